@@ -1,0 +1,57 @@
+# Everything runs in a virtual environment of its own; nothing else on the machine is touched.
+PYTHON ?= python3
+VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+READY := $(VENV)/.ready
+READY_DEV := $(VENV)/.ready-dev
+
+.PHONY: scan test lint types layers unit bench update-golden docs wheel clean
+
+scan: $(READY)
+	@$(BIN)/palaver scan
+
+test: lint types layers unit
+
+lint: $(READY_DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY_DEV)
+	$(BIN)/basedpyright --warnings
+
+layers: $(READY_DEV)
+	$(BIN)/lint-imports
+
+unit: $(READY_DEV)
+	$(BIN)/python -m pytest -n auto
+
+update-golden: $(READY_DEV)
+	$(BIN)/python -m pytest -q --update-golden tests/test_importers.py
+
+docs: $(READY_DEV)
+	$(BIN)/python docs/build.py
+
+bench: $(READY_DEV)
+	$(BIN)/python benchmarks/run.py
+
+wheel: $(READY_DEV)
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "palaver needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(READY_DEV): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache

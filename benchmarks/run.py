@@ -1,0 +1,354 @@
+"""Measures the import of session files against merely parsing them, and prints one table.
+
+    python benchmarks/run.py [--only NAME] [--megabytes 200] [--single-megabytes 1000] [--runs 3] [--profile]
+
+Everything measured is a process of its own. Generating and verifying are as well, because on Linux a child's peak
+memory starts at its parent's: this process has to stay small.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE / "data"
+RATIO_LIMIT = 2.5
+PEAK_LIMIT_MB, PEAK_LIMIT_RECORDS = 150, 4
+HELP_LIMIT_S = 0.2
+HELP_RUNS = 5
+# The folders that hold whole sessions as they were recorded; the others were written by hand to show one thing each.
+REAL_SAMPLES = [
+    "bastion-glm",
+    "claude-code-viewer-home",
+    "spotter-258c7280",
+    "spotter-4d5611e5",
+    "spotter-small",
+    "vscode-agent",
+]
+SAMPLE_COPIES = 10
+TABLE_WIDTH = 150
+COLUMNS = {
+    "size": "MB",
+    "yardstick_cpu": "yardstick\nCPU s",
+    "yardstick_wall": "yardstick\nwall s",
+    "yardstick_rate": "yardstick\nMB/s",
+    "import_cpu": "import\nCPU s",
+    "import_wall": "import\nwall s",
+    "import_rate": "import\nMB/s",
+    "ratio": "ratio",
+    "gross": "with\nstart-up",
+    "limit": "limit",
+    "peak": "peak\nMB",
+    "peak_limit": "limit\nMB",
+    "holds": "holds",
+}
+CAPTION = """\
+Yardstick: read the files, split them on newlines, orjson.loads of each line.
+CPU: user + system of the whole process, best of the interleaved runs; peak: the worst of them.
+ratio, which the limit is about: CPU of the import less its own start-up over CPU of the yardstick less its own.
+start-up: the same two commands on an empty session file. with start-up: the ratio of the whole processes.
+MB: 1,000,000 bytes."""
+
+
+@dataclass
+class DataSet:
+    name: str
+    folder: Path
+    size_mb: float
+    largest_record_mb: float
+    truth: Path | None = None
+
+
+@dataclass
+class Measurement:
+    cpu_s: float
+    wall_s: float
+    peak_mb: float | None
+    exit_code: int
+    complaint: str
+
+
+def main() -> int:
+    arguments = _arguments()
+    DATA.mkdir(exist_ok=True)
+    names = arguments.only or [*PREPARE, "help"]
+    prepared = [PREPARE[name](arguments) for name in names if name in PREPARE]
+    data_sets = [data_set for data_set in prepared if data_set is not None]
+    with tempfile.TemporaryDirectory(dir=DATA, prefix="run-") as name:
+        bench = Bench(Path(name), arguments.runs)
+        if arguments.profile:
+            for data_set in data_sets:
+                bench.profile(data_set)
+            return 0
+        if data_sets:
+            bench.measure_start_up()
+        for data_set in data_sets:
+            bench.measure(data_set)
+        if "help" in names:
+            bench.measure_help()
+    console = Console()
+    if console.width < TABLE_WIDTH:
+        console = Console(width=TABLE_WIDTH)
+    console.print(bench.table)
+    for problem in bench.problems:
+        console.print(problem, style="red", markup=False)
+    return 1 if bench.problems else 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Measure palaver against a yardstick.")
+    parser.add_argument(
+        "--only", action="append", choices=[*PREPARE, "help"], metavar="NAME", help=", ".join([*PREPARE, "help"])
+    )
+    parser.add_argument("--megabytes", type=float, default=200, help="size of each generated tree")
+    parser.add_argument("--single-megabytes", type=float, default=1_000, help="size of the single session file")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each command; the best counts")
+    parser.add_argument("--profile", action="store_true", help="profile the import in this process instead")
+    return parser.parse_args()
+
+
+class Bench:
+    def __init__(self, workspace: Path, runs: int) -> None:
+        self.workspace = workspace
+        self.runs = runs
+        self.output = workspace / "output" / "documents.jsonl"
+        self.report = workspace / "report.json"
+        self.problems: list[str] = []
+        self.start_up = (0.0, 0.0)
+        self.table = Table(title="palaver import --jobs 1", caption=CAPTION, caption_justify="left")
+        self.table.add_column("data set", no_wrap=True)
+        for heading in COLUMNS.values():
+            self.table.add_column(heading, justify="right", no_wrap=True)
+
+    def measure_start_up(self) -> None:
+        session = self.workspace / "empty" / "-home-dev-empty" / "00000000-0000-4000-a000-000000000000.jsonl"
+        session.parent.mkdir(parents=True)
+        session.touch()
+        folder = self.workspace / "empty"
+        yardstick, imported = self._race(folder, may_refuse=False)
+        self.start_up = (yardstick.cpu_s, imported.cpu_s if imported else 0.0)
+        self._row(
+            "start-up (empty file)",
+            yardstick_cpu=f"{yardstick.cpu_s:.3f}",
+            yardstick_wall=f"{yardstick.wall_s:.3f}",
+            import_cpu=f"{imported.cpu_s:.3f}" if imported else "",
+            import_wall=f"{imported.wall_s:.3f}" if imported else "",
+            peak=_number(imported.peak_mb) if imported else "",
+        )
+
+    def measure(self, data_set: DataSet) -> None:
+        # Recorded samples may hold records that are rightly refused; generated ones do not.
+        yardstick, imported = self._race(data_set.folder, may_refuse=data_set.truth is None)
+        cells = {
+            "size": f"{data_set.size_mb:,.0f}",
+            "yardstick_cpu": f"{yardstick.cpu_s:.2f}",
+            "yardstick_wall": f"{yardstick.wall_s:.2f}",
+            "yardstick_rate": f"{data_set.size_mb / yardstick.cpu_s:.0f}",
+        }
+        if imported:
+            yardstick_net, import_net = (
+                measurement.cpu_s - start_up
+                for measurement, start_up in zip((yardstick, imported), self.start_up, strict=True)
+            )
+            ratio = import_net / yardstick_net if yardstick_net > 0 else float("inf")
+            peak_limit_mb = PEAK_LIMIT_MB + PEAK_LIMIT_RECORDS * data_set.largest_record_mb
+            holds = ratio <= RATIO_LIMIT and (imported.peak_mb is None or imported.peak_mb <= peak_limit_mb)
+            cells |= {
+                "import_cpu": f"{imported.cpu_s:.2f}",
+                "import_wall": f"{imported.wall_s:.2f}",
+                "import_rate": f"{data_set.size_mb / imported.cpu_s:.0f}",
+                "ratio": f"{ratio:.2f}",
+                "gross": f"{imported.cpu_s / yardstick.cpu_s:.2f}",
+                "limit": f"{RATIO_LIMIT:.2f}",
+                "peak": _number(imported.peak_mb),
+                "peak_limit": f"{peak_limit_mb:.0f}",
+                "holds": _yes_or_no(holds=holds),
+            }
+            if data_set.truth:
+                self._verify(data_set.name, data_set.truth)
+        self._row(data_set.name, **cells)
+
+    def measure_help(self) -> None:
+        command = [sys.executable, "-m", "palaver", "--help"]
+        measurements = [_measured(command, self.report) for _ in range(HELP_RUNS)]
+        if self._failed("palaver --help", measurements[-1], may_refuse=False):
+            return
+        wall_s = min(measurement.wall_s for measurement in measurements)
+        self._row(
+            "palaver --help",
+            import_cpu=f"{min(measurement.cpu_s for measurement in measurements):.3f}",
+            import_wall=f"{wall_s:.3f}",
+            limit=f"{HELP_LIMIT_S:.2f} s",
+            holds=_yes_or_no(holds=wall_s < HELP_LIMIT_S),
+        )
+
+    def profile(self, data_set: DataSet) -> None:
+        import contextlib
+        import cProfile
+        import pstats
+        import runpy
+
+        self._clear_output()
+        sys.argv = ["palaver", *self._import_arguments(data_set.folder)]
+        os.environ["PALAVER_HOME"] = str(self.workspace / "home")
+        profiler = cProfile.Profile()
+        with (
+            self.report.open("w") as answers,
+            contextlib.redirect_stdout(answers),
+            contextlib.suppress(SystemExit),
+            profiler,
+        ):
+            runpy.run_module("palaver", run_name="__main__", alter_sys=True)
+        print(data_set.name)
+        pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
+
+    def _race(self, folder: Path, *, may_refuse: bool) -> tuple[Measurement, Measurement | None]:
+        """The yardstick and the import in turns, so that a slow moment of the machine meets both."""
+        yardstick, imported = [], []
+        for _ in range(self.runs):
+            yardstick.append(_measured([sys.executable, str(HERE / "yardstick.py"), str(folder)], self.report))
+            if yardstick[-1].exit_code:
+                sys.exit(f"the yardstick failed on {folder}: {yardstick[-1].complaint}")
+            self._clear_output()
+            command = [sys.executable, "-m", "palaver", *self._import_arguments(folder)]
+            imported.append(_measured(command, self.report))
+            if self._failed(f"import of {folder.name}", imported[-1], may_refuse=may_refuse):
+                return _best(yardstick), None
+        return _best(yardstick), _best(imported)
+
+    def _import_arguments(self, folder: Path) -> list[str]:
+        return ["import", "claude_code", str(folder), "--jobs", "1", "--output", str(self.output), "--json"]
+
+    def _clear_output(self) -> None:
+        shutil.rmtree(self.output.parent, ignore_errors=True)
+        self.output.parent.mkdir()
+
+    def _failed(self, what: str, measurement: Measurement, *, may_refuse: bool) -> bool:
+        # A crash exits with 1 as well, but leaves no report.
+        is_done = measurement.exit_code == 1 and self.report.read_bytes().startswith(b"{")
+        if measurement.exit_code == 0 or (may_refuse and is_done):
+            return False
+        self.problems.append(f"{what}: exit code {measurement.exit_code}\n{measurement.complaint}")
+        return True
+
+    def _verify(self, name: str, truth: Path) -> None:
+        command = [sys.executable, str(HERE / "verify.py"), str(self.output), str(truth), str(self.report)]
+        verified = subprocess.run(command, capture_output=True, text=True, check=False)
+        if verified.returncode:
+            self.problems.append(
+                f"{name}: the output differs from the truth\n{verified.stdout}{verified.stderr[-2_000:]}"
+            )
+
+    def _row(self, name: str, **cells: str) -> None:
+        self.table.add_row(name, *(cells.get(column, "") for column in COLUMNS))
+
+
+def _measured(command: list[str], stdout: Path) -> Measurement:
+    # An archive or a configuration of the user's must neither be touched nor be measured.
+    environment = os.environ | {"PALAVER_HOME": str(stdout.parent / "home")}
+    with stdout.open("wb") as answers, tempfile.TemporaryFile() as complaints:
+        started = time.perf_counter()
+        process = subprocess.Popen(command, stdout=answers, stderr=complaints, env=environment)
+        if hasattr(os, "wait4"):
+            _, status, usage = os.wait4(process.pid, 0)
+            wall_s = time.perf_counter() - started
+            process.returncode = os.waitstatus_to_exitcode(status)
+            cpu_s = usage.ru_utime + usage.ru_stime
+            peak_mb = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1_024) / 1_000_000
+        else:
+            process.wait()
+            cpu_s = wall_s = time.perf_counter() - started
+            peak_mb = None
+        complaints.seek(0)
+        complaint = complaints.read().decode(errors="replace").strip()
+    return Measurement(cpu_s, wall_s, peak_mb, process.returncode, complaint[-2_000:])
+
+
+def _best(measurements: list[Measurement]) -> Measurement:
+    peaks = [measurement.peak_mb for measurement in measurements if measurement.peak_mb is not None]
+    return Measurement(
+        cpu_s=min(measurement.cpu_s for measurement in measurements),
+        wall_s=min(measurement.wall_s for measurement in measurements),
+        peak_mb=max(peaks, default=None),
+        exit_code=measurements[-1].exit_code,
+        complaint=measurements[-1].complaint,
+    )
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"
+
+
+def _yes_or_no(*, holds: bool) -> str:
+    return "[green]yes[/]" if holds else "[red]NO[/]"
+
+
+def _ascii(arguments: argparse.Namespace) -> DataSet:
+    return _generated("claude_code-ascii", arguments.megabytes, "--text", "ascii")
+
+
+def _unicode(arguments: argparse.Namespace) -> DataSet:
+    return _generated("claude_code-unicode", arguments.megabytes, "--text", "unicode")
+
+
+def _single(arguments: argparse.Namespace) -> DataSet:
+    return _generated("claude_code-single", arguments.single_megabytes, "--single-file")
+
+
+def _generated(name: str, megabytes: float, *options: str) -> DataSet:
+    folder = DATA / name
+    command = [sys.executable, str(HERE / "generate.py"), "claude_code", str(folder), "--reuse"]
+    command += ["--megabytes", str(megabytes), *options]
+    truth = orjson.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    path = folder.with_name(f"{name}.truth.json")
+    return DataSet(name, folder, truth["bytes"] / 1_000_000, truth["largest_line"] / 1_000_000, path)
+
+
+def _samples(_arguments: argparse.Namespace) -> DataSet | None:
+    named = os.environ.get("PALAVER_SAMPLES")
+    samples = (Path(named) if named else HERE.parent.parent / "shared" / "samples") / "claude_code"
+    sources = [path for name in REAL_SAMPLES for path in sorted((samples / name).rglob("*")) if path.is_file()]
+    if not sources:
+        print("no recorded samples beside the checkout or in $PALAVER_SAMPLES: left out", file=sys.stderr)
+        return None
+    folder = DATA / "claude_code-samples"
+    shutil.rmtree(folder, ignore_errors=True)
+    for copy in range(SAMPLE_COPIES):
+        for source in sources:
+            target = folder / f"copy-{copy}" / source.relative_to(samples)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, target)
+    size_bytes, largest = 0, 0
+    for line in _lines(path for path in sources if path.suffix == ".jsonl"):
+        size_bytes += len(line) * SAMPLE_COPIES
+        largest = max(largest, len(line))
+    return DataSet(folder.name, folder, size_bytes / 1_000_000, largest / 1_000_000)
+
+
+def _lines(paths: Iterator[Path]) -> Iterator[bytes]:
+    for path in paths:
+        with path.open("rb") as lines:
+            yield from lines
+
+
+PREPARE: dict[str, Callable[[argparse.Namespace], DataSet | None]] = {
+    "claude_code-ascii": _ascii,
+    "claude_code-unicode": _unicode,
+    "claude_code-samples": _samples,
+    "claude_code-single": _single,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Compares what an import wrote with the truth that the generator told.
+
+    python benchmarks/verify.py OUTPUT TRUTH REPORT
+
+OUTPUT is UCS JSON Lines, TRUTH the generator's file, REPORT what `palaver import --json` printed. Each difference is
+one line; the exit code is 1 if there is any.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from claude_code import TOKEN_FIELDS
+
+
+def main() -> int:
+    output, truth, report = (Path(argument) for argument in sys.argv[1:4])
+    expected = orjson.loads(truth.read_bytes())
+    differences = [*_in_documents(output, expected), *_in_report(report, expected)]
+    for difference in differences:
+        print(difference)
+    return 1 if differences else 0
+
+
+def _in_documents(output: Path, expected: dict[str, Any]) -> Iterator[str]:
+    conversations: set[str] = set()
+    usage: dict[str, list[int]] = {}
+    with output.open("rb") as lines:
+        for line in lines:
+            document = orjson.loads(line)
+            conversations.add(document["conversation_id"])
+            for message in document["messages"]:
+                _count(message, usage)
+    yield from _difference("conversations", expected["conversations"], len(conversations))
+    yield from _difference("API messages", expected["api_messages"], len(usage))
+    for name, values in zip(TOKEN_FIELDS, zip(*usage.values(), strict=True), strict=False):
+        yield from _difference(name, expected["tokens"][name], sum(values))
+
+
+def _count(message: dict[str, Any], usage: dict[str, list[int]]) -> None:
+    api_message_id = (message.get("metadata") or {}).get("api_message_id")
+    if not api_message_id:
+        return
+    tokens = message.get("tokens") or {}
+    found = [tokens.get(name) or 0 for name in TOKEN_FIELDS]
+    known = usage.get(api_message_id, found)
+    # A copy of a session repeats its answers: each counts once, with the greatest value of each field.
+    usage[api_message_id] = [max(pair) for pair in zip(known, found, strict=True)]
+
+
+def _in_report(report: Path, expected: dict[str, Any]) -> Iterator[str]:
+    records = [source["records"] for source in orjson.loads(report.read_bytes())["sources"]]
+    read = sum(record["read"] for record in records)
+    # Whether a side file counts as a record is the importer's affair.
+    if not expected["lines"] <= read <= expected["lines"] + expected["side_files"]:
+        yield from _difference("records read", expected["lines"], read)
+    yield from _difference("records quarantined", 0, sum(sum(record["quarantined"].values()) for record in records))
+
+
+def _difference(name: str, expected: int, found: int) -> Iterator[str]:
+    if expected != found:
+        yield f"{name}: expected {expected:,}, found {found:,}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

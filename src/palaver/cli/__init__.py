@@ -1,0 +1,100 @@
+"""The command line: one command, one file; arguments in, pipeline, answer out.
+
+Nothing heavy is imported before a command runs, so that `palaver --help` is quick.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from palaver import __version__
+from palaver.cli import _output
+from palaver.cli.identify import identify
+from palaver.cli.import_ import import_
+from palaver.cli.scan import scan
+from palaver.cli.schema import schema
+from palaver.cli.sources import sources
+from palaver.cli.validate import validate
+from palaver.errors import PalaverError
+
+__all__ = ["app", "main"]
+
+
+def main() -> None:
+    app(prog_name="palaver")
+
+
+class _Commands(TyperGroup):
+    """All commands; however one ends, it ends with a line at most and an exit code that tells."""
+
+    def make_context(self, *args: Any, **settings: Any) -> Any:
+        with _told():
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _told():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    _output.prepare()
+    try:
+        try:
+            yield
+        finally:
+            _output.flush()
+    except PalaverError as error:
+        _output.complain(str(error))
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt as error:
+        _output.complain("interrupted; nothing half-written is left behind")
+        raise typer.Exit(130) from error
+    except BrokenPipeError as error:
+        _output.let_go()
+        raise typer.Exit(0) from error
+    except OSError as error:
+        _output.let_go()
+        about = f" ({error.filename})" if error.filename else ""
+        _output.complain(f"cannot go on: {error.strerror or error}{about}")
+        raise typer.Exit(2) from error
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+def _print_version(is_asked: bool) -> None:  # noqa: FBT001 - the shape of a typer callback
+    if is_asked:
+        _output.answer_text(f"palaver {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _palaver(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Every AI conversation you ever had, in one validated archive.
+
+    Exit codes: 0 done, 1 done but some records were refused or the answer is no, 2 could not do it.
+    """
+
+
+app.command("import")(import_)
+app.command()(scan)
+app.command()(sources)
+app.command()(identify)
+app.command()(validate)
+app.command()(schema)

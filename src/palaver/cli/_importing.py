@@ -1,0 +1,81 @@
+"""From units to a written, told result: what `import` and `scan` share."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from palaver.cli import _output
+from palaver.cli._words import place
+
+if TYPE_CHECKING:
+    from palaver.model.report import Report
+    from palaver.outputs import Output
+    from palaver.sources.discovery import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where documents go, and how that is told."""
+
+    output: "Output"
+    told: str
+    set_aside_told: str
+    following: str = ""
+    is_terminal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    size_bytes: int
+    seconds: float
+
+
+def nowhere() -> Destination:
+    from palaver.outputs import Nowhere
+
+    return Destination(Nowhere(), "A dry run: nothing was written.", "")
+
+
+def into_folder(folder: Path, quarantine: Path | None = None) -> Destination:
+    from palaver.outputs import DataFolder
+
+    return Destination(
+        DataFolder(folder, quarantine),
+        f"The documents are in {place(folder / 'conversations')}.",
+        f"The records that were refused are in {place(quarantine or folder / 'quarantine')}.",
+        "Run it again at any time: what was found once stays, even when its source is deleted.",
+    )
+
+
+def import_all(
+    units: "list[Unit]",
+    report: "Report",
+    destination: Destination,
+    options: dict[str, dict[str, str]],
+    *,
+    jobs: int | None,
+    began: float,
+) -> Effort:
+    """Read the units platform by platform, since each has its own options; on any failure, leave nothing half done."""
+    from palaver.pipeline import import_units
+    from palaver.workers import available_cores
+
+    output = destination.output
+    total_bytes = sum(unit.size_bytes for unit in units)
+    try:
+        with _output.Progress(total_bytes, is_quiet=destination.is_terminal) as progress:
+            for platform in dict.fromkeys(unit.platform for unit in units):
+                import_units(
+                    [unit for unit in units if unit.platform == platform],
+                    report,
+                    output,
+                    options.get(platform, {}),
+                    jobs=jobs or available_cores(),
+                    advance=progress.advance,
+                )
+        output.close(keep=True)
+    except BaseException:
+        output.close(keep=False)
+        raise
+    return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)

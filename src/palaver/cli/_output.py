@@ -1,0 +1,147 @@
+"""The only place that prints: answers to standard output, everything else to standard error.
+
+Rich is imported when something is printed with it, so that `--help` and `--version` do without.
+"""
+
+import contextlib
+import io
+import os
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+from palaver.cli._words import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+_UNWRAPPED = 10_000
+_BAR_AFTER_SECONDS = 1.0
+_BAR_FROM_BYTES = 1 << 24
+
+
+def prepare() -> None:
+    """Make both streams take any text, and be there at all."""
+    for name in ("stdout", "stderr"):
+        stream: TextIO | None = getattr(sys, name)
+        if stream is None:
+            # Closed by the caller (`>&-`): without this, the next file that is opened would take its place.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - lives to the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def flush() -> None:
+    """Write what is held back, so that a failure shows here and not when the interpreter ends."""
+    sys.stdout.flush()
+
+
+def let_go() -> None:
+    """Send what is still held back nowhere: whoever read it has gone, or there is no room for it."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+def answer(line: "RenderableType") -> None:
+    """Print to standard output; text is never wrapped, so that every answer is one line for `grep`."""
+    _console(sys.stdout).print(line, soft_wrap=True)
+
+
+def answer_text(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def answer_json(value: Any) -> None:
+    import json
+
+    # A file name that is no UTF-8 holds lone surrogates: as an escape they are fine in JSON.
+    sys.stdout.buffer.write(json.dumps(value, indent=2, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
+
+
+def tell(*parts: "RenderableType") -> None:
+    """Print to standard error, wrapped at the width of the terminal if it is one."""
+    console = _console(sys.stderr)
+    for part in parts:
+        console.print(part)
+
+
+def complain(message: str) -> None:
+    from rich.text import Text
+
+    line = Text.assemble(("palaver: ", "bold red"), (plain(message), "red"))
+    _console(sys.stderr).print(line, soft_wrap=True)
+
+
+def _console(stream: TextIO) -> "Console":
+    from rich.console import Console
+
+    is_terminal = stream.isatty()
+    may_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    forced = bool(os.environ.get("FORCE_COLOR"))
+    return Console(
+        file=stream,
+        force_terminal=is_terminal or forced,
+        color_system="auto" if may_colour else None,
+        width=None if is_terminal else _UNWRAPPED,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+class Progress:
+    """Counts bytes; shows a bar on a terminal once the work turns out to be long."""
+
+    def __init__(self, total_bytes: int, *, is_quiet: bool = False) -> None:
+        self.done_bytes = 0
+        self._total_bytes = total_bytes
+        self._is_wanted = not is_quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._began = time.monotonic()
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, size_bytes: int) -> None:
+        self.done_bytes += size_bytes
+        if self._bar is None and self._is_wanted and self._is_long():
+            self._bar, self._task = self._started()
+        if self._bar is not None and self._task is not None:
+            # Compressed sources give more bytes than they have, side files are not in the total.
+            shown = min(self.done_bytes, self._total_bytes) if self._total_bytes else self.done_bytes
+            self._bar.update(self._task, completed=shown)
+
+    def _is_long(self) -> bool:
+        return self._total_bytes > _BAR_FROM_BYTES or time.monotonic() - self._began > _BAR_AFTER_SECONDS
+
+    def _started(self) -> "tuple[Bar, TaskID]":
+        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bar
+
+        columns = (BarColumn(bar_width=None), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        bar = Bar(
+            *columns,
+            console=_console(sys.stderr),
+            transient=True,
+            expand=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        bar.start()
+        return bar, bar.add_task("", total=self._total_bytes or None)

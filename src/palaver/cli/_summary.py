@@ -1,0 +1,154 @@
+"""What an import did, for people: numbers, the ledger, findings, failures, files nobody reads, where the result is."""
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from palaver.cli._words import counted, duration, place, plain, rate, size, tallied
+from palaver.importers import importer
+from palaver.model.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from palaver.cli._importing import Destination, Effort
+    from palaver.model.finding import Finding
+    from palaver.model.report import Report, SourceReport
+
+_UNCLAIMED_SHOWN = 5
+_FAILURES_SHOWN = 20
+_SEVERITIES = {"error": "bold red", "warning": "yellow", "note": "dim"}
+
+
+def summary(report: "Report", effort: "Effort", destination: "Destination") -> "Iterator[RenderableType]":
+    yield _numbers(report, effort)
+    yield _ledger(report)
+    if findings := _findings(report):
+        yield _apart(findings)
+    if failed := [source for source in report.sources if source.failure]:
+        yield _apart(_failures(failed))
+    if report.unclaimed:
+        yield _apart(_unclaimed(report.unclaimed))
+    yield _apart(_closing(report, destination))
+
+
+def found_where(report: "Report", places: dict[str, list[str]]) -> Table:
+    """A table of what a scan found in each place."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("platform", no_wrap=True)
+    table.add_column("place", overflow="fold")
+    for name in ("sources", "conversations", "messages"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for platform, paths in places.items():
+        title = importer(platform).title
+        for path in paths:
+            here = [source for source in report.sources if source.platform == platform and _is_in(source.source, path)]
+            conversations = sum(source.conversations for source in here)
+            messages = sum(source.messages for source in here)
+            table.add_row(title, place(path), f"{len(here):,}", f"{conversations:,}", f"{messages:,}")
+            title = ""
+    return table
+
+
+def _is_in(source: str, path: str) -> bool:
+    return source == path or source.startswith(path + os.sep)
+
+
+def _numbers(report: "Report", effort: "Effort") -> Text:
+    totals = report.totals()
+    return Text.assemble(
+        (counted(totals["conversations"], "conversation"), "bold"),
+        " and ",
+        (counted(totals["messages"], "message"), "bold"),
+        " from ",
+        (counted(totals["sources"], "source"), "bold"),
+        f"\n{size(effort.size_bytes)} in {duration(effort.seconds)}, {rate(effort.size_bytes, effort.seconds)}",
+    )
+
+
+def _ledger(report: "Report") -> Text:
+    ledger = Ledger()
+    for source in report.sources:
+        ledger.add(source.ledger)
+    platforms = {source.platform for source in report.sources}
+    record = importer(platforms.pop()).record if len(platforms) == 1 else "record"
+    folded, skipped, quarantined = ledger.folded.total(), ledger.skipped.total(), ledger.quarantined.total()
+    return Text.assemble(
+        f"{counted(ledger.read, record)} read = {ledger.mapped:,} mapped + {folded:,} folded + {skipped:,} skipped",
+        (f" ({tallied(ledger.skipped)})" if skipped else "", "dim"),
+        " + ",
+        (f"{quarantined:,} quarantined", "red" if quarantined else ""),
+        (f" ({tallied(ledger.quarantined)})" if quarantined else "", "dim"),
+    )
+
+
+def _findings(report: "Report") -> Table | None:
+    counts: Counter[str] = Counter()
+    first: dict[str, Finding] = {}
+    for source in report.sources:
+        counts.update(source.findings.counts)
+        for finding in source.findings.first:
+            first.setdefault(finding.code, finding)
+    if not first:
+        return None
+    table = _rows()
+    severities = list(_SEVERITIES)
+    for code in sorted(first, key=lambda code: (severities.index(first[code].severity), -counts[code], code)):
+        finding = first[code]
+        style = "dim" if finding.severity == "note" else ""
+        told = Text.assemble((plain(finding.message), style), (f"\n{_first_place(finding, counts[code])}", "dim"))
+        table.add_row(
+            Text(finding.severity, _SEVERITIES[finding.severity]),
+            Text(f"{counts[code]:,}", style, justify="right"),
+            Text(code, style),
+            told,
+        )
+    return table
+
+
+def _first_place(finding: "Finding", count: int) -> str:
+    opening = "first in" if count > 1 else "in"
+    return f"{opening} {place(finding.source)}, {plain(finding.where)}"
+
+
+def _failures(failed: "list[SourceReport]") -> Table:
+    table = _rows()
+    for source in failed[:_FAILURES_SHOWN]:
+        told = Text.assemble(place(source.source), "\n", (plain(source.failure), "red"))
+        if source.traceback and os.environ.get("PALAVER_DEBUG"):
+            told.append(f"\n{source.traceback.rstrip()}", "dim")
+        table.add_row(Text("failed", "bold red"), told)
+    if len(failed) > _FAILURES_SHOWN:
+        table.add_row("", Text(f"and {len(failed) - _FAILURES_SHOWN:,} more; --json lists them all", "dim"))
+    return table
+
+
+def _unclaimed(labels: list[str]) -> Text:
+    shown = [f"  {place(label)}" for label in labels[:_UNCLAIMED_SHOWN]]
+    if len(labels) > len(shown):
+        shown.append(f"  and {len(labels) - len(shown):,} more")
+    opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
+    return Text("\n".join([f"{opening} no conversation that an importer reads:", *shown]), "dim")
+
+
+def _closing(report: "Report", destination: "Destination") -> Text:
+    sentences = [destination.told]
+    if any(source.ledger.quarantined for source in report.sources) and destination.set_aside_told:
+        sentences.append(destination.set_aside_told)
+    if destination.following:
+        sentences.append(destination.following)
+    return Text("\n".join(sentences))
+
+
+def _rows() -> Table:
+    return Table.grid(padding=(0, 2, 0, 0))
+
+
+def _apart(part: "RenderableType") -> Padding:
+    return Padding(part, (1, 0, 0, 0), expand=False)

@@ -1,0 +1,61 @@
+"""Numbers, sizes, times and places in words."""
+
+import os
+
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: `1 line`, `1,234 lines`, `2 nodes with a message`."""
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    head, space, rest = noun.partition(" ")
+    head = f"{head[:-1]}ies" if head.endswith("y") and head[-2:-1] not in set("aeiou") else f"{head}s"
+    return head + space + rest
+
+
+def tallied(counts: dict[str, int]) -> str:
+    """Counts by name, the most frequent first: `progress 120, file-history 14`."""
+    ordered = sorted(counts.items(), key=lambda count: (-count[1], count[0]))
+    return ", ".join(f"{name} {number:,}" for name, number in ordered)
+
+
+def size(size_bytes: float) -> str:
+    if size_bytes < 1000:
+        return counted(int(size_bytes), "byte")
+    for unit in ("kB", "MB", "GB"):
+        size_bytes /= 1000
+        if size_bytes < 999.5:
+            return f"{size_bytes:.{0 if size_bytes >= 99.5 else 1}f} {unit}"
+    return f"{size_bytes / 1000:,.1f} TB"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 9.995:
+        return f"{seconds:.2f} s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, seconds = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {seconds:02} s"
+
+
+def rate(size_bytes: int, seconds: float) -> str:
+    megabytes = size_bytes / 1e6 / max(seconds, 1e-9)
+    return f"{megabytes:,.{0 if megabytes >= 99.5 else 1}f} MB/s"
+
+
+def place(path: str | os.PathLike[str]) -> str:
+    """A path as people write it: the home folder is `~`."""
+    text = os.fspath(path)
+    home = os.path.expanduser("~").rstrip(os.sep)  # noqa: PTH111 - unlike `Path.home`, it never raises
+    if home and (text == home or text.startswith(home + os.sep)):
+        text = "~" + text[len(home) :]
+    return plain(text)
+
+
+def plain(text: str) -> str:
+    """Text from outside on one line; what could steer a terminal is made visible instead."""
+    return text.translate(_CONTROL)

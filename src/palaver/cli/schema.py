@@ -1,0 +1,23 @@
+"""`palaver schema`: the published JSON Schemas."""
+
+from typing import Annotated
+
+import typer
+
+from palaver.cli import _output
+
+
+def schema(
+    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="The kind of document.")] = "conversation",
+    *,
+    version: Annotated[str | None, typer.Option(metavar="V", help="A version other than the newest.")] = None,
+    list_kinds: Annotated[bool, typer.Option("--list", help="List the kinds, each with its newest version.")] = False,
+) -> None:
+    """Print a published JSON Schema."""
+    from palaver.model.publish import kinds, published
+
+    if not list_kinds:
+        _output.answer_json(published(kind, version))
+        return
+    for name in kinds():
+        _output.answer_text(f"{name} {published(name)['$id'].rpartition(':')[2]}")

@@ -1,0 +1,35 @@
+"""Every error palaver raises on purpose.
+
+    PalaverError
+    ├── SourceError          a source cannot be read: it is missing, forbidden, vanished, not a ZIP after all
+    ├── UnrecognizedError    no importer reads this path, or two of them claim it
+    ├── OptionError          an importer does not know this option, or not this value
+    ├── VersionError         a document states a schema version that this palaver does not know
+    └── ContentError         message content of a shape that cannot be normalised
+
+What happens inside a source (damage, oddities) is a finding on the run, not an exception.
+"""
+
+
+class PalaverError(Exception):
+    """A foreseen failure: its message says what, where and what next, on one line."""
+
+
+class SourceError(PalaverError):
+    pass
+
+
+class UnrecognizedError(PalaverError):
+    pass
+
+
+class OptionError(PalaverError):
+    pass
+
+
+class VersionError(PalaverError):
+    pass
+
+
+class ContentError(PalaverError, ValueError):
+    pass

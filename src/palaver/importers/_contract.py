@@ -1,0 +1,74 @@
+"""What every importer offers, and what it answers when asked whether a source is its own."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Whether an importer reads a source, and why.
+
+    `members` are the folders and files, named relative to the source's own folder, that belong to the same unit. A
+    `no` with a reason says: this file is known, and it is not a conversation.
+    """
+
+    verdict: Literal["no", "maybe", "yes"]
+    reason: str = ""
+    members: tuple[str, ...] = ()
+
+    @classmethod
+    def no(cls, reason: str = "") -> "Match":
+        return cls("no", reason)
+
+    @classmethod
+    def maybe(cls, reason: str, members: tuple[str, ...] = ()) -> "Match":
+        return cls("maybe", reason, members)
+
+    @classmethod
+    def yes(cls, reason: str, members: tuple[str, ...] = ()) -> "Match":
+        return cls("yes", reason, members)
+
+
+class Options(BaseModel):
+    """An importer's options: `-O key=value` on the command line. This one has none."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Importer(Protocol):
+    @property
+    def title(self) -> str:
+        """The product's own name, such as "Claude Code"."""
+        ...
+
+    @property
+    def platform(self) -> str:
+        """The module's name, the fixture folder's, the command line's value."""
+        ...
+
+    @property
+    def record(self) -> str:
+        """The ledger's unit, in words: "line", "node with a message", "row"."""
+        ...
+
+    @property
+    def options(self) -> type[Options]: ...
+
+    def locations(self) -> list[Path]:
+        """Where this platform keeps its files on this machine, whether they exist or not."""
+        ...
+
+    def recognizes(self, source: Source) -> Match:
+        """Judge by the source's name and `head()` alone."""
+        ...
+
+    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+        """Yield documents; give every record that the readers count exactly one disposition on the run."""
+        ...

@@ -1,0 +1,99 @@
+"""Claude Code: session files, agents, prompts that outlived their session, web exports, stream-json logs.
+
+Where the files are
+    `$CLAUDE_CONFIG_DIR` (several, separated by commas), else `~/.claude` and `~/.config/claude`; in each of them
+    `projects/<folder>/<session id>.jsonl` with `<session id>/subagents/**`, `<session id>/tool-results/*`, and
+    `history.jsonl`.
+
+What comes out
+    One conversation a session, one for each agent (`<session id>:agent-<id>`), linked to its session and to the call
+    that started it, whether it has a file of its own, was written inline, or is known from progress lines only. Lines
+    that share an API message id are one message; its usage is the field-wise maximum and stands once. Every line keeps
+    its place; `metadata.author_kind` tells who wrote it. Lines that are no messages (events, attachments) are `system`
+    messages, hidden where they are housekeeping. `toolUseResult` stands in the tool result's `metadata`, without what
+    the result or the call already says. Prompts of deleted sessions come from `history.jsonl`, with the status
+    `archived`.
+
+What is left out, and counted under these rules
+    `progress` (states of running tools and hooks), `file-history` (names of backups), `queue-operation` (without a
+    text), `warmup-agent`, `stream-event` (parts of messages that follow whole), `session-file-exists` (prompts that the
+    session itself holds), `no-conversation` (facts in a file without any message), `unreferenced-output`, `side-file`.
+    Not kept from the lines that are: fields whose value is the same as on the line before (`cwd`, `gitBranch`,
+    `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on), HTTP headers of failed calls.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from palaver.importers._contract import Match, Options
+from palaver.importers.claude_code.history import read_history
+from palaver.importers.claude_code.recognize import guess
+from palaver.importers.claude_code.session import SessionReader
+from palaver.importers.claude_code.stream_json import StreamReader
+from palaver.importers.claude_code.web_export import read_web_export
+from palaver.sources.elements import JsonElements
+from palaver.sources.jsonl import JsonLines
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+
+_NOT_CONVERSATIONS = {
+    "sessions-index.json": "Claude Code's cache of titles",
+    "journal.jsonl": "a workflow's journal",
+}
+
+
+class ClaudeCodeOptions(Options):
+    original_files: bool = Field(
+        default=False, description="Keep the whole file as it was before each edit; these are large."
+    )
+
+
+class ClaudeCode:
+    title = "Claude Code"
+    platform = "claude_code"
+    record = "line"
+    options = ClaudeCodeOptions
+
+    def locations(self) -> list[Path]:
+        if configured := os.environ.get("CLAUDE_CONFIG_DIR"):
+            roots = [Path(part.strip()).expanduser() for part in configured.split(",") if part.strip()]
+        else:
+            roots = [Path.home() / ".claude", Path.home() / ".config" / "claude"]
+        return [root / name for root in roots for name in ("projects", "transcripts", "history.jsonl")]
+
+    def recognizes(self, source: Source) -> Match:
+        if source.is_folder:
+            return Match.no()
+        if reason := _NOT_CONVERSATIONS.get(source.file_name):
+            return Match.no(reason)
+        found = guess(source)
+        if found.form is None:
+            return Match.no(found.reason)
+        members = (f"{source.stem}.meta.json",) if source.stem.startswith("agent-") else (source.stem,)
+        answer = Match.yes if found.is_sure else Match.maybe
+        return answer(found.reason, members if found.form == "session" else ())
+
+    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+        keep = bool(run.options.original_files) if run.options else False
+        match guess(source).form:
+            case "history":
+                yield from read_history(source, run)
+            case "web-export":
+                yield from read_web_export(source, run, keep_original_files=keep)
+            case "stream-json":
+                with source.open() as stream:
+                    reader = StreamReader(source, run, keep_original_files=keep)
+                    yield from reader.read_stream(JsonLines(stream, run))
+            case "stream-json-array":
+                with source.open() as stream:
+                    reader = StreamReader(source, run, keep_original_files=keep)
+                    yield from reader.read_stream(JsonElements(stream, run))
+            case "session" | None:
+                yield from SessionReader(source, run, keep_original_files=keep).read()
+
+
+IMPORTER = ClaudeCode()

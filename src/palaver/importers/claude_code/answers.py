@@ -1,0 +1,211 @@
+"""`assistant` lines: the lines of one API answer become one message, its usage the field-wise maximum."""
+
+from typing import Any
+
+from palaver.importers.claude_code.content import block, blocks
+from palaver.importers.claude_code.copies import copied, odd_message
+from palaver.importers.claude_code.disposition import INTO_MESSAGE, MAPPED, Disposition
+from palaver.importers.claude_code.header import Shapes
+from palaver.importers.claude_code.reading import Reading
+from palaver.importers.claude_code.transcript import Transcript
+
+Json = dict[str, Any]
+
+_SYNTHETIC = "<synthetic>"
+_AGENT_TOOLS = ("Task", "Agent")
+
+
+_SHAPES = Shapes("message", "requestId", "costUSD", "durationMs")
+
+
+def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+    message = record.get("message")
+    if type(message) is not dict:
+        return odd_message(transcript, record, "assistant", reading)
+    api_id = message.pop("id", None)
+    is_named = type(api_id) is str
+    if is_named and (earlier := transcript.answers.get(api_id)) is not None:
+        return _continue_answer(transcript, earlier, record, message)
+    pop = message.pop
+    content = pop("content", None)
+    if (disposition := copied(transcript, record, content, reading)) is not None:
+        return disposition
+    metadata = transcript.header.metadata(record, _SHAPES)
+    model = pop("model", None)
+    usage = pop("usage", None)
+    stop_reason = pop("stop_reason", None)
+    pop("role", None)
+    pop("type", None)
+    for key, value in message.items():
+        if value is not None:
+            metadata.setdefault(key, value)
+    if api_id is not None:
+        metadata["api_message_id"] = api_id
+    metadata["author_kind"] = "model"
+    if model is not None:
+        metadata["model_override"] = model
+    if stop_reason is not None:
+        metadata["stop_reason"] = stop_reason
+    if (request_id := record.get("requestId")) is not None:
+        metadata["request_id"] = request_id
+    added = transcript.append(record, "assistant", _answer_blocks(transcript, content), metadata, reading)
+    if transcript.unnamed:
+        transcript.name_calls(added)
+    if transcript.new_tasks:
+        transcript.place_tasks(added)
+    if "costUSD" in record or "durationMs" in record:
+        _take_cost(record, added)
+    if model == _SYNTHETIC:
+        # The product's own words (an API error, "No response requested."): no model said them, nothing was used.
+        metadata["author_kind"] = "harness"
+        if usage:
+            metadata["usage"] = usage
+        return MAPPED
+    if type(model) is str:
+        transcript.models[model] = transcript.models.get(model, 0) + 1
+    if is_named:
+        if transcript.sequence and (left := transcript.earlier_answer(api_id)):
+            metadata["continues"] = left[0]
+            usage = _increase(left[1], usage)
+        else:
+            transcript.answers[api_id] = added
+    if type(usage) is dict:
+        added["tokens"] = usage
+        if stop_reason is None:
+            metadata["tokens_partial"] = True
+    elif usage is not None:
+        metadata["usage"] = usage
+    return MAPPED
+
+
+def _answer_blocks(transcript: Transcript, content: Any) -> list[Json]:
+    if type(content) is not list or not content:
+        return blocks(content)
+    for index, raw in enumerate(content):
+        kind = raw.get("type") if type(raw) is dict else None
+        if kind == "tool_use":
+            call_id = raw.get("id")
+            if type(call_id) is str:
+                transcript.calls[call_id] = raw.get("input")
+                if raw.get("name") in _AGENT_TOOLS:
+                    transcript.new_tasks.append(raw)
+            else:
+                transcript.unnamed.append(raw)
+        elif kind != "text" and kind != "thinking":  # noqa: PLR1714 - a set lookup is slower here
+            content[index] = block(raw)
+    return content
+
+
+def _continue_answer(transcript: Transcript, earlier: Json, record: Json, message: Json) -> Disposition:
+    """Another line of an answer: a new block, or a longer copy of one that is there."""
+    metadata = earlier["metadata"]
+    uuid = record.get("uuid")
+    if type(uuid) is str and uuid not in transcript.links:
+        if "source_ids" in metadata:
+            metadata["source_ids"].append(uuid)
+        else:
+            metadata["source_ids"] = [earlier["message_id"], uuid]
+        transcript.links[uuid] = earlier
+    pop = message.pop
+    held = earlier["content"]
+    for new in _answer_blocks(transcript, pop("content", None)):
+        _merge_block(held, new)
+    if transcript.unnamed:
+        transcript.name_calls(earlier)
+    if transcript.new_tasks:
+        transcript.place_tasks(earlier)
+    stop_reason = pop("stop_reason", None)
+    if stop_reason is not None:
+        metadata["stop_reason"] = stop_reason
+        metadata.pop("tokens_partial", None)
+    usage = pop("usage", None)
+    if type(usage) is dict and metadata["author_kind"] == "model":
+        tokens = earlier.get("tokens")
+        if tokens is None:
+            earlier["tokens"] = usage
+        elif tokens != usage:
+            raise_usage(tokens, usage)
+    request_id = record.get("requestId")
+    if request_id is not None and request_id != metadata.get("request_id"):
+        others = metadata.setdefault("other_request_ids", [])
+        if request_id not in others:
+            others.append(request_id)
+    timestamp = record.get("timestamp")
+    if timestamp != earlier["timestamp"] and (completed_at := transcript.note_time(timestamp)) is not None:
+        metadata["completed_at"] = completed_at
+    for key in _SHAPES.of(record).own:
+        if (value := record[key]) is not None:
+            metadata[key] = value
+    pop("role", None)
+    pop("type", None)
+    pop("model", None)
+    for key, value in message.items():
+        if value is not None:
+            metadata[key] = value
+    return INTO_MESSAGE
+
+
+def _merge_block(held: list[Json], new: Json) -> None:
+    kind = new.get("type")
+    for index, old in enumerate(held):
+        if old.get("type") != kind:
+            continue
+        if kind == "tool_use":
+            if old.get("id") == new.get("id") and "id" in new:
+                held[index] = new
+                return
+        elif kind in {"text", "thinking"}:
+            before, after = old.get(kind), new.get(kind)
+            if before == after and old == new:
+                return
+            if type(before) is str and type(after) is str and before and after:
+                if after.startswith(before):
+                    held[index] = new
+                    return
+                if before.startswith(after):
+                    return
+        elif old == new:
+            return
+    if len(held) == 1 and held[0] == {"type": "text", "text": ""}:
+        held.clear()  # the stand-in for a first line without content
+    held.append(new)
+
+
+def raise_usage(tokens: Json, usage: Json) -> None:
+    """Raise every figure to its maximum: the lines of one answer repeat its usage while it grows."""
+    for key, value in usage.items():
+        old = tokens.get(key)
+        if old == value:
+            continue
+        if type(value) is int and type(old) is int:
+            if value > old:
+                tokens[key] = value
+        elif type(value) is dict and type(old) is dict:
+            raise_usage(old, value)
+        elif value is not None:
+            tokens[key] = value
+
+
+def _increase(counted: Json, usage: Any) -> Any:
+    """What a late line adds to the usage that already left with an earlier fragment."""
+    if type(usage) is not dict:
+        return usage
+    more: Json = {}
+    for key, value in usage.items():
+        before = counted.get(key) or 0
+        if type(value) is int and type(before) is int and value > before:
+            more[key] = value - before
+    return more or None
+
+
+def _take_cost(record: Json, message: Json) -> None:
+    """Old versions state what an answer cost and how long it took."""
+    cost, duration = record.get("costUSD"), record.get("durationMs")
+    if type(cost) in {int, float} and cost >= 0:
+        message["cost"] = {"amount": cost, "currency": "USD"}
+    elif cost is not None:
+        message["metadata"]["costUSD"] = cost
+    if type(duration) is int and duration >= 0:
+        message["metadata"]["duration_ms"] = duration
+    elif duration is not None:
+        message["metadata"]["durationMs"] = duration

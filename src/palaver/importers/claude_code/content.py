@@ -1,0 +1,112 @@
+"""Content blocks of the Messages API as Claude Code writes them, into UCS blocks.
+
+A block that already is one passes through untouched; only what differs is rebuilt; anything unknown is kept whole.
+"""
+
+from typing import Any
+
+from palaver.model import build
+from palaver.model.finding import finding_kind
+
+UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")
+
+Json = dict[str, Any]
+
+
+def block(raw: Any) -> Json:
+    """One block; tool calls and results get their ids from the caller."""
+    if type(raw) is not dict:
+        return build.text(raw) if isinstance(raw, str) else build.opaque(kind="block", raw=raw)
+    kind = raw.get("type")
+    if kind in _AS_THEY_ARE:
+        return raw
+    if kind == "tool_result":
+        return tool_result(raw)
+    make = _REBUILT.get(kind) if isinstance(kind, str) else None
+    return make(raw) if make else build.opaque(kind=kind if isinstance(kind, str) and kind else "block", raw=raw)
+
+
+def blocks(content: Any) -> list[Json]:
+    """The blocks of a message's content, which is a string, a list, or damage; never empty."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if isinstance(content, list):
+        return [block(raw) for raw in content] or [build.text("")]
+    if content is None:
+        return [build.text("")]
+    return [build.opaque(kind="content", raw=content)]
+
+
+def tool_result(raw: Json) -> Json:
+    content = raw.get("content")
+    if type(content) is list:
+        for index, item in enumerate(content):
+            if type(item) is not dict or item.get("type") != "text":
+                content[index] = block(item)
+        if not content:
+            raw["content"] = ""
+    elif type(content) is not str:
+        raw["content"] = "" if content is None else [build.opaque(kind="content", raw=content)]
+    if raw.get("is_error") is None:
+        raw["is_error"] = False
+    return raw
+
+
+def result_text(result: Json) -> str:
+    """The text of a tool result, in one string."""
+    content = result.get("content")
+    if type(content) is str:
+        return content
+    if type(content) is list:
+        return "\n".join(item["text"] for item in content if type(item.get("text")) is str)
+    return ""
+
+
+def plain_text(content: list[Json]) -> str:
+    """The text blocks of a message, in one string."""
+    if len(content) == 1 and type(text := content[0].get("text")) is str:
+        return text
+    return "\n".join(
+        block["text"] for block in content if block.get("type") == "text" and type(block.get("text")) is str
+    )
+
+
+def _redacted(raw: Json) -> Json:
+    return build.thinking("", redacted_data=raw.get("data"))
+
+
+def _image(raw: Json) -> Json:
+    match raw.get("source"):
+        case {"type": "base64"}:
+            return raw
+        case {"type": "url", "url": str(url), **rest}:
+            return {**raw, "source": {**rest, "type": "url", "data": url}}
+        case {"type": "file", "file_id": str(file_id), **rest}:
+            return {**raw, "source": {**rest, "type": "file", "data": file_id}}
+        case _:
+            return build.opaque(kind="image", raw=raw)
+
+
+def _document(raw: Json) -> Json:
+    rest = {key: value for key, value in raw.items() if key not in {"type", "source", "title"}}
+    match raw.get("source"):
+        case {"type": "text", "data": str(text), **source}:
+            made = build.file(name=raw.get("title"), media_type=source.get("media_type"), text=text)
+        case {"type": "base64", "data": str(data), **source}:
+            media_type = source.get("media_type")
+            made = build.file(
+                source={"type": "base64", "media_type": media_type, "data": data},
+                name=raw.get("title"),
+                media_type=media_type,
+            )
+        case {"type": "url", "url": str(url)}:
+            made = build.file(source={"type": "url", "data": url}, name=raw.get("title"))
+        case {"type": "file", "file_id": str(file_id)}:
+            made = build.file(source={"type": "file", "data": file_id}, name=raw.get("title"))
+        case _:
+            return build.opaque(kind="document", raw=raw)
+    return {**rest, **made}
+
+
+_AS_THEY_ARE = frozenset({"text", "tool_use", "thinking"})
+_REBUILT = {"redacted_thinking": _redacted, "image": _image, "document": _document}

@@ -1,0 +1,59 @@
+"""Lines that came before, and lines whose message is no message: nothing of them is lost."""
+
+from typing import Any
+
+from palaver.importers.claude_code.content import blocks
+from palaver.importers.claude_code.disposition import A_COPY, MAPPED, Disposition
+from palaver.importers.claude_code.header import Shapes
+from palaver.importers.claude_code.reading import Reading
+from palaver.importers.claude_code.transcript import Transcript, signature
+from palaver.model import build
+from palaver.model.finding import finding_kind
+
+CONFLICTING_COPY = finding_kind(
+    "conflicting-copy", "warning", "A line came twice with different content; the second is kept as a revision."
+)
+ODD_MESSAGE = finding_kind("odd-message", "warning", "A line's message is not an object; it is kept whole.")
+
+Json = dict[str, Any]
+
+_SHAPES = Shapes("message")
+
+
+def copied(transcript: Transcript, record: Json, content: Any, reading: Reading) -> Disposition | None:
+    """The disposition of a line whose uuid came before; None for a new one.
+
+    After a dropped connection a session is replayed at the end of its file, and compaction writes preserved lines again.
+    """
+    uuid = record.get("uuid")
+    if type(uuid) is not str:
+        return None
+    earlier = transcript.links.get(uuid)
+    if earlier is None:
+        if not transcript.sequence:
+            return None
+        left = transcript.handed_out(uuid)
+        return A_COPY if left and left[1] == signature(blocks(content)) else None
+    if earlier.get("message_id") != uuid:
+        return None  # the uuid of a line that was no message
+    made = blocks(content)
+    if _bare(made) != _bare(earlier["content"]):
+        transcript.run.note(CONFLICTING_COPY, reading.where())
+        revision = {"timestamp": record.get("timestamp"), "content": made}
+        earlier["metadata"].setdefault("revisions", []).append(revision)
+    return A_COPY
+
+
+def _bare(content: list[Json]) -> list[Json]:
+    """Blocks without what the importer added to them."""
+    return [{key: value for key, value in block.items() if key != "metadata"} for block in content]
+
+
+def odd_message(transcript: Transcript, record: Json, role: str, reading: Reading) -> Disposition:
+    transcript.run.note(ODD_MESSAGE, reading.where())
+    metadata = transcript.header.metadata(record, _SHAPES)
+    metadata["author_kind"] = "harness"
+    message = record.get("message")
+    made = [build.text(message)] if type(message) is str else [build.opaque(kind="message", raw=message)]
+    transcript.append(record, role, made, metadata, reading)
+    return MAPPED

@@ -1,0 +1,107 @@
+"""The fields that every line repeats, and the fields that belong to one line only.
+
+Few shapes of lines exist, and a session's lines repeat nearly all of their header. So a shape is learned once: which of
+its keys are header, which are the line's own. A header that equals the one before costs one comparison.
+"""
+
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+Json = dict[str, Any]
+
+HEADER = frozenset({
+    *("cwd", "gitBranch", "version", "slug", "entrypoint", "sessionId", "agentId", "userType", "isSidechain"),
+})
+MAPPED_ALWAYS = frozenset({"uuid", "parentUuid", "timestamp", "type"})
+
+_SHAPES_KEPT = 4096
+
+
+class Shape:
+    """The keys of a line, sorted by what becomes of them."""
+
+    __slots__ = ("header", "header_keys", "own")
+
+    def __init__(self, keys: tuple[str, ...], mapped: frozenset[str]) -> None:
+        self.header_keys = tuple(key for key in keys if key in HEADER)
+        self.own = tuple(key for key in keys if key not in HEADER and key not in mapped)
+        """Unmapped fields: they go to the message's metadata under their own names."""
+        self.header: Callable[[Json], Any] = itemgetter(*self.header_keys) if self.header_keys else _nothing
+
+
+def _nothing(_record: Json) -> tuple[()]:
+    return ()
+
+
+class Shapes:
+    """The shapes seen so far of the lines that one function takes; `mapped` are the fields it maps itself."""
+
+    def __init__(self, *mapped: str) -> None:
+        self._mapped = MAPPED_ALWAYS.union(mapped)
+        self.known: dict[tuple[str, ...], Shape] = {}
+
+    def of(self, record: Json) -> Shape:
+        return self.known.get(keys := tuple(record)) or self.learn(keys)
+
+    def learn(self, keys: tuple[str, ...]) -> Shape:
+        if len(self.known) >= _SHAPES_KEPT:
+            self.known.clear()
+        shape = self.known[keys] = Shape(keys, self._mapped)
+        return shape
+
+
+class Header:
+    """The header of one conversation: the first value of each field stands for all lines that repeat it."""
+
+    __slots__ = ("_agent_id", "_extras", "_keys", "_session_id", "_values", "seen")
+
+    def __init__(self, session_id: str | None, agent_id: str | None) -> None:
+        self.seen: dict[str, list[Any]] = {"cwd": [], "gitBranch": [], "version": [], "slug": [], "entrypoint": []}
+        self._session_id = session_id
+        self._agent_id = agent_id
+        self._keys: tuple[str, ...] = ("?",)
+        self._values: Any = None
+        self._extras: Json = {}
+
+    def metadata(self, record: Json, shapes: Shapes) -> Json:
+        """A new metadata object with what differs from the conversation's header, and the line's own fields."""
+        keys = tuple(record)
+        shape = shapes.known.get(keys) or shapes.learn(keys)
+        values = shape.header(record)
+        if values != self._values or shape.header_keys != self._keys:
+            self._extras = self._differing(record, shape.header_keys)
+            self._keys = shape.header_keys
+            self._values = values
+        metadata = self._extras.copy()
+        for key in shape.own:
+            if (value := record[key]) is not None:
+                metadata[key] = value
+        return metadata
+
+    def _differing(self, record: Json, keys: tuple[str, ...]) -> Json:
+        extras: Json = {}
+        for key in keys:
+            value = record[key]
+            if value is None:
+                continue
+            if key == "userType":
+                extras["user_type"] = value
+            elif key == "sessionId":
+                if value != self._session_id:
+                    extras["session_id"] = value
+            elif key == "agentId":
+                if value != self._agent_id:
+                    extras["agent_id"] = value
+            elif key != "isSidechain":
+                self._see(extras, key, value)
+        return extras
+
+    def _see(self, extras: Json, key: str, value: Any) -> None:
+        values = self.seen[key]
+        if not values:
+            values.append(value)
+        elif value != values[0]:
+            extras[key] = value
+            if value not in values:
+                values.append(value)

@@ -1,0 +1,76 @@
+"""`history.jsonl`: every prompt ever typed, one a row; it survives when the product deletes old sessions.
+
+Prompts of a session whose file still exists are skipped, the others become conversations with the status `archived`.
+Old rows name no session: those of one project become one conversation.
+"""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from palaver.importers.claude_code.reading import Reading
+from palaver.importers.claude_code.session import time_of
+from palaver.importers.claude_code.transcript import PLATFORM, Transcript
+from palaver.model import build
+from palaver.model.finding import finding_kind
+from palaver.model.ids import conversation_uuid, deterministic_uuid
+from palaver.sources.damage import NOT_AN_OBJECT
+from palaver.sources.jsonl import JsonLines
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+
+PASTE_MISSING = finding_kind("paste-missing", "note", "A pasted text is known by its hash only.")
+
+Json = dict[str, Any]
+
+
+def read_history(source: Source, run: Run) -> Iterator[Json]:
+    existing = {PurePosixPath(session.name).stem for session in source.under("projects")}
+    purged: dict[str, Transcript] = {}
+    with source.open() as stream:
+        rows = JsonLines(stream, run)
+        for row in rows:
+            if type(row) is not dict:
+                run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
+            elif row.get("sessionId") in existing:
+                run.skipped("session-file-exists")
+            else:
+                _add_row(_transcript(purged, row, source, run), row, Reading(rows))
+                run.mapped()
+    for transcript in purged.values():
+        if (document := transcript.finish()) is not None:
+            yield document
+
+
+def _transcript(purged: dict[str, Transcript], row: Json, source: Source, run: Run) -> Transcript:
+    session_id, project = row.get("sessionId"), row.get("project")
+    known = session_id if type(session_id) is str else None
+    key = known or f"project:{project}"
+    if key not in purged:
+        conversation_id = known or conversation_uuid(PLATFORM, "history", str(project))
+        transcript = Transcript(conversation_id, run, session_id=known, fallback_time=time_of(source))
+        transcript.status = "archived"
+        transcript.facts["recovered_from"] = source.file_name
+        if type(project) is str:
+            transcript.header.seen["cwd"].append(project)
+        purged[key] = transcript
+    return purged[key]
+
+
+def _add_row(transcript: Transcript, row: Json, reading: Reading) -> None:
+    display = row.pop("display", "")
+    content = [build.text(display if type(display) is str else str(display))]
+    pasted = row.pop("pastedContents", None)
+    if type(pasted) is dict:
+        for key, paste in pasted.items():
+            text = paste.get("content") if type(paste) is dict else None
+            if type(text) is str:
+                content.append(build.file(name=f"Pasted text #{key}", text=text))
+            elif paste:
+                transcript.run.note(PASTE_MISSING, reading.where())
+                row.setdefault("pastedContents", {})[key] = paste
+    metadata = {key: value for key, value in row.items() if key not in {"sessionId", "project", "timestamp"}}
+    metadata["author_kind"] = "human"
+    metadata["context_incomplete"] = True
+    row["uuid"] = deterministic_uuid(f"{transcript.conversation_id}-{row.get('timestamp')}-{display}")
+    transcript.append(row, "user", content, metadata, reading)

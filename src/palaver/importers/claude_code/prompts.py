@@ -1,0 +1,120 @@
+"""`user` lines: what a person typed, what tools returned, and what the product put there itself."""
+
+from typing import Any
+
+from palaver.importers.claude_code.answers import assistant
+from palaver.importers.claude_code.authors import author_of
+from palaver.importers.claude_code.content import blocks, plain_text, result_text
+from palaver.importers.claude_code.copies import copied, odd_message
+from palaver.importers.claude_code.disposition import MAPPED, Disposition
+from palaver.importers.claude_code.header import Shapes
+from palaver.importers.claude_code.reading import Reading
+from palaver.importers.claude_code.tool_results import PERSISTED, PERSISTED_MISSING, attach_twin, restore_persisted
+from palaver.importers.claude_code.transcript import Transcript
+
+Json = dict[str, Any]
+
+
+_SHAPES = Shapes("message", "toolUseResult", "isCompactSummary")
+
+
+def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+    message = record.get("message")
+    if type(message) is not dict:
+        if message is not None or "content" not in record:
+            return odd_message(transcript, record, "user", reading)
+        message = record["message"] = {"content": record.pop("content")}
+    content = message.get("content")
+    if (disposition := copied(transcript, record, content, reading)) is not None:
+        return disposition
+    metadata = transcript.header.metadata(record, _SHAPES)
+    if len(message) > 2:
+        for key, value in message.items():
+            if value is not None and key not in {"content", "role", "type"}:
+                metadata.setdefault(key, value)
+    made = blocks(content)
+    if made[0]["type"] == "tool_result" or any(block["type"] == "tool_result" for block in made):
+        metadata["author_kind"] = "tool"
+        _finish_results(transcript, record, made, metadata, reading)
+    else:
+        if (twin := record.get("toolUseResult")) is not None:
+            metadata["tool_use_result"] = twin
+        _name_author(transcript, record, made, metadata)
+    added = transcript.append(record, "user", made, metadata, reading)
+    if record.get("isCompactSummary"):
+        metadata["is_compact_summary"] = True
+        covers = [parent] if (parent := added.get("parent_message_id")) else []
+        transcript.summarise(plain_text(made), "automatic", added["timestamp"], covers)
+    return MAPPED
+
+
+def _finish_results(
+    transcript: Transcript, record: Json, made: list[Json], metadata: Json, reading: Reading
+) -> None:
+    twin = record.get("toolUseResult")
+    if twin is None:
+        twin = metadata.pop("tool_use_result", None)
+    results = made if len(made) == 1 else [block for block in made if block["type"] == "tool_result"]
+    for result in results:
+        call_id = result.get("tool_use_id")
+        if type(call_id) is not str:
+            call_id = transcript.unanswered.pop(0) if transcript.unanswered else f"unpaired-{reading.number}"
+            result["tool_use_id"] = call_id
+        text = result["content"]
+        if type(text) is not str:
+            text = result_text(result)
+        if text.startswith(PERSISTED) and not restore_persisted(result, text, reading):
+            transcript.run.note(PERSISTED_MISSING, reading.where())
+        if twin is not None and len(results) == 1:
+            if type(twin) is dict and type(agent := twin.get("agentId")) is str:
+                metadata["agent_conversation_id"] = transcript.agent_conversation(agent)
+                transcript.task_of_agent[agent] = call_id
+            attach_twin(result, text, twin, transcript.calls.get(call_id), reading.keep_original_files)
+    if twin is not None and len(results) > 1:
+        metadata["tool_use_result"] = twin
+
+
+def _name_author(transcript: Transcript, record: Json, made: list[Json], metadata: Json) -> None:
+    text = plain_text(made)
+    if transcript.is_sidechain and not transcript.messages and not transcript.sequence:
+        metadata["author_kind"] = "model"  # an agent's first prompt is written by the assistant that called it
+        return
+    author = metadata["author_kind"] = "harness" if record.get("isCompactSummary") else author_of(text, metadata)
+    if author == "harness":
+        if metadata.get("isMeta"):
+            metadata["hidden"] = True
+        if type(name := metadata.get("command_name")) is str and name:
+            transcript.titles.setdefault("command", name)
+    if transcript.queued and (queued := transcript.queued.pop(text, None)) is not None:
+        transcript.withdraw(queued)
+
+
+def tool_use(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+    """A tool call on a line of its own, as plugins write them."""
+    call: Json = {"type": "tool_use"}
+    for name, spellings in _CALL_FIELDS.items():
+        for spelling in spellings:
+            if spelling in record:
+                call.setdefault(name, record.pop(spelling))
+    record["message"] = {"content": [{"name": "", "input": {}, **call}]}
+    return assistant(transcript, record, reading)
+
+
+def tool_result(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+    """A tool result on a line of its own, as plugins write them."""
+    result: Json = {"type": "tool_result"}
+    for name, spellings in _RESULT_FIELDS.items():
+        for spelling in spellings:
+            if spelling in record:
+                result.setdefault(name, record.pop(spelling))
+    output = result.get("content")
+    if type(output) is dict and type(output.get("output")) is str:
+        result["content"] = output.pop("output")
+        if output:
+            record["tool_output"] = output
+    record["message"] = {"content": [result]}
+    return user(transcript, record, reading)
+
+
+_CALL_FIELDS = {"id": ("tool_use_id", "id"), "name": ("tool_name", "name"), "input": ("tool_input", "input")}
+_RESULT_FIELDS = {"tool_use_id": ("tool_use_id",), "content": ("content", "tool_output"), "is_error": ("is_error",)}

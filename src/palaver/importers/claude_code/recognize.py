@@ -1,0 +1,122 @@
+"""Telling the forms of Claude Code's files apart, and from files of others, by their first lines."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from palaver.importers.claude_code.lines import HANDLERS
+from palaver.sources.source import Source
+
+Form = Literal["session", "web-export", "stream-json", "stream-json-array", "history"]
+Json = dict[str, Any]
+
+
+class Guess(NamedTuple):
+    form: Form | None
+    reason: str
+    is_sure: bool = True
+
+
+_LINES_LOOKED_AT = 60
+_SESSION_FIELDS = ("uuid", "parentUuid", "sessionId", "isSidechain", "leafUuid")
+_FACT_TYPES = frozenset(HANDLERS) - {"user", "assistant", "system", "tool_use", "tool_result", "summary", "result"}
+_IS_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
+_LOG_LINES = re.compile(rb'\s*\{\s*(?:"[^"]*"\s*:\s*(?:"[^"]*"|[0-9]+|null|true|false)\s*,\s*)*"loglines"\s*:\s*\[')
+_LONG_FIRST_LINE = re.compile(rb'"(?:parentUuid|isSidechain|sessionId)"\s*:')
+
+
+def guess(source: Source) -> Guess:
+    head = source.head().lstrip(b"\xef\xbb\xbf\0 \t\r\n")
+    if not head:
+        return _by_name(source)
+    if _LOG_LINES.match(head):
+        return Guess("web-export", "an object with `loglines`")
+    if head.startswith(b"["):
+        for record in _objects(head[1:]):
+            if _is_stream(record):
+                return Guess("stream-json-array", "an array of stream-json records")
+        return Guess(None, "")
+    best = Guess(None, "")
+    for record in _objects(head):
+        found = _judge(record)
+        if found.form and found.is_sure:
+            return found
+        best = best if best.form else found
+    if best.form is None and head.startswith(b"{") and _LONG_FIRST_LINE.search(head, 0, 4096):
+        return Guess("session", "a first line with the fields of a session")
+    return best
+
+
+def _by_name(source: Source) -> Guess:
+    if source.suffix != ".jsonl":
+        return Guess(None, "")
+    if source.stem.startswith("agent-") or (_IS_UUID(source.stem) and "projects" in source.parts):
+        return Guess("session", "an empty file named like a session")
+    return Guess(None, "")
+
+
+def _judge(record: Json) -> Guess:
+    kind = record.get("type")
+    message = record.get("message")
+    if "payload" in record or (type(message) is dict and "parts" in message):
+        return Guess(None, "")
+    if type(record.get("display")) is str and ("pastedContents" in record or "project" in record):
+        return Guess("history", "rows with `display` and `pastedContents`")
+    if _is_stream(record):
+        return Guess("stream-json", "records with `session_id` or `_audit_timestamp`")
+    if type(kind) is str and kind in HANDLERS:
+        has_fields = any(field in record for field in _SESSION_FIELDS)
+        if kind in {"user", "assistant"} and type(message) is dict:
+            return Guess("session", f"a line of type {kind!r} with a message", has_fields or "content" in message)
+        if has_fields or (kind in _FACT_TYPES and "data" not in record):
+            return Guess("session", f"a line of type {kind!r}")
+        if kind == "user" and type(record.get("content")) is str:
+            return Guess("session", "a line of type 'user' with plain content", is_sure=False)
+        if "tool_use_id" in record or "tool_name" in record:
+            return Guess("session", f"a line of type {kind!r}", is_sure=False)
+        return Guess(None, "")
+    if type(message) is dict and ("usage" in message or "content" in message):
+        is_sure = "sessionId" in record and "usage" in message
+        return Guess("session", "lines with messages of the API's shape", is_sure)
+    return Guess(None, "")
+
+
+def _is_stream(record: Json) -> bool:
+    if "_audit_timestamp" in record and type(record.get("type")) is str:
+        return True
+    if type(record.get("session_id")) is not str or "sessionId" in record:
+        return False
+    return record.get("type") in {"user", "assistant", "result", "stream_event"} or (
+        record.get("type") == "system" and type(record.get("subtype")) is str
+    )
+
+
+def _objects(head: bytes) -> Iterator[Json]:
+    """The objects among the first lines; of a pretty-printed document, the first ones."""
+    found = False
+    for line in head.split(b"\n")[:_LINES_LOOKED_AT]:
+        try:
+            value = orjson.loads(line.strip(b"\0"))
+        except orjson.JSONDecodeError:
+            continue
+        if type(value) is dict:
+            found = True
+            yield value
+    if found:
+        return
+    decoder = json.JSONDecoder()
+    text = head.decode(errors="replace")
+    position = 0
+    for _ in range(_LINES_LOOKED_AT):
+        position = text.find("{", position)
+        if position < 0:
+            return
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return
+        if type(value) is dict:
+            yield value

@@ -1,0 +1,272 @@
+"""A session file and what lies beside it, read line by line into conversations."""
+
+import re
+from collections import Counter
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from palaver.importers.claude_code.content import plain_text
+from palaver.importers.claude_code.disposition import INTO_CONVERSATION, MAPPED, Disposition, skipped
+from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
+from palaver.importers.claude_code.reading import Reading, Records
+from palaver.importers.claude_code.routes import Routes
+from palaver.importers.claude_code.transcript import PLATFORM, Transcript
+from palaver.importers.claude_code.unit import AgentFile, SideFiles, agent_id_of, index_entry, read_about, side_files
+from palaver.model.finding import finding_kind
+from palaver.model.ids import conversation_uuid
+from palaver.model.timestamps import normalize_timestamp
+from palaver.sources.damage import NOT_AN_OBJECT
+from palaver.sources.jsonl import JsonLines
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+from palaver.sources.whole import counted, json_document
+
+UNFORESEEN = finding_kind(
+    "unforeseen", "error", "A record broke the importer, which is a bug; its bytes are set aside."
+)
+
+FRAGMENT_BYTES = 1 << 24
+
+Json = dict[str, Any]
+Tally = Counter[Disposition]
+Documents = Generator[Json, None, Tally]
+
+_IN_THE_PARENT: Disposition = ("folded", "parent conversation")
+_IS_SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
+
+
+class SessionReader:
+    """Reads one unit; its transcripts stay open to the end, since agents refer to the session they belong to."""
+
+    handlers: dict[str, Handler] = HANDLERS
+
+    def __init__(self, source: Source, run: Run, *, keep_original_files: bool = False) -> None:
+        self.source = source
+        self.run = run
+        self.keep_original_files = keep_original_files
+        self.fallback_time = time_of(source)
+
+    def read(self) -> Iterator[Json]:
+        """Read the session's own file, then its agents'."""
+        if agent_id := agent_id_of(self.source):
+            yield from self._read_agent(AgentFile(agent_id, self.source), None, None)
+            return
+        side = side_files(self.source, self.run)
+        routes = self.routes()
+        try:
+            with self.source.open() as stream:
+                records = JsonLines(stream, self.run)
+                agents = frozenset(agent.agent_id for agent in side.agents)
+                reading = Reading(records, self.keep_original_files, side.outputs, agents=agents)
+                tally = yield from self.read_records(routes, reading)
+            self._add_side_files(side, routes.main)
+            yield from self.finish(routes, tally)
+            for agent in side.agents:
+                yield from self._read_agent(agent, routes.main, reading)
+        finally:
+            routes.close()
+        for name, output in side.outputs.items():
+            counted(output, self.run)
+            if name in reading.used_outputs:
+                self.run.folded("message")
+            else:
+                self.run.skipped("unreferenced-output")
+
+    def read_records(self, routes: Routes, reading: Reading, parent: Transcript | None = None) -> Documents:
+        """Add every record to its conversation; hand out fragments when they grow too large for memory."""
+        records = reading.records
+        main = routes.main
+        splits, branches = routes.splits, routes.branches
+        handlers = self.handlers
+        tally: dict[Disposition, int] = {MAPPED: 0}
+        limit = records.taken + FRAGMENT_BYTES
+        for record in records:
+            if type(record) is not dict:
+                self.run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
+                continue
+            try:
+                transcript = main
+                if (branches and record.get("isSidechain")) or (splits and record.get("sessionId") != main.session_id):
+                    transcript = routes.of(record)
+                kind = record.get("type")
+                if parent is not None and _stands_in(parent, record):
+                    disposition = _IN_THE_PARENT
+                elif kind == "progress":
+                    disposition = self._progress(routes, transcript, record, reading)
+                else:
+                    handler = handlers.get(kind) if type(kind) is str else None
+                    disposition = (handler or handler_of(record))(transcript, record, reading)
+            except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other lines
+                message = f"{type(error).__name__}: {error}"
+                self.run.quarantined(UNFORESEEN, records.raw, records.where(), message)
+                continue
+            if disposition is MAPPED:
+                tally[MAPPED] += 1
+            else:
+                tally[disposition] = tally.get(disposition, 0) + 1
+            if records.taken > limit:
+                limit = records.taken + FRAGMENT_BYTES
+                for transcript in routes.all():
+                    if (document := transcript.fragment()) is not None:
+                        yield document
+        return Counter(tally)
+
+    def routes(self) -> Routes:
+        stem = self.source.stem
+        is_session = bool(_IS_SESSION_ID(stem))
+        session_id, first_time = (stem, None) if is_session else first_session(self.source.head())
+        conversation_id = session_id or conversation_uuid(PLATFORM, first_time or self.fallback_time, stem)
+        main = Transcript(conversation_id, self.run, session_id=session_id, fallback_time=self.fallback_time)
+        return Routes(main, self.run, self.fallback_time, splits=not is_session)
+
+    def finish(self, routes: Routes, tally: Tally) -> Iterator[Json]:
+        """Hand out what is left of every conversation, and enter the records into the ledger."""
+        found = False
+        for transcript in routes.all():
+            if (document := transcript.finish()) is not None:
+                found = True
+                yield document
+        if not found and (facts := tally.pop(INTO_CONVERSATION, 0)):
+            self.run.skipped("no-conversation", facts)
+        self.enter(tally)
+
+    def enter(self, tally: Tally) -> None:
+        for (word, reason), count in tally.items():
+            if word == "mapped":
+                self.run.mapped(count)
+            elif word == "folded":
+                self.run.folded(reason, count)
+            else:
+                self.run.skipped(reason, count)
+
+    def _progress(self, routes: Routes, transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+        """Progress links a chain; an agent's messages inside it are read where the agent has no file of its own."""
+        transcript.link(record.get("uuid"), record.get("parentUuid"))
+        match record.get("data"):
+            case {"type": "agent_progress", "agentId": str(agent), "message": {"type": "user" | "assistant"} as inner}:
+                if type(call_id := record.get("parentToolUseID")) is str:
+                    transcript.task_of_agent[agent] = call_id
+                if agent in reading.agents:
+                    return skipped("progress")
+                target = routes.agent(transcript, agent)
+                link_agent(target, transcript, {})
+                if inner.get("parentUuid") is None and target.messages:
+                    inner["parentUuid"] = target.messages[-1]["message_id"]
+                return handler_of(inner)(target, inner, reading)
+            case _:
+                return skipped("progress")
+
+    def _add_side_files(self, side: SideFiles, main: Transcript) -> None:
+        """Add what the files beside a session tell of it: workflows, and the index that the product caches."""
+        for journal in side.journals:
+            with journal.open() as stream:
+                records = JsonLines(stream, self.run, label=journal.name)
+                entries = list(records)
+            main.facts.setdefault("journals", {})[journal.name] = entries
+            self.run.folded("conversation", len(entries))
+        for state in side.states:
+            if (value := json_document(state, self.run)) is not None:
+                main.facts.setdefault("workflows", {})[state.stem] = value
+                self.run.folded("conversation")
+        for other in side.others:
+            counted(other, self.run)
+            self.run.skipped("side-file")
+        if not main.titles or not main.header.seen["cwd"]:
+            entry = index_entry(self.source.beside("sessions-index.json"), main.session_id)
+            if type(title := entry.get("summary")) is str and title:
+                main.titles.setdefault("index", title)
+            if not main.header.seen["cwd"] and type(path := entry.get("projectPath")) is str:
+                main.header.seen["cwd"].append(path)
+
+    def _read_agent(self, agent: AgentFile, main: Transcript | None, reading: Reading | None) -> Iterator[Json]:
+        if main:
+            session_id = main.conversation_id
+        else:
+            session_id = first_session(agent.source.head())[0]
+            read_about(agent, self.run)
+        transcript = Transcript(
+            f"{session_id or agent.source.stem}:agent-{agent.agent_id}",
+            self.run,
+            session_id=session_id,
+            fallback_time=time_of(agent.source),
+            parent_id=session_id,
+            is_sidechain=True,
+            agent_id=agent.agent_id,
+        )
+        link_agent(transcript, main, agent.about)
+        routes = Routes(transcript, self.run, self.fallback_time, splits=False, branches=False)
+        with agent.source.open() as stream:
+            records = JsonLines(stream, self.run, label=agent.source.name if main else "")
+            agent_reading = replace(reading, records=records) if reading else Reading(records, self.keep_original_files)
+            tally = yield from self.read_records(routes, agent_reading, main)
+        if is_warmup(transcript):
+            self.run.skipped("warmup-agent", tally.total())
+        else:
+            yield from self.finish(routes, tally)
+        routes.close()
+
+
+def link_agent(agent: Transcript, caller: Transcript | None, about: Json) -> None:
+    """Tie an agent's conversation to the call that started it; `about` is its `.meta.json`."""
+    if agent.facts.get("parent_tool_use_id"):
+        return
+    if about:
+        agent.facts["agent"] = about
+        if type(parent := about.get("parentAgentId")) is str and caller:
+            agent.parent_id = caller.agent_conversation(parent)
+    call_id = about.get("toolUseId")
+    if call_id is None and caller and agent.agent_id:
+        call_id = caller.task_of_agent.get(agent.agent_id)
+    if type(call_id) is str:
+        agent.facts["parent_tool_use_id"] = call_id
+        if caller and (task := caller.tasks.get(call_id)):
+            agent.fork_point = task[0]
+
+
+def is_warmup(transcript: Transcript) -> bool:
+    """Files that versions around 2.0.28 wrote on start-up: "Warmup", an answer, and nothing done."""
+    if transcript.sequence or not transcript.messages or plain_text(transcript.messages[0]["content"]) != "Warmup":
+        return False
+    return not any(
+        block["type"] == "tool_use" for message in transcript.messages for block in message["content"]
+    )
+
+
+def _stands_in(parent: Transcript, record: Json) -> bool:
+    """Whether a line of an agent is one of the session's: side runs begin with a copy of what they were told."""
+    uuid = record.get("uuid")
+    if type(uuid) is str and parent.resolve(uuid) is not None:
+        return True
+    message = record.get("message")
+    api_id = message.get("id") if type(message) is dict else None
+    return type(api_id) is str and (api_id in parent.answers or parent.earlier_answer(api_id) is not None)
+
+
+def time_of(source: Source) -> str:
+    """When the file was last written: the last resort for messages without any time."""
+    try:
+        modified_at = source.modified_at()
+    except OSError:
+        modified_at = None
+    return normalize_timestamp(datetime.now(UTC) if modified_at is None else modified_at)
+
+
+def first_session(head: bytes) -> tuple[str | None, str | None]:
+    """The first session id and the first time in the first bytes of a file."""
+    session_id = first_time = None
+    for line in head.split(b"\n"):
+        try:
+            record = orjson.loads(line.strip(b"\0\xef\xbb\xbf"))
+        except orjson.JSONDecodeError:
+            continue
+        if type(record) is not dict:
+            continue
+        if session_id is None and type(value := record.get("sessionId", record.get("session_id"))) is str:
+            session_id = value or None
+        if first_time is None and type(value := record.get("timestamp")) is str:
+            first_time = value
+    return session_id, first_time

@@ -1,0 +1,105 @@
+"""`toolUseResult`, the structured twin of a tool result: kept without the text that stands elsewhere already."""
+
+import re
+from typing import Any
+
+from palaver.importers.claude_code.reading import Reading
+from palaver.model.finding import finding_kind
+
+PERSISTED_MISSING = finding_kind(
+    "persisted-output-missing", "note", "The full text of a large tool output is gone; its preview is kept."
+)
+
+Json = dict[str, Any]
+
+_SAVED_TO = re.compile(r"saved to: (?P<path>[^\n]+)")
+PERSISTED = "<persisted-output>"
+
+
+def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_original_files: bool) -> None:  # noqa: FBT001
+    """Put into the block's metadata what the twin tells beyond the result's text and the call's input."""
+    content = result["content"]
+    if type(twin) is str:
+        rest: Any = None if twin.removeprefix("Error: ") in text else twin
+    elif type(twin) is dict:
+        known = call_input.values() if type(call_input) is dict else ()
+        rest = {}
+        for key, value in twin.items():
+            kind = type(value)
+            if kind is str:
+                length = len(value)
+                if length >= _WORTH_COMPARING and (
+                    value == text or value in known or (length < len(text) and value in text)
+                ):
+                    continue
+                if key == "originalFile" and not keep_original_files:
+                    continue
+            elif kind is dict:
+                if key == "file":
+                    value = _without_content(value, text, content)
+            elif kind is list and value and (value == content or value in known):
+                continue
+            rest[key] = value
+    else:
+        rest = None if twin == content else twin
+    if not rest:
+        return
+    metadata = result.get("metadata")
+    if type(metadata) is not dict:
+        metadata = result["metadata"] = {}
+    metadata["tool_use_result"] = rest
+    if type(rest) is dict:
+        duration = rest.get("durationMs", rest.get("totalDurationMs"))
+        if type(duration) is int and duration >= 0:
+            metadata["duration_ms"] = duration
+
+
+_WORTH_COMPARING = 16
+
+
+def _without_content(file: Json, text: str, content: Any) -> Json:
+    """A file that was read, without what the result shows of it."""
+    plain, base64 = file.get("content"), file.get("base64")
+    if type(plain) is str and _is_numbered(plain, text):
+        return {key: value for key, value in file.items() if key != "content"}
+    if type(base64) is str and _shows(content, base64):
+        return {key: value for key, value in file.items() if key != "base64"}
+    return file
+
+
+def _is_numbered(plain: str, text: str) -> bool:
+    """Whether `text` is `plain` with line numbers, as the Read tool gives it; only both ends are compared."""
+    lines = plain.count("\n") + 1
+    expected = len(plain) + 7 * lines
+    if len(text) < expected or text[6:7] not in {"→", "\t"}:
+        return False
+    first = plain[: plain.find("\n")] if lines > 1 else plain
+    last = plain[plain.rfind("\n") + 1 :]
+    return text.startswith(first, 7) and text.startswith(last, expected - len(last))
+
+
+def _shows(content: Any, base64: str) -> bool:
+    return type(content) is list and any(
+        type(item) is dict and type(source := item.get("source")) is dict and source.get("data") == base64
+        for item in content
+    )
+
+
+def restore_persisted(result: Json, preview: str, reading: Reading) -> bool:
+    """Replace a preview by the full text from the session's own folder; False when that file is not there.
+
+    Only the name behind the last slash of the recorded path counts: the path is of another machine, and must not lead
+    out of the folder.
+    """
+    saved = _SAVED_TO.search(preview)
+    name = re.split(r"[\\/]", saved["path"].strip())[-1] if saved else ""
+    source = reading.outputs.get(name)
+    metadata = result.setdefault("metadata", {})
+    if source is None:
+        metadata["truncated"] = True
+        return False
+    with source.open() as stream:
+        result["content"] = stream.read().decode(errors="replace")
+    reading.used_outputs.add(name)
+    metadata["persisted_output"] = name
+    return True

@@ -1,0 +1,427 @@
+"""One conversation while its lines come in: messages, ids, parent links, and what belongs to the whole.
+
+Lines that share an API message id are one message; it stands where its first line stood. A transcript that grows past
+the fragment size is handed out in pieces; what was handed out stays known (`flushed.py`).
+"""
+
+from typing import Any
+
+from palaver.importers.claude_code.authors import without_injections
+from palaver.importers.claude_code.content import plain_text
+from palaver.importers.claude_code.flushed import Flushed
+from palaver.importers.claude_code.header import Header
+from palaver.importers.claude_code.reading import Reading
+from palaver.model import build
+from palaver.model.finding import finding_kind
+from palaver.model.ids import deterministic_uuid
+from palaver.model.timestamps import is_canonical, normalize_timestamp
+from palaver.sources.run import Run
+
+PLATFORM = "claude_code"
+
+INFERRED_TIMESTAMP = finding_kind(
+    "inferred-timestamp", "note", "A message without a time of its own got the nearest known one."
+)
+BAD_TIMESTAMP = finding_kind("bad-timestamp", "warning", "A time could not be read; the nearest known one stands.")
+MISSING_PARENT = finding_kind(
+    "missing-parent", "note", "A parent link leads to a line that is not in the file; the line before it stands."
+)
+PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
+Json = dict[str, Any]
+
+_TITLE_LENGTH = 200
+_OPEN_MESSAGES = 64
+ROOT: Json = {}
+_LATEST = "~"
+_ALWAYS_TOLD = frozenset({"slug", "entrypoint"})
+
+
+class Transcript:
+    def __init__(
+        self,
+        conversation_id: str,
+        run: Run,
+        *,
+        session_id: str | None,
+        fallback_time: str,
+        parent_id: str | None = None,
+        is_sidechain: bool = False,
+        agent_id: str | None = None,
+    ) -> None:
+        self.conversation_id = conversation_id
+        self.session_id = session_id
+        self.parent_id = parent_id
+        self.is_sidechain = is_sidechain
+        self.agent_id = agent_id
+        self.fork_point: str | None = None
+        self.run = run
+        self.messages: list[Json] = []
+        self.links: dict[str, Json] = {}
+        """Line uuid to message; a line that is no message leads to its nearest ancestor that is one, or to `ROOT`."""
+        self.answers: dict[str, Json] = {}
+        """API message id to message, while more lines of it may come."""
+        self.calls: dict[str, Any] = {}
+        """Tool call id to input, while its result may come."""
+        self.unnamed: list[Json] = []
+        """Tool calls without an id, until their message has one."""
+        self.unanswered: list[str] = []
+        """Ids given to such calls, in order, until their results come."""
+        self.new_tasks: list[Json] = []
+        """Calls of agents, until their message has an id."""
+        self.tasks: dict[str, tuple[str, Any]] = {}
+        """Call id of an agent to the message that called it and the prompt it gave."""
+        self.task_of_agent: dict[str, str] = {}
+        """Agent id to the id of its call, where the file says so."""
+        self.queued: dict[str, Json] = {}
+        """Prompts that were put into the queue and not yet seen to be sent."""
+        self.header = Header(session_id, agent_id)
+        self.models: dict[str, int] = {}
+        self.titles: dict[str, str] = {}
+        self.summaries: list[Json] = []
+        self.facts: Json = {}
+        """Session-level facts for `platform.metadata`, under their own names."""
+        self.custom: Json = {}
+        self.tags: list[str] = []
+        self.cost: Json | None = None
+        self.status: build.Status | None = None
+        self.sequence = 0
+        self._fallback_time = fallback_time
+        self._earliest = _LATEST
+        self._latest = ""
+        self._orphans: list[tuple[Json, str]] = []
+        self._undated: list[Json] = []
+        self._previous_links: dict[str, str] = {}
+        self._flushed: Flushed | None = None
+
+    # -- adding -----------------------------------------------------------------------------------------------------
+
+    def append(self, record: Json, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
+        """Add a message for a line; an id is made for a line that has none, or one that is taken."""
+        message_id = record.get("uuid")
+        links = self.links
+        if type(message_id) is not str or not message_id or message_id in links:
+            message_id = self._made_id(message_id, metadata, reading)
+        timestamp = record.get("timestamp")
+        message: Json = {
+            "message_id": message_id,
+            "role": role,
+            "timestamp": timestamp,
+            "content": content,
+            "metadata": metadata,
+        }
+        if type(timestamp) is str and is_canonical(timestamp):
+            if timestamp > self._latest:
+                self._latest = timestamp
+            if timestamp < self._earliest:
+                self._earliest = timestamp
+        elif (known_time := self.note_time(timestamp)) is not None:
+            message["timestamp"] = known_time
+        else:
+            self._undated.append(message)
+            if timestamp is not None:
+                metadata["timestamp"] = timestamp
+        parent = record.get("parentUuid")
+        if type(parent) is str:
+            above = links.get(parent)
+            if above:
+                message["parent_message_id"] = above["message_id"]
+            elif above is None:
+                self._orphans.append((message, parent))
+        elif parent is not None:
+            metadata["parentUuid"] = parent
+        if not self.messages and not self.sequence:
+            self._note_origin(metadata)
+        links[message_id] = message
+        self.messages.append(message)
+        return message
+
+    def _made_id(self, taken: Any, metadata: Json, reading: Reading) -> str:
+        if taken is not None:
+            metadata["uuid"] = taken
+        return deterministic_uuid(f"{self.conversation_id}-{reading.number}")
+
+    def _note_origin(self, metadata: Json) -> None:
+        """A resumed or forked file begins with lines of the session it continues."""
+        if self.is_sidechain:
+            return
+        match metadata.get("forkedFrom"):
+            case {"sessionId": str(session_id), **rest}:
+                self.parent_id = session_id
+                if type(point := rest.get("messageUuid")) is str:
+                    self.fork_point = point
+            case _:
+                if type(other := metadata.get("session_id")) is str and self.parent_id is None:
+                    self.parent_id = other
+
+    def agent_conversation(self, agent: str) -> str:
+        """The id of the conversation that an agent of this session has."""
+        return f"{self.session_id or self.conversation_id}:agent-{agent}"
+
+    def note_time(self, value: Any) -> str | None:
+        """Widen the conversation's span by a time, if it is one."""
+        try:
+            timestamp = normalize_timestamp(value)
+        except ValueError:
+            return None
+        if timestamp > self._latest:
+            self._latest = timestamp
+        if timestamp < self._earliest:
+            self._earliest = timestamp
+        return timestamp
+
+    def name_calls(self, message: Json) -> None:
+        """Give ids to the tool calls of a message that came without."""
+        for call in self.unnamed:
+            call["id"] = f"{message['message_id']}:tool-{len(self.unanswered)}"
+            self.unanswered.append(call["id"])
+            self.calls[call["id"]] = call.get("input")
+        self.unnamed = []
+
+    def place_tasks(self, message: Json) -> None:
+        """Remember which message called an agent."""
+        for call in self.new_tasks:
+            call_input = call.get("input")
+            prompt = call_input.get("prompt") if type(call_input) is dict else None
+            self.tasks[call["id"]] = (message["message_id"], prompt)
+        self.new_tasks = []
+
+    def withdraw(self, message: Json) -> None:
+        """Take back a queued prompt whose line came after all."""
+        for index in range(len(self.messages) - 1, -1, -1):
+            if self.messages[index] is message:
+                del self.messages[index]
+                del self.links[message["message_id"]]
+                self.run.mapped(-1)
+                self.run.folded("message")
+                return
+
+    def summarise(self, text: str, kind: str, timestamp: Any, covers: list[str], **more: Any) -> None:
+        key = deterministic_uuid(f"{self.conversation_id}-summary-{text}-{covers}")
+        if any(summary["summary_id"] == key for summary in self.summaries):
+            return
+        summary = {"summary_id": key, "type": kind, "text": text, "timestamp": timestamp}
+        if covers:
+            summary["covers_messages"] = covers
+        self.summaries.append({**summary, **more})
+
+    def link(self, uuid: Any, parent: Any) -> None:
+        """Let a line that is no message lead to its parent."""
+        if type(uuid) is str and uuid not in self.links:
+            above = self.links.get(parent) if type(parent) is str else ROOT
+            if above is None:
+                known = self.resolve(parent)
+                above = {"message_id": known} if known else ROOT
+            self.links[uuid] = above
+
+    def resolve(self, uuid: Any) -> str | None:
+        """The id of the message that a line is or hangs on; empty for a root, None when the line is not known."""
+        if type(uuid) is not str:
+            return ""
+        if (message := self.links.get(uuid)) is not None:
+            return message.get("message_id", "")
+        known = self._previous_links.get(uuid)
+        if known is None and self._flushed and (line := self._flushed.line(uuid)):
+            known = line[0] or ""
+        return known
+
+    def handed_out(self, uuid: Any) -> tuple[str, int] | None:
+        """The message id and content signature of a line that left with an earlier fragment."""
+        if self._flushed is None or type(uuid) is not str:
+            return None
+        line = self._flushed.line(uuid)
+        return (line[0], line[1]) if line and line[0] and line[1] else None
+
+    def earlier_answer(self, api_id: str) -> tuple[str, Json] | None:
+        return self._flushed.answer(api_id) if self._flushed else None
+
+    # -- handing out ------------------------------------------------------------------------------------------------
+
+    def fragment(self) -> Json | None:
+        """Hand out what is complete, and keep the last messages, to which more lines may still belong."""
+        count = len(self.messages)
+        first_open = count
+        for index in range(max(0, count - _OPEN_MESSAGES), count):
+            if "tokens_partial" in self.messages[index]["metadata"]:
+                first_open = index
+                break
+        if not first_open:
+            return None
+        self._settle()
+        leaving, self.messages = self.messages[:first_open], self.messages[first_open:]
+        document = self._document(leaving, is_final=False)
+        self._remember(leaving)
+        return document
+
+    def finish(self) -> Json | None:
+        """Hand out the rest; None when there never was a message."""
+        self._settle()
+        if not self.messages and not self.sequence:
+            return None
+        return self._document(self.messages, is_final=True)
+
+    def close(self) -> None:
+        if self._flushed is not None:
+            self._flushed.close()
+
+    def _settle(self) -> None:
+        """Resolve what had to wait for later lines: parents and times."""
+        if self._orphans:
+            position = {message["message_id"]: index for index, message in enumerate(self.messages)}
+            for message, parent in self._orphans:
+                self._adopt(message, parent, position)
+            self._orphans = []
+        if self._undated:
+            self._date()
+
+    def _adopt(self, message: Json, parent: str, position: dict[str, int]) -> None:
+        known = self.resolve(parent)
+        message_id = message["message_id"]
+        if known and known != message_id:
+            message["parent_message_id"] = known
+            if self._is_cycle(message):
+                del message["parent_message_id"]
+                self.run.note(PARENT_CYCLE, f"message {message_id}")
+        elif known is None:
+            message["metadata"]["missing_parent"] = parent
+            index = position.get(message_id, 0)
+            if index and not self.is_sidechain:
+                message["parent_message_id"] = self.messages[index - 1]["message_id"]
+                message["metadata"]["parent_inferred"] = True
+            self.run.note(MISSING_PARENT, f"message {message_id}")
+
+    def _is_cycle(self, message: Json) -> bool:
+        seen = {message["message_id"]}
+        parent = message.get("parent_message_id")
+        while parent is not None:
+            if parent in seen:
+                return True
+            seen.add(parent)
+            above = self.links.get(parent)
+            parent = above.get("parent_message_id") if above else None
+        return False
+
+    def _date(self) -> None:
+        for message in self._undated:
+            parent = self.links.get(message.get("parent_message_id", ""))
+            known = parent.get("timestamp") if parent and parent is not message else None
+            if not self._is_time(known):
+                known = self._earliest if self._earliest != _LATEST else self._fallback_time
+            metadata = message["metadata"]
+            kind = BAD_TIMESTAMP if "timestamp" in metadata else INFERRED_TIMESTAMP
+            self.run.note(kind, f"message {message['message_id']}")
+            message["timestamp"] = known
+            metadata["timestamp_inferred"] = True
+        self._undated = []
+
+    def _is_time(self, value: Any) -> bool:
+        return type(value) is str and len(value) == len(self._fallback_time)
+
+    def _remember(self, leaving: list[Json]) -> None:
+        if self._flushed is None:
+            self._flushed = Flushed()
+        signatures = {message["message_id"]: signature(message["content"]) for message in leaving}
+        self._previous_links = {uuid: message.get("message_id", "") for uuid, message in self.links.items()}
+        self._flushed.add(
+            ((uuid, known, signatures.get(known, 0)) for uuid, known in self._previous_links.items()),
+            (
+                (api_id, message["message_id"], message.get("tokens"))
+                for api_id, message in self.answers.items()
+                if message["message_id"] in signatures
+            ),
+        )
+        held = {message["message_id"] for message in self.messages}
+        self.links = {uuid: message for uuid, message in self.links.items() if message.get("message_id") in held}
+        self.answers = {
+            api_id: message for api_id, message in self.answers.items() if message["message_id"] in held
+        }
+        self.calls = {}
+        self.queued = {}
+
+    # -- the document -----------------------------------------------------------------------------------------------
+
+    def _document(self, messages: list[Json], *, is_final: bool) -> Json:
+        created = self._earliest if self._earliest != _LATEST else self._fallback_time
+        fragment = None
+        if self.sequence or not is_final:
+            fragment = {"sequence": self.sequence, "final": is_final}
+        self.sequence += 1
+        return build.conversation(
+            conversation_id=self.conversation_id,
+            title=self.title(messages),
+            platform=self._platform(),
+            session=self._session(),
+            context=self._context(),
+            created_at=created,
+            updated_at=self._latest or created,
+            status=self.status,
+            messages=messages,
+            summaries=self._dated_summaries(created),
+            metrics={"total_cost": self.cost} if self.cost else None,
+            tags=self.tags or None,
+            fragment=fragment,
+        )
+
+    def _dated_summaries(self, created: str) -> list[Json] | None:
+        for summary in self.summaries:
+            summary["timestamp"] = self.note_time(summary["timestamp"]) or self._latest or created
+        return self.summaries or None
+
+    def title(self, messages: list[Json]) -> str | None:
+        for source in ("custom", "ai", "summary", "index", "prompt"):
+            if title := self.titles.get(source):
+                return title
+        for message in messages:
+            if message["role"] == "user" and message["metadata"].get("author_kind") == "human":
+                words = " ".join(without_injections(plain_text(message["content"])).split())
+                if words:
+                    self.titles["prompt"] = words[:_TITLE_LENGTH]
+                    return self.titles["prompt"]
+        return self.titles.get("command") or self.titles.get("last")
+
+    def _platform(self) -> Json:
+        platform: Json = {"name": PLATFORM}
+        versions = [version for version in self.header.seen["version"] if type(version) is str]
+        if versions:
+            platform["version"] = versions[-1]
+        if self.models:
+            platform["model"] = max(self.models, key=lambda model: self.models[model])
+        metadata = dict(self.facts)
+        for name, values in self.header.seen.items():
+            if len(values) > 1 or (values and name in _ALWAYS_TOLD):
+                metadata[name] = values if len(values) > 1 else values[0]
+        if metadata:
+            platform["metadata"] = metadata
+        return platform
+
+    def _session(self) -> Json:
+        session: Json = {"is_sidechain": self.is_sidechain}
+        if self.session_id:
+            session["session_id"] = self.session_id
+        if self.parent_id:
+            session["parent_conversation_id"] = self.parent_id
+        if self.fork_point:
+            session["fork_point"] = self.fork_point
+        return session
+
+    def _context(self) -> Json | None:
+        context: Json = {}
+        workspace: Json = {}
+        for name, key in (("path", "cwd"), ("git_branch", "gitBranch")):
+            values = self.header.seen[key]
+            if values and type(values[0]) is str:
+                workspace[name] = values[0]
+        if workspace:
+            context["workspace"] = workspace
+        if self.custom:
+            context["custom"] = self.custom
+        return context or None
+
+
+def signature(content: list[Json]) -> int:
+    """A number that tells most different contents apart, cheaply; never 0."""
+    total = len(content)
+    for block in content:
+        for value in block.values():
+            total = total * 31 + (len(value) if isinstance(value, str | list | dict) else 1)
+    return (total & ((1 << 62) - 1)) or 1
+

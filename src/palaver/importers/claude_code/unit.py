@@ -1,0 +1,92 @@
+"""The files of one session: its own, and those in the folder of the same name beside it."""
+
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+import orjson
+
+from palaver.errors import PalaverError
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+from palaver.sources.whole import json_document
+
+_LARGEST_INDEX = 1 << 26
+
+
+@dataclass(slots=True)
+class AgentFile:
+    agent_id: str
+    source: Source
+    about: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the `.meta.json` beside it says."""
+
+
+@dataclass(slots=True)
+class SideFiles:
+    agents: list[AgentFile] = field(default_factory=list[AgentFile])
+    outputs: dict[str, Source] = field(default_factory=dict[str, Source])
+    journals: list[Source] = field(default_factory=list[Source])
+    states: list[Source] = field(default_factory=list[Source])
+    others: list[Source] = field(default_factory=list[Source])
+
+
+def side_files(source: Source, run: Run) -> SideFiles:
+    """Sort the files below `<session>/` by what they are; the meta files are read at once."""
+    found = SideFiles()
+    about: dict[str, dict[str, Any]] = {}
+    for side in source.under(source.stem):
+        path = PurePosixPath(side.name)
+        if path.name.startswith("agent-") and path.name.endswith(".meta.json"):
+            value = json_document(side, run)
+            if type(value) is dict:
+                about[str(path.parent / path.name.removesuffix(".meta.json"))] = value
+            if value is not None:
+                run.folded("conversation")
+        elif agent_id_of(side):
+            found.agents.append(AgentFile(str(agent_id_of(side)), side))
+        elif path.name == "journal.jsonl":
+            found.journals.append(side)
+        elif path.parent.name == "tool-results":
+            found.outputs[path.name] = side
+        elif path.parent.name == "workflows" and path.suffix == ".json":
+            found.states.append(side)
+        else:
+            found.others.append(side)
+    for agent in found.agents:
+        path = PurePosixPath(agent.source.name)
+        agent.about = about.get(str(path.parent / agent.source.stem), {})
+    return found
+
+
+def read_about(agent: AgentFile, run: Run) -> None:
+    """Read the `.meta.json` beside an agent file that is imported on its own."""
+    beside = agent.source.beside(f"{agent.source.stem}.meta.json")
+    if beside.exists() and (value := json_document(beside, run)) is not None:
+        run.folded("conversation")
+        if type(value) is dict:
+            agent.about = value
+
+
+def agent_id_of(source: Source) -> str | None:
+    """The id in an agent file's name, or None for any other file."""
+    if source.suffix == ".jsonl" and source.stem.startswith("agent-"):
+        return source.stem.removeprefix("agent-") or None
+    return None
+
+
+def index_entry(index: Source, session_id: str | None) -> dict[str, Any]:
+    """What `sessions-index.json`, a cache that may be stale or missing, says of a session."""
+    try:
+        with index.open() as stream:
+            content = orjson.loads(stream.read(_LARGEST_INDEX))
+    except (PalaverError, OSError, orjson.JSONDecodeError):
+        return {}
+    match content:
+        case {"entries": list(entries), **rest}:
+            for entry in entries:
+                if type(entry) is dict and entry.get("sessionId") == session_id:
+                    return {"projectPath": rest.get("originalPath"), **entry}
+        case _:
+            pass
+    return {}

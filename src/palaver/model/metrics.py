@@ -1,0 +1,67 @@
+"""The totals of a conversation, the same for every platform."""
+
+from datetime import datetime
+from typing import Any
+
+Json = dict[str, Any]
+
+_FIELDS = (
+    ("input", "input_tokens"),
+    ("output", "output_tokens"),
+    ("cache_read", "cache_read_input_tokens"),
+    ("cache_write", "cache_creation_input_tokens"),
+    ("thinking", "thinking_tokens"),
+)
+
+
+class MetricsTally:
+    """Adds up the messages of a conversation, which may come in fragments."""
+
+    __slots__ = ("_cost", "_currency", "_first", "_last", "_messages", "_tokens", "_tool_calls")
+
+    def __init__(self) -> None:
+        self._messages = 0
+        self._tool_calls = 0
+        self._tokens: dict[str, int] = {}
+        self._cost: float | None = None
+        self._currency = "USD"
+        self._first = "~"
+        self._last = ""
+
+    def add(self, messages: list[Json]) -> None:
+        self._messages += len(messages)
+        totals = self._tokens
+        for message in messages:
+            timestamp = message["timestamp"]
+            if timestamp < self._first:
+                self._first = timestamp
+            if timestamp > self._last:
+                self._last = timestamp
+            if message["role"] != "assistant":
+                continue
+            for block in message["content"]:
+                if block["type"] == "tool_use":
+                    self._tool_calls += 1
+            if (tokens := message.get("tokens")) is not None:
+                for name, field in _FIELDS:
+                    if value := tokens.get(field):
+                        totals[name] = totals.get(name, 0) + value
+            if (cost := message.get("cost")) is not None:
+                self._cost = (self._cost or 0.0) + cost["amount"]
+                self._currency = cost.get("currency") or self._currency
+
+    def metrics(self, stated: Json | None = None) -> Json:
+        """The totals; what the source itself stated (`stated`) stands."""
+        metrics: Json = {"total_messages": self._messages}
+        if self._tokens:
+            metrics["total_tokens"] = {name: self._tokens[name] for name, _ in _FIELDS if name in self._tokens}
+        if self._cost is not None:
+            metrics["total_cost"] = {"amount": self._cost, "currency": self._currency}
+        metrics["tool_calls"] = self._tool_calls
+        if self._last:
+            metrics["duration_ms"] = _milliseconds(self._last) - _milliseconds(self._first)
+        return {**metrics, **(stated or {})}
+
+
+def _milliseconds(timestamp: str) -> int:
+    return round(datetime.fromisoformat(timestamp).timestamp() * 1000)

@@ -1,0 +1,83 @@
+"""What an import did, source by source, in the shape that `palaver import --json` prints."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from palaver.model.finding import FindingTally
+from palaver.model.ledger import Ledger
+
+
+@dataclass(slots=True)
+class SourceReport:
+    source: str
+    platform: str
+    size_bytes: int = 0
+    conversations: int = 0
+    messages: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
+    findings: FindingTally = field(default_factory=FindingTally)
+    failure: str = ""
+    """Why the source could not be read to its end; empty when it was."""
+    traceback: str = ""
+    """Set when the failure is a bug of ours."""
+
+    @property
+    def is_clean(self) -> bool:
+        has_errors = any(finding.severity == "error" for finding in self.findings.first)
+        return not (self.failure or has_errors or self.ledger.quarantined) and self.ledger.adds_up
+
+    def to_json(self) -> dict[str, Any]:
+        report: dict[str, Any] = {
+            "source": self.source,
+            "platform": self.platform,
+            "bytes": self.size_bytes,
+            "conversations": self.conversations,
+            "messages": self.messages,
+            "records": self.ledger.to_json(),
+            "findings": dict(sorted(self.findings.counts.items())),
+        }
+        if self.failure:
+            report["failure"] = self.failure
+        if self.traceback:
+            report["traceback"] = self.traceback
+        return report
+
+
+@dataclass(slots=True)
+class Report:
+    sources: list[SourceReport] = field(default_factory=list[SourceReport])
+    unclaimed: list[str] = field(default_factory=list[str])
+    """Files inside folders that no importer reads."""
+    refused: list[str] = field(default_factory=list[str])
+    """Paths that could not be read at all, each with the reason."""
+
+    @property
+    def exit_code(self) -> int:
+        """0 done, 1 done but something was refused, 2 could not do it."""
+        if self.refused:
+            return 2
+        return 0 if all(source.is_clean for source in self.sources) else 1
+
+    def totals(self) -> dict[str, Any]:
+        ledger = Ledger()
+        findings: Counter[str] = Counter()
+        for source in self.sources:
+            ledger.add(source.ledger)
+            findings.update(source.findings.counts)
+        return {
+            "sources": len(self.sources),
+            "bytes": sum(source.size_bytes for source in self.sources),
+            "conversations": sum(source.conversations for source in self.sources),
+            "messages": sum(source.messages for source in self.sources),
+            "records": ledger.to_json(),
+            "findings": dict(sorted(findings.items())),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "sources": [source.to_json() for source in self.sources],
+            "unclaimed": self.unclaimed,
+            "refused": self.refused,
+            "totals": self.totals(),
+        }

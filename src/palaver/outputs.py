@@ -1,0 +1,220 @@
+"""Where documents go: one JSON Lines file, standard output, the data folder, or nowhere.
+
+A file appears whole or not at all: it is written beside its place and moved there at the end.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import sys
+from base64 import b64encode
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import orjson
+
+from palaver.errors import SourceError
+from palaver.sources.discovery import Unit
+from palaver.sources.run import Quarantined
+
+CHUNK_BYTES = 1 << 20
+
+
+class Output(Protocol):
+    def begin(self, unit: Unit) -> BinaryIO:
+        """Open the place for one unit's documents."""
+        ...
+
+    def end(self, unit: Unit) -> None: ...
+    def adopt(self, unit: Unit, part: Path) -> None:
+        """Take over the documents of one unit from a file that another process wrote."""
+        ...
+
+    def set_aside(self, quarantined: Quarantined) -> None: ...
+    def close(self, *, keep: bool) -> None:
+        """Finish; without `keep`, leave everything as it was."""
+        ...
+
+
+def quarantine_line(entry: Quarantined) -> bytes:
+    """One line of a quarantine file; bytes that are not text are written in base64."""
+    try:
+        raw = {"raw": entry.raw.decode()}
+    except UnicodeDecodeError:
+        raw = {"raw_base64": b64encode(entry.raw).decode()}
+    fields = {"source": entry.source, "where": entry.where, "code": entry.code, "message": entry.message}
+    return orjson.dumps({**fields, **raw}, option=orjson.OPT_APPEND_NEWLINE)
+
+
+class OneFile:
+    """All documents in one file, in the order of the units."""
+
+    def __init__(self, path: Path, quarantine: Path | None = None) -> None:
+        self.path = path
+        self._partial = _AtomicFile(path)
+        self._quarantine = _LazyFile(quarantine or path.with_name(f"{path.name}.quarantine.jsonl"))
+        self.stream = self._partial.open()
+
+    def begin(self, unit: Unit) -> BinaryIO:
+        _ = unit
+        return self.stream
+
+    def end(self, unit: Unit) -> None:
+        pass
+
+    def adopt(self, unit: Unit, part: Path) -> None:
+        _ = unit
+        with part.open("rb") as stream:
+            shutil.copyfileobj(stream, self.stream, CHUNK_BYTES)
+        part.unlink()
+
+    def set_aside(self, quarantined: Quarantined) -> None:
+        self._quarantine.write(quarantine_line(quarantined))
+
+    def close(self, *, keep: bool) -> None:
+        self._partial.close(keep=keep)
+        self._quarantine.close(keep=keep)
+
+
+class StandardOutput:
+    """All documents to standard output; quarantined bytes only to a file that was asked for."""
+
+    def __init__(self, quarantine: Path | None = None) -> None:
+        self._quarantine = _LazyFile(quarantine) if quarantine else None
+
+    def begin(self, unit: Unit) -> BinaryIO:
+        _ = unit
+        return sys.stdout.buffer
+
+    def end(self, unit: Unit) -> None:
+        sys.stdout.buffer.flush()
+
+    def adopt(self, unit: Unit, part: Path) -> None:
+        with part.open("rb") as stream:
+            shutil.copyfileobj(stream, sys.stdout.buffer, CHUNK_BYTES)
+        part.unlink()
+        self.end(unit)
+
+    def set_aside(self, quarantined: Quarantined) -> None:
+        if self._quarantine:
+            self._quarantine.write(quarantine_line(quarantined))
+
+    def close(self, *, keep: bool) -> None:
+        if self._quarantine:
+            self._quarantine.close(keep=keep)
+
+
+class DataFolder:
+    """One file for each unit: importing a source again replaces its own file, and nothing goes when a source goes."""
+
+    def __init__(self, folder: Path, quarantine: Path | None = None) -> None:
+        self.folder = folder
+        self._current: _AtomicFile | None = None
+        self._quarantine = _LazyFile(quarantine or folder / "quarantine.jsonl")
+
+    def place_of(self, unit: Unit) -> Path:
+        words = re.sub(r"[^A-Za-z0-9._-]+", "-", unit.source.stem)[:60] or "source"
+        mark = hashlib.blake2b(unit.source.label.encode(errors="surrogateescape"), digest_size=6).hexdigest()
+        return self.folder / "conversations" / unit.platform / f"{words}-{mark}.jsonl"
+
+    def begin(self, unit: Unit) -> BinaryIO:
+        self._current = _AtomicFile(self.place_of(unit))
+        return self._current.open()
+
+    def end(self, unit: Unit) -> None:
+        _ = unit
+        if self._current:
+            self._current.close(keep=True, keep_empty=False)
+            self._current = None
+
+    def adopt(self, unit: Unit, part: Path) -> None:
+        place = self.place_of(unit)
+        if part.stat().st_size:
+            _make_folder(place.parent)
+            shutil.move(part, place)
+        else:
+            part.unlink()
+
+    def set_aside(self, quarantined: Quarantined) -> None:
+        self._quarantine.write(quarantine_line(quarantined))
+
+    def close(self, *, keep: bool) -> None:
+        if self._current:
+            self._current.close(keep=False)
+        self._quarantine.close(keep=keep)
+
+
+class Nowhere:
+    """Everything is read and checked, nothing is written."""
+
+    def __init__(self) -> None:
+        self._stream = Path(os.devnull).open("wb")  # noqa: SIM115 - closed in `close`
+
+    def begin(self, unit: Unit) -> BinaryIO:
+        _ = unit
+        return self._stream
+
+    def end(self, unit: Unit) -> None:
+        pass
+
+    def adopt(self, unit: Unit, part: Path) -> None:
+        _ = unit
+        part.unlink()
+
+    def set_aside(self, quarantined: Quarantined) -> None:
+        pass
+
+    def close(self, *, keep: bool) -> None:
+        _ = keep
+        self._stream.close()
+
+
+class _AtomicFile:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        self._stream: BinaryIO | None = None
+
+    def open(self) -> BinaryIO:
+        _make_folder(self.path.parent)
+        try:
+            self._stream = self._partial.open("wb", buffering=CHUNK_BYTES)
+        except OSError as error:
+            raise SourceError(f"cannot write {self.path}: {error.strerror or error}") from error
+        return self._stream
+
+    def close(self, *, keep: bool, keep_empty: bool = True) -> None:
+        if self._stream is None:
+            return
+        with contextlib.suppress(OSError) if not keep else contextlib.nullcontext():
+            self._stream.close()
+        self._stream = None
+        if keep and (keep_empty or self._partial.stat().st_size):
+            os.replace(self._partial, self.path)
+        else:
+            self._partial.unlink(missing_ok=True)
+
+
+class _LazyFile:
+    """A file that appears only when something is written to it."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = _AtomicFile(path)
+        self._stream: BinaryIO | None = None
+
+    def write(self, line: bytes) -> None:
+        if self._stream is None:
+            self._stream = self._file.open()
+        self._stream.write(line)
+
+    def close(self, *, keep: bool) -> None:
+        self._file.close(keep=keep)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SourceError(f"cannot make the folder {folder}: {error.strerror or error}") from error

@@ -1,0 +1,168 @@
+"""The hallway: what the user pointed at becomes units, units become documents, valid documents are written.
+
+    paths ──find──▶ units ──read──▶ documents ──check──▶ valid documents ──write──▶ JSON Lines
+
+Nothing in one source can end the run: a failure is told in that source's report, and the next source is read.
+"""
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from palaver.errors import OptionError, PalaverError
+from palaver.importers import importer, judge, platforms, winner
+from palaver.model.metrics import MetricsTally
+from palaver.model.report import Report, SourceReport
+from palaver.outputs import Output
+from palaver.sources.discovery import Claim, Unclaimed, Unit, discover
+from palaver.sources.run import Quarantined, Run
+from palaver.sources.source import Source
+from palaver.validate.repair import flattened, repaired
+from palaver.validate.schema import is_valid
+from palaver.workers import in_processes
+
+Document = dict[str, Any]
+SetAside = Callable[[Quarantined], None]
+
+
+def find(paths: Iterable[Path], platform: str | None = None) -> tuple[list[Unit], Report]:
+    """The units at or below some paths; the report begins with what nobody reads."""
+    units: list[Unit] = []
+    report = Report()
+    for path in paths:
+        if str(path) != "-" and not path.exists():
+            report.refused.append(f"{path} does not exist")
+            continue
+        found = list(discover(path, lambda source: _claim(source, platform)))
+        units += [unit for unit in found if isinstance(unit, Unit)]
+        aside = [file for file in found if isinstance(file, Unclaimed)]
+        report.refused += [file.problem for file in aside if file.problem]
+        if path.is_dir() or any(isinstance(unit, Unit) for unit in found):
+            report.unclaimed += [file.label for file in aside if not file.problem]
+        elif platform and len(aside) == 1 and not aside[0].problem:
+            units.append(Unit(Source.at(path), platform, "named on the command line"))
+        elif not any(file.problem for file in aside):
+            report.refused.append(f"no importer reads {path}: see `palaver sources` for what is known")
+    return units, report
+
+
+def _claim(source: Source, platform: str | None) -> Claim | None:
+    judgements = judge(source, [platform] if platform else None)
+    won = winner(judgements, source.label)
+    if won is None:
+        return None
+    return Claim(won[0], won[1].reason, won[1].members)
+
+
+def import_units(
+    units: list[Unit],
+    report: Report,
+    output: Output,
+    options: dict[str, str],
+    *,
+    jobs: int = 1,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Read the units and write their documents, in order, whatever the number of processes."""
+    total = sum(unit.size_bytes for unit in units)
+    if jobs > 1 and len(units) > 1 and total > _WORTH_PROCESSES and all(unit.source.can_move for unit in units):
+        for unit, part, done, set_aside in in_processes(_read_to_file, units, options, jobs, None, advance):
+            output.adopt(unit, part)
+            for quarantined in set_aside:
+                output.set_aside(quarantined)
+            report.sources.append(done)
+        return
+    for unit in units:
+        done = SourceReport(unit.source.label, unit.platform)
+        stream = output.begin(unit)
+        for line in documents(unit, done, options, output.set_aside, advance):
+            stream.write(line)
+        output.end(unit)
+        report.sources.append(done)
+
+
+_WORTH_PROCESSES = 1 << 25
+
+
+def _read_to_file(
+    unit: Unit, options: dict[str, str], part: Path, advance: Callable[[int], None]
+) -> tuple[SourceReport, list[Quarantined]]:
+    report = SourceReport(unit.source.label, unit.platform)
+    set_aside: list[Quarantined] = []
+    with part.open("wb", buffering=1 << 20) as stream:
+        for line in documents(unit, report, options, set_aside.append, advance):
+            stream.write(line)
+    return report, set_aside
+
+
+def documents(
+    unit: Unit,
+    report: SourceReport,
+    options: dict[str, str],
+    set_aside: SetAside | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Iterator[bytes]:
+    """Read one unit: its valid documents, each as a line of JSON."""
+    reader = importer(unit.platform)
+    run = Run(unit.source.label, parse_options(unit.platform, options), set_aside=set_aside, advance=advance)
+    report.ledger, report.findings = run.ledger, run.findings
+    report.size_bytes = unit.size_bytes
+    tallies: dict[str, MetricsTally] = {}
+    try:
+        for document in reader.read(unit.source, run):
+            if (line := _checked(document, tallies, run)) is not None:
+                report.conversations += document.get("fragment", _WHOLE)["final"]
+                report.messages += len(document["messages"])
+                yield line
+    except (PalaverError, OSError) as error:
+        report.failure = str(error)
+    except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
+        report.failure = f"{type(error).__name__}: {error} (this is a bug of palaver)"
+        report.traceback = traceback.format_exc()
+    if not (report.failure or run.ledger.adds_up):
+        report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug of palaver)"
+
+
+_WHOLE = {"final": True}
+
+
+def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> bytes | None:
+    """Check a document against the published schema, add its metrics, write it down."""
+    if not is_valid(document) and repaired(document, run.note) is None:
+        return None
+    conversation_id = document["conversation_id"]
+    tally = tallies.get(conversation_id) or MetricsTally()
+    tally.add(document["messages"])
+    if document.get("fragment", _WHOLE)["final"]:
+        tallies.pop(conversation_id, None)
+        document["metrics"] = tally.metrics(document.get("metrics"))
+    else:
+        tallies[conversation_id] = tally
+    try:
+        return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        return orjson.dumps(flattened(document, run.note), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def parse_options(platform: str, options: dict[str, str]) -> Any:
+    """An importer's options from the command line's words."""
+    from pydantic import ValidationError
+
+    known = importer(platform).options
+    try:
+        return known.model_validate(options)
+    except ValidationError as error:
+        names = ", ".join(known.model_fields) or "none"
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise OptionError(f"option {name!r} of {platform}: {first['msg']} (it has: {names})") from error
+
+
+def locations() -> dict[str, list[Path]]:
+    """Where each platform keeps its files on this machine: those that exist."""
+    return {
+        platform: [path for path in importer(platform).locations() if path.exists()] for platform in platforms()
+    }

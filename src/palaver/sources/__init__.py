@@ -1,0 +1,1 @@
+"""Opening what the user pointed at, safely and as a stream."""

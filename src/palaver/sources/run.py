@@ -1,0 +1,73 @@
+"""One reading of one source: its options, where to continue, and what became of every record."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palaver.model.finding import Finding, FindingKind, FindingTally
+from palaver.model.ledger import Ledger
+from palaver.sources.cursors import Cursor
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantined:
+    """Bytes set aside, with the reason."""
+
+    source: str
+    where: str
+    code: str
+    message: str
+    raw: bytes
+
+
+class Run:
+    """Handed to an importer's `read`: every record the readers count must get exactly one disposition here."""
+
+    def __init__(
+        self,
+        source: str,
+        options: Any = None,
+        *,
+        cursors: Mapping[str, Cursor] | None = None,
+        set_aside: Callable[[Quarantined], None] | None = None,
+        advance: Callable[[int], None] | None = None,
+    ) -> None:
+        self.source = source
+        self.options = options
+        self.cursors: Mapping[str, Cursor] = cursors or {}
+        self.next_cursors: dict[str, Cursor] = {}
+        self.ledger = Ledger()
+        self.findings = FindingTally()
+        self.advance = advance or (lambda _: None)
+        """Told by the readers how many bytes they took in, for whoever shows progress."""
+        self._set_aside = set_aside
+
+    def note(self, kind: FindingKind, where: str, message: str = "", *, kept: bool = True) -> None:
+        self.findings.add(
+            Finding(kind.code, kind.severity, self.source, where, message or kind.meaning, kept)
+        )
+
+    def read(self, count: int = 1) -> None:
+        """Called by the readers in `sources`, never by an importer."""
+        self.ledger.read += count
+
+    def mapped(self, count: int = 1) -> None:
+        self.ledger.mapped += count
+
+    def folded(self, into: str, count: int = 1) -> None:
+        self.ledger.folded[into] += count
+
+    def skipped(self, rule: str, count: int = 1) -> None:
+        self.ledger.skipped[rule] += count
+
+    def quarantined(self, kind: FindingKind, raw: bytes, where: str, message: str = "") -> None:
+        self.ledger.quarantined[kind.code] += 1
+        self.note(kind, where, message, kept=False)
+        if self._set_aside is not None:
+            self._set_aside(Quarantined(self.source, where, kind.code, message or kind.meaning, raw))
+
+
+def place(number: int, offset: int, label: str = "") -> str:
+    """Words for where a record stands in a file."""
+    text = f"line {number}, byte {offset}"
+    return f"{label}: {text}" if label else text

@@ -1,0 +1,145 @@
+"""A source: the smallest thing that can be imported on its own, opened as a stream of plain bytes."""
+
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from palaver.errors import SourceError
+from palaver.sources.decompress import decompressed, decompressed_head, is_compressed
+from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput, ZipFolder
+
+HEAD_BYTES = 1 << 16
+
+_COMPRESSED_SUFFIXES = {".gz", ".zst"}
+
+
+class Source:
+    """A file in a folder, in a ZIP, or on standard input; an empty `name` means the folder itself."""
+
+    __slots__ = ("_head", "folder", "name")
+
+    def __init__(self, folder: Folder, name: str) -> None:
+        self.folder = folder
+        self.name = name
+        self._head: bytes | None = None
+
+    def __repr__(self) -> str:
+        return f"Source({self.label!r})"
+
+    @classmethod
+    def at(cls, path: Path) -> "Source":
+        if str(path) == STDIN_NAME:
+            return cls(StandardInput(), STDIN_NAME)
+        if path.is_dir():
+            return cls(DiskFolder(path), "")
+        return cls(DiskFolder(path.parent), path.name)
+
+    @property
+    def label(self) -> str:
+        """The words a user knows it by: a path, `archive.zip!member`, or `-`."""
+        path = self.folder.path_of(self.name)
+        if path is not None:
+            return str(path)
+        if isinstance(self.folder, ZipFolder) and self.name:
+            return f"{self.folder.label}!{self.name}"
+        return self.folder.label
+
+    @property
+    def is_folder(self) -> bool:
+        return not self.name
+
+    @property
+    def file_name(self) -> str:
+        """The name without folders and without a compression suffix."""
+        name = PurePosixPath(self.name)
+        return name.stem if name.suffix in _COMPRESSED_SUFFIXES else name.name
+
+    @property
+    def stem(self) -> str:
+        return PurePosixPath(self.file_name).stem
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.file_name).suffix
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The folder names above the file, as far as they are known."""
+        path = self.folder.path_of(self.name)
+        return path.absolute().parts[:-1] if path is not None else PurePosixPath(self.name).parts[:-1]
+
+    def is_zip(self) -> bool:
+        return not self.is_folder and self._raw_head().startswith(ZIP_MAGIC)
+
+    def as_zip(self) -> "Source":
+        """The same ZIP, seen as a folder of its members."""
+        if isinstance(self.folder, StandardInput):
+            return Source(ZipFolder(self.folder.spool()), "")
+        path = self.folder.path_of(self.name)
+        if path is None:
+            raise SourceError(f"{self.label} is a ZIP inside a ZIP: unpack the outer one first")
+        return Source(ZipFolder(path), "")
+
+    def head(self) -> bytes:
+        """The first 64 KB, decompressed; empty for a folder."""
+        if self._head is None:
+            self._head = b"" if self.is_folder else self._read_head()
+        return self._head
+
+    def open(self, start: int = 0) -> BinaryIO:
+        """Open the decompressed bytes; `start` needs a plain file on disk."""
+        if isinstance(self.folder, StandardInput):
+            magic = self.folder.peek(4)
+            return decompressed(self.folder.open(self.name), magic, self.label)
+        stream = self.folder.open(self.name)
+        magic = stream.read(4)
+        if start or stream.seekable():
+            stream.seek(start)
+        else:
+            stream.close()
+            stream = self.folder.open(self.name)
+        return decompressed(stream, magic, self.label)
+
+    @property
+    def can_move(self) -> bool:
+        """Whether another process can open it as well."""
+        return not isinstance(self.folder, StandardInput)
+
+    def is_plain_file(self) -> bool:
+        """Whether it lies uncompressed on disk, so that reading can continue in the middle."""
+        return self.folder.path_of(self.name) is not None and not is_compressed(self._raw_head())
+
+    @property
+    def size_bytes(self) -> int:
+        return 0 if self.is_folder else self.folder.size_bytes(self.name)
+
+    def modified_at(self) -> float | None:
+        return self.folder.modified_at(self.name)
+
+    def beside(self, name: str) -> "Source":
+        """Another file, named relative to this one's folder."""
+        return Source(self.folder, str(PurePosixPath(self.name).parent / name))
+
+    def exists(self) -> bool:
+        return self.folder.has(self.name)
+
+    def under(self, folder: str) -> "list[Source]":
+        """All files below a folder that is named relative to this one's."""
+        top = str(PurePosixPath(self.name).parent / folder)
+        if isinstance(self.folder, DiskFolder) and not (self.folder.path / top).is_dir():
+            return []
+        return [Source(self.folder, name) for name in self.folder.names(top)]
+
+    def _raw_head(self) -> bytes:
+        if isinstance(self.folder, StandardInput):
+            return self.folder.peek(4)
+        with self.folder.open(self.name) as stream:
+            return stream.read(4)
+
+    def _read_head(self) -> bytes:
+        if isinstance(self.folder, StandardInput):
+            return decompressed_head(self.folder.peek(HEAD_BYTES), HEAD_BYTES)
+        with self.open() as stream:
+            try:
+                return stream.read(HEAD_BYTES)
+            except SourceError:
+                return b""

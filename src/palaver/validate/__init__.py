@@ -1,0 +1,1 @@
+"""Judging documents: the published JSON Schema, checked on every single one."""

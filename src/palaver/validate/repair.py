@@ -1,0 +1,155 @@
+"""Making a document valid without losing anything: what breaks the schema is set aside inside it, with a finding.
+
+Importers pass values through as they found them; a source may state a negative token count or a text that is a number.
+Such a value moves to `invalid_fields` of the metadata next to it, an odd block is kept whole as an `opaque` one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from palaver.model import build
+from palaver.model.finding import FindingKind, finding_kind
+from palaver.validate.schema import SchemaError, is_valid, schema_errors
+
+INVALID_VALUE = finding_kind(
+    "invalid-value", "warning", "A value of the wrong kind was moved to the metadata under `invalid_fields`."
+)
+INVALID_MESSAGE = finding_kind(
+    "invalid-message", "warning", "A message could not be made valid; it is kept whole as an opaque block."
+)
+INVALID_DOCUMENT = finding_kind(
+    "invalid-document", "error", "A conversation could not be made valid and was not written."
+)
+FLATTENED = finding_kind("flattened", "warning", "A value nested too deeply to be written is kept as JSON text.")
+
+Json = dict[str, Any]
+Note = Callable[[FindingKind, str, str], None]
+
+_ROUNDS = 8
+_DEEPEST = 100
+
+
+def repaired(document: Json, note: Note) -> Json | None:
+    """Set aside what is invalid, round by round; None when that does not help."""
+    for _ in range(_ROUNDS):
+        if is_valid(document):
+            return document
+        for error in list(schema_errors(document)):
+            _set_aside(document, error, note)
+    for index, message in enumerate(document.get("messages") or ()):
+        if not is_valid({**document, "messages": [message]}):
+            document["messages"][index] = _wrapped(message, document["created_at"])
+            note(INVALID_MESSAGE, f"/messages/{index}", "")
+    if is_valid(document):
+        return document
+    note(INVALID_DOCUMENT, "", next(f"{error.pointer}: {error.message}" for error in schema_errors(document)))
+    return None
+
+
+def _set_aside(document: Json, error: SchemaError, note: Note) -> None:
+    match error.path:
+        case ("messages", int(index), "content", int(block), *_):
+            content = document["messages"][index]["content"]
+            raw = content[block]
+            if isinstance(raw, dict) and raw.get("type") == "opaque":
+                return
+            kind = raw.get("type") if isinstance(raw, dict) else None
+            content[block] = build.opaque(kind=kind if isinstance(kind, str) and kind else "block", raw=raw)
+            note(INVALID_VALUE, error.pointer, error.message)
+        case ("messages", int(index), *path) if path and isinstance(document["messages"][index], dict):
+            message = document["messages"][index]
+            if path[0] in {"tokens", "cost", "parent_message_id", "metadata"}:
+                metadata = message["metadata"] if isinstance(message.get("metadata"), dict) else {}
+                if _move(message, path, metadata):
+                    message["metadata"] = metadata
+                    note(INVALID_VALUE, error.pointer, error.message)
+        case (str(top), *_) if top not in {"schema_version", "conversation_id", "created_at", "messages"}:
+            metadata = document["platform"].setdefault("metadata", {})
+            if _move(document, list(error.path), metadata):
+                note(INVALID_VALUE, error.pointer, error.message)
+        case _:
+            pass
+
+
+def _move(holder: Json, path: list[str | int], metadata: Json) -> bool:
+    """Take the value at a path out of its place and keep it in the metadata."""
+    node: Any = holder
+    for part in path[:-1]:
+        node = node[part] if isinstance(node, dict | list) else None
+    if isinstance(node, list) and isinstance(path[-1], int) and path[-1] < len(node):
+        value = node.pop(path[-1])
+    elif isinstance(node, dict) and path[-1] in node:
+        value = node.pop(path[-1])
+    elif len(path) > 1:
+        return _move(holder, path[:-1], metadata)  # a required part is missing: the whole moves
+    else:
+        return False
+    name = "/".join(str(part) for part in path)
+    metadata.setdefault("invalid_fields", {})[name] = value
+    return True
+
+
+def _wrapped(message: Any, created_at: str) -> Json:
+    message_id = message.get("message_id") if isinstance(message, dict) else None
+    return build.message(
+        message_id=message_id if isinstance(message_id, str) and message_id else "invalid",
+        role="system",
+        timestamp=created_at,
+        content=[build.opaque(kind="message", raw=message)],
+        metadata={"author_kind": "harness", "timestamp_inferred": True},
+    )
+
+
+def flattened(document: Json, note: Note) -> Json:
+    """Replace values nested too deeply for the writer by their JSON text."""
+    for index, message in enumerate(document["messages"]):
+        try:
+            orjson.dumps(message)
+        except TypeError:
+            _flatten(message)
+            note(FLATTENED, f"/messages/{index}", "")
+    return document
+
+
+def _flatten(root: Any) -> None:
+    stack: list[tuple[Any, int]] = [(root, 0)]
+    while stack:
+        node, depth = stack.pop()
+        pairs = list(node.items() if isinstance(node, dict) else enumerate(node))
+        for key, value in pairs:
+            if isinstance(value, dict | list):
+                if depth >= _DEEPEST:
+                    node[key] = _as_text(value)
+                else:
+                    stack.append((value, depth + 1))
+
+
+def _as_text(value: Any) -> str:
+    """JSON text without recursion: the standard writer stops at the depth that brought us here."""
+    pieces: list[str] = []
+    stack: list[Any] = [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _Literal):
+            pieces.append(node)
+        elif isinstance(node, dict):
+            items: list[Any] = [_Literal("{")]
+            for position, (key, item) in enumerate(node.items()):
+                items += [_Literal("," if position else ""), _Literal(orjson.dumps(key).decode() + ":"), item]
+            stack.extend(reversed([*items, _Literal("}")]))
+        elif isinstance(node, list):
+            items = [_Literal("[")]
+            for position, item in enumerate(node):
+                items += [_Literal("," if position else ""), item]
+            stack.extend(reversed([*items, _Literal("]")]))
+        else:
+            pieces.append(orjson.dumps(node).decode())
+    return "".join(pieces)
+
+
+class _Literal(str):
+    """Text that is already JSON."""
+
+    __slots__ = ()

@@ -1,0 +1,77 @@
+"""Several units at once, each in a process of its own; what they write is taken over in the order of the units."""
+
+import multiprocessing
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+from typing import Any
+
+from palaver.model.report import SourceReport
+from palaver.sources.discovery import Unit
+from palaver.sources.run import Quarantined
+
+Work = Callable[[Unit, dict[str, str], Path, Callable[[int], None]], tuple[SourceReport, list[Quarantined]]]
+Advance = Callable[[int], None]
+
+_POLL_SECONDS = 0.1
+
+
+def available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_processes(
+    work: Work, units: list[Unit], options: dict[str, str], jobs: int, folder: Path | None, advance: Advance
+) -> Iterator[tuple[Unit, Path, SourceReport, list[Quarantined]]]:
+    """Yield each unit with the file of its documents, in order; at most a few finished files wait for their turn."""
+    # A fresh interpreter for each worker: the same on every system, and safe beside the threads of a progress bar.
+    context = multiprocessing.get_context("spawn")
+    counter: Any = context.Value("q", 0)
+    told = 0
+
+    def tell() -> None:
+        nonlocal told
+        now = counter.value
+        advance(now - told)
+        told = now
+
+    with (
+        tempfile.TemporaryDirectory(prefix="palaver-", dir=folder) as parts,
+        ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare, initargs=(counter,)) as pool,
+    ):
+        waiting: list[tuple[Unit, Path, Future[tuple[SourceReport, list[Quarantined]]]]] = []
+        remaining = enumerate(units)
+        while True:
+            while len(waiting) < 2 * jobs + 2 and (following := next(remaining, None)):
+                number, unit = following
+                part = Path(parts) / f"{number}.jsonl"
+                waiting.append((unit, part, pool.submit(_in_worker, work, unit, options, part)))
+            if not waiting:
+                return
+            unit, part, future = waiting[0]
+            while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
+                tell()
+            tell()
+            report, set_aside = future.result()
+            yield unit, part, report, set_aside
+            waiting.pop(0)
+
+
+_counter: Any = None
+
+
+def _prepare(counter: Any) -> None:
+    global _counter  # noqa: PLW0603 - a worker has exactly one
+    _counter = counter
+
+
+def _in_worker(
+    work: Work, unit: Unit, options: dict[str, str], part: Path
+) -> tuple[SourceReport, list[Quarantined]]:
+    def advance(size_bytes: int) -> None:
+        with _counter.get_lock():
+            _counter.value += size_bytes
+
+    return work(unit, options, part, advance)

@@ -1,0 +1,341 @@
+"""What the tests of every importer share: fixture cases, an import as a value, its golden form, an oracle of content.
+
+The oracle reads sources on its own (the standard library's json, no palaver code), so that it cannot share a mistake
+with the readers it judges.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+from palaver import pipeline
+from palaver.importers import platforms
+from palaver.model.report import Report, SourceReport
+from palaver.sources.discovery import Unit
+from palaver.sources.run import Quarantined
+from palaver.sources.source import Source
+
+Json = dict[str, Any]
+
+CHECKOUT = Path(__file__).parents[1]
+FIXTURES = CHECKOUT / "fixtures"
+FIXED_TIME = 1_767_225_600
+"""The time of every fixture file, 2026-01-01T00:00:00Z: messages without any time fall back to it."""
+
+
+# -- cases ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    platform: str
+    folder: Path
+
+    @property
+    def source(self) -> Path:
+        return self.folder / "source"
+
+    @property
+    def expected(self) -> Path:
+        return self.folder / "expected.jsonl"
+
+    def __str__(self) -> str:
+        return f"{self.platform}/{self.folder.name}"
+
+    def files(self) -> dict[str, bytes]:
+        """The source's files by their relative names."""
+        return {
+            path.relative_to(self.source).as_posix(): path.read_bytes()
+            for path in sorted(self.source.rglob("*"))
+            if path.is_file()
+        }
+
+    def lay_out(self, folder: Path) -> Path:
+        """Copy the source to a place where its times are known, and return its new folder."""
+        target = folder / "source"
+        shutil.copytree(self.source, target)
+        for path in target.rglob("*"):
+            set_time(path)
+        return target
+
+
+def cases(fixtures: Path = FIXTURES) -> list[Case]:
+    """Every fixture folder of every registered platform."""
+    return [
+        Case(platform, folder)
+        for platform in platforms()
+        if (fixtures / platform).is_dir()
+        for folder in sorted((fixtures / platform).iterdir())
+        if folder.is_dir()
+    ]
+
+
+def set_time(path: Path) -> None:
+    os.utime(path, (FIXED_TIME, FIXED_TIME))
+
+
+# -- importing ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Imported:
+    """One import of the units below a folder, unit by unit."""
+
+    root: Path
+    units: list[Unit]
+    lines: list[list[bytes]]
+    reports: list[SourceReport]
+    quarantined: list[Quarantined]
+    found: Report = field(default_factory=Report)
+
+    @property
+    def documents(self) -> list[Json]:
+        return [json.loads(line) for unit in self.lines for line in unit]
+
+    @property
+    def report(self) -> Report:
+        return Report(self.reports, self.found.unclaimed, self.found.refused)
+
+    def skipped_rules(self) -> set[str]:
+        return {rule for report in self.reports for rule in report.ledger.skipped}
+
+
+def import_folder(root: Path, platform: str | None = None) -> Imported:
+    units, found = pipeline.find([root], platform)
+    return import_units(root, units, found)
+
+
+def import_units(root: Path, units: list[Unit], found: Report | None = None) -> Imported:
+    lines: list[list[bytes]] = []
+    reports: list[SourceReport] = []
+    quarantined: list[Quarantined] = []
+    for unit in units:
+        report = SourceReport(unit.source.label, unit.platform)
+        lines.append(list(pipeline.documents(unit, report, {}, quarantined.append)))
+        reports.append(report)
+    return Imported(root, units, lines, reports, quarantined, found or Report())
+
+
+def named(units: Iterable[Unit]) -> list[Unit]:
+    """The same units as if their paths and platform had been named, whatever their bytes look like by now."""
+    return [
+        Unit(Source(unit.source.folder, unit.source.name), unit.platform, "named on the command line") for unit in units
+    ]
+
+
+def check(imported: Imported) -> None:
+    """What holds for every import of whatever bytes."""
+    for report in imported.reports:
+        assert not report.traceback, report.traceback
+        assert not report.failure, f"{report.source}: {report.failure}"
+        assert "unforeseen" not in report.findings.counts, [
+            finding for finding in report.findings.first if finding.code == "unforeseen"
+        ]
+        assert "invalid-document" not in report.findings.counts, [
+            finding for finding in report.findings.first if finding.code == "invalid-document"
+        ]
+        ledger = report.ledger
+        assert min([ledger.mapped, *ledger.folded.values(), *ledger.skipped.values()]) >= 0, ledger
+        assert ledger.read == (
+            ledger.mapped + sum(ledger.folded.values()) + sum(ledger.skipped.values()) + sum(ledger.quarantined.values())
+        ), ledger
+    assert len(imported.quarantined) == sum(sum(report.ledger.quarantined.values()) for report in imported.reports)
+    for document in imported.documents:
+        assert not (error := first_error(document)), error
+
+
+def first_error(document: Json) -> str:
+    """Why the fast validator refuses a document; empty when it does not."""
+    for error in validator().iter_errors(document):
+        return f"{document.get('conversation_id')}: {list(error.instance_path)}: {error.message}"
+    return ""
+
+
+@cache
+def schema() -> Json:
+    return json.loads((CHECKOUT / "schema" / "conversation" / "1.0.0.json").read_text("utf-8"))
+
+
+@cache
+def validator() -> Any:
+    return jsonschema_rs.validator_for(schema())
+
+
+@cache
+def reference_validator() -> jsonschema.Draft202012Validator:
+    """Slow, and written by others: what it says counts."""
+    jsonschema.Draft202012Validator.check_schema(schema())
+    return jsonschema.Draft202012Validator(schema())
+
+
+# -- the golden form ------------------------------------------------------------------------------------------------
+
+
+def golden(imported: Imported) -> list[Json]:
+    """Documents, then findings, then ledgers; nothing in it depends on where the source lies."""
+    entries: list[Json] = [{"document": document} for document in imported.documents]
+    entries += [{"finding": finding.to_json()} for report in imported.reports for finding in report.findings.first]
+    for report in imported.reports:
+        ledger = report.ledger
+        counts = {
+            "read": ledger.read,
+            "mapped": ledger.mapped,
+            "folded": dict(sorted(ledger.folded.items())),
+            "skipped": dict(sorted(ledger.skipped.items())),
+            "quarantined": dict(sorted(ledger.quarantined.items())),
+        }
+        entries.append({"ledger": counts, "source": report.source})
+    if imported.found.unclaimed:
+        entries.append({"unclaimed": sorted(imported.found.unclaimed)})
+    return [_relative(entry, f"{imported.root}{os.sep}") for entry in entries]
+
+
+def _relative(value: Any, root: str) -> Any:
+    match value:
+        case str():
+            return value.replace(root, "")
+        case list():
+            return [_relative(item, root) for item in value]
+        case dict():
+            return {key: _relative(item, root) for key, item in value.items()}
+        case _:
+            return value
+
+
+def write_golden(path: Path, entries: list[Json]) -> None:
+    path.write_bytes(b"".join(json.dumps(entry, ensure_ascii=False).encode() + b"\n" for entry in entries))
+
+
+def read_golden(path: Path) -> list[Json]:
+    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+
+
+# -- the oracle of content ------------------------------------------------------------------------------------------
+
+LONG = 40
+_SPEAKERS = {"user", "assistant", "tool", "tool_use", "tool_result"}
+_SPOKEN = ("content", "input", "tool_input", "tool_output", "toolUseResult", "tool_use_result", "display")
+_DECODER = json.JSONDecoder()
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def lost_texts(imported: Imported, files: dict[str, bytes]) -> list[str]:
+    """Texts of messages in the source files that stand nowhere in the documents."""
+    said = Said(imported.documents)
+    rules = imported.skipped_rules()
+    return [text for raw in files.values() for text in texts_of(raw, rules) if text not in said]
+
+
+class Said:
+    """Every string of some documents, for exact and for substring lookup."""
+
+    def __init__(self, documents: Iterable[Json]) -> None:
+        self._exact = {clean(text) for text in strings(list(documents))}
+        self._joined = "\n\0".join(self._exact)
+
+    def __contains__(self, text: str) -> bool:
+        return text in self._exact or text in self._joined
+
+
+def records_of(raw: bytes) -> list[Json]:
+    """The objects of JSON Lines, of one JSON document, or of objects one after the other, as far as they are whole."""
+    text = raw.decode("utf-8-sig", errors="replace").replace("\0", "")
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    else:
+        return [record for record in (whole if isinstance(whole, list) else [whole]) if isinstance(record, dict)]
+    if text.split("\n", 1)[0].strip() == "{":
+        return _decoded(text)
+    return [record for line in text.split("\n") for record in _decoded(line)]
+
+
+def _decoded(text: str) -> list[Json]:
+    """Objects from the start of a text on, up to the first damage."""
+    found: list[Json] = []
+    position = 0
+    while match := re.compile(r"\s*(?=\{)").match(text, position):
+        try:
+            record, position = _DECODER.raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            break
+        found.append(record)
+    return found
+
+
+def texts_of(raw: bytes, rules: Iterable[str] = ()) -> Iterator[str]:
+    """The long strings of all messages in a file, minus those under a rule that the ledger says was applied."""
+    left_out = [LEFT_OUT[rule] for rule in rules if rule in LEFT_OUT]
+    for record in records_of(raw):
+        if not any(is_left_out(record, raw) for is_left_out in left_out):
+            for holder in speeches(record):
+                for key in _SPOKEN:
+                    if key in holder:
+                        yield from _long_texts(key, holder[key])
+
+
+LEFT_OUT: dict[str, Callable[[Json, bytes], bool]] = {
+    "progress": lambda record, _: record.get("type") == "progress",
+    "stream-event": lambda record, _: record.get("type") == "stream_event",
+    "session-file-exists": lambda record, _: "display" in record,
+    "warmup-agent": lambda _, raw: b'"Warmup"' in raw,
+}
+"""Which records of which file the importers' documented rules leave out; any other rule leaves out no message."""
+
+
+def speeches(record: Json) -> Iterator[Json]:
+    """Every object in a record, itself included, that is a message or a row with what somebody typed."""
+    stack: list[Any] = [record]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            words = {value.get("role"), value.get("type")} if _are_words(value) else set()
+            if words & _SPEAKERS or "display" in value:
+                yield value
+            stack += [item for key, item in value.items() if key not in _SPOKEN]
+        elif isinstance(value, list):
+            stack += value
+
+
+def _are_words(value: Json) -> bool:
+    return all(isinstance(value.get(key), str | None) for key in ("role", "type"))
+
+
+def _long_texts(key: str, value: Any) -> Iterator[str]:
+    is_twin = key in {"toolUseResult", "tool_use_result"}
+    for text in strings(value, leaving_out={"originalFile"} if is_twin else frozenset()):
+        text = clean(text)
+        if text.startswith("<persisted-output>"):
+            pieces = text.partition("Preview")[2].split("\n")  # the full text takes the place of the preview
+        elif is_twin:
+            pieces = text.split("\n")  # a result may show the same file with line numbers
+        else:
+            pieces = [text]
+        yield from (piece for piece in pieces if len(piece) >= LONG)
+
+
+def strings(value: Any, leaving_out: Iterable[str] = frozenset()) -> Iterator[str]:
+    """Every string in a JSON value, at any depth."""
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            stack += [item for key, item in value.items() if key not in leaving_out]
+        elif isinstance(value, list):
+            stack += value
+
+
+def clean(text: str) -> str:
+    """A text as a document may hold it: halves of surrogate pairs replaced, no NUL."""
+    return _SURROGATES.sub("\ufffd", text).replace("\0", "")
