@@ -16,8 +16,9 @@ from typing import Any
 
 import jsonschema
 import jsonschema_rs
+
 from palaver import pipeline
-from palaver.importers import platforms
+from palaver.importers import importer, platforms
 from palaver.model.report import Report, SourceReport
 from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined
@@ -107,6 +108,11 @@ class Imported:
     def skipped_rules(self) -> set[str]:
         return {rule for report in self.reports for rule in report.ledger.skipped}
 
+    def one_by_one(self) -> "Iterator[Imported]":
+        """Each unit as an import of its own."""
+        for unit, lines, report in zip(self.units, self.lines, self.reports, strict=True):
+            yield Imported(self.root, [unit], [lines], [report], [])
+
 
 def import_folder(root: Path, platform: str | None = None) -> Imported:
     units, found = pipeline.find([root], platform)
@@ -131,6 +137,15 @@ def named(units: Iterable[Unit]) -> list[Unit]:
     ]
 
 
+def files_of(unit: Unit) -> dict[str, bytes]:
+    """The bytes of a unit: its own file, and the members that its importer names."""
+    path = Path(unit.source.label)
+    members = importer(unit.platform).recognizes(unit.source).members
+    below = [file for member in members for file in (path.parent / member).rglob("*") if file.is_file()]
+    beside = [path.parent / member for member in members if (path.parent / member).is_file()]
+    return {str(file): file.read_bytes() for file in (path, *beside, *below)}
+
+
 def check(imported: Imported) -> None:
     """What holds for every import of whatever bytes."""
     for report in imported.reports:
@@ -143,10 +158,9 @@ def check(imported: Imported) -> None:
             finding for finding in report.findings.first if finding.code == "invalid-document"
         ]
         ledger = report.ledger
-        assert min([ledger.mapped, *ledger.folded.values(), *ledger.skipped.values()]) >= 0, ledger
-        assert ledger.read == (
-            ledger.mapped + sum(ledger.folded.values()) + sum(ledger.skipped.values()) + sum(ledger.quarantined.values())
-        ), ledger
+        words = [ledger.mapped, *ledger.folded.values(), *ledger.skipped.values(), *ledger.quarantined.values()]
+        assert ledger.read == sum(words), ledger
+        assert min(words) >= 0, ledger
     assert len(imported.quarantined) == sum(sum(report.ledger.quarantined.values()) for report in imported.reports)
     for document in imported.documents:
         assert not (error := first_error(document)), error
@@ -221,8 +235,9 @@ def read_golden(path: Path) -> list[Json]:
 # -- the oracle of content ------------------------------------------------------------------------------------------
 
 LONG = 40
-_SPEAKERS = {"user", "assistant", "tool", "tool_use", "tool_result"}
-_SPOKEN = ("content", "input", "tool_input", "tool_output", "toolUseResult", "tool_use_result", "display")
+SPEAKERS = ["user", "assistant", "tool", "tool_use", "tool_result"]  # a list: a type may be unhashable
+_LINK = re.compile("(id|Id|ID|timestamp)$")
+_TWINS = {"toolUseResult", "tool_use_result"}
 _DECODER = json.JSONDecoder()
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -232,6 +247,31 @@ def lost_texts(imported: Imported, files: dict[str, bytes]) -> list[str]:
     said = Said(imported.documents)
     rules = imported.skipped_rules()
     return [text for raw in files.values() for text in texts_of(raw, rules) if text not in said]
+
+
+def lost_blocks(imported: Imported, files: dict[str, bytes]) -> set[tuple[str, str]]:
+    """Tool calls and results, by their ids, and lines of speakers, by their uuids, that the documents do not hold.
+
+    A text that survives somewhere does not prove that every block did: short ones are found only by their ids.
+    """
+    rules = imported.skipped_rules()
+    wanted = {name for raw in files.values() for record in kept_records(raw, rules) for name in names_in(record)}
+    documents = imported.documents
+    held = {name for document in documents for name in names_in(document)}
+    said = {("line", text) for text in strings(documents)}
+    return wanted - held - said
+
+
+def names_in(value: Any) -> Iterator[tuple[str, str]]:
+    """Names of what stands in a JSON value: (tool_use, id), (tool_result, id of its call), (line, uuid)."""
+    for holder in containers(value):
+        match holder:
+            case {"type": "tool_use", "id": str(call_id)} | {"type": "tool_result", "tool_use_id": str(call_id)}:
+                yield holder["type"], call_id
+            case {"type": "user" | "assistant", "uuid": str(uuid), "message": dict()}:
+                yield "line", uuid
+            case _:
+                pass
 
 
 class Said:
@@ -274,65 +314,78 @@ def _decoded(text: str) -> list[Json]:
 
 def texts_of(raw: bytes, rules: Iterable[str] = ()) -> Iterator[str]:
     """The long strings of all messages in a file, minus those under a rule that the ledger says was applied."""
+    for record in kept_records(raw, rules):
+        for speech in speeches(record):
+            for key, value in speech.items():
+                if not _LINK.search(key):
+                    yield from _long_texts(value, is_twin=key in _TWINS)
+
+
+def kept_records(raw: bytes, rules: Iterable[str] = ()) -> list[Json]:
+    """The records of a file, minus those under a rule that the ledger says was applied."""
     left_out = [LEFT_OUT[rule] for rule in rules if rule in LEFT_OUT]
-    for record in records_of(raw):
-        if not any(is_left_out(record, raw) for is_left_out in left_out):
-            for holder in speeches(record):
-                for key in _SPOKEN:
-                    if key in holder:
-                        yield from _long_texts(key, holder[key])
+    return [record for record in records_of(raw) if not any(is_left_out(record, raw) for is_left_out in left_out)]
 
 
 LEFT_OUT: dict[str, Callable[[Json, bytes], bool]] = {
     "progress": lambda record, _: record.get("type") == "progress",
     "stream-event": lambda record, _: record.get("type") == "stream_event",
     "session-file-exists": lambda record, _: "display" in record,
-    "warmup-agent": lambda _, raw: b'"Warmup"' in raw,
+    "warmup-agent": lambda _, raw: is_warmup(raw),
 }
 """Which records of which file the importers' documented rules leave out; any other rule leaves out no message."""
 
 
+def is_warmup(raw: bytes) -> bool:
+    """Whether a file may be an agent's that was started for nothing; its first line may be damaged by a test."""
+    return b'"Warmup"' in raw
+
+
 def speeches(record: Json) -> Iterator[Json]:
-    """Every object in a record, itself included, that is a message or a row with what somebody typed."""
+    """The outermost objects in a record, mostly itself, that are messages or rows with what somebody typed."""
     stack: list[Any] = [record]
     while stack:
         value = stack.pop()
         if isinstance(value, dict):
-            words = {value.get("role"), value.get("type")} if _are_words(value) else set()
-            if words & _SPEAKERS or "display" in value:
+            if "display" in value or any(value.get(key) in SPEAKERS for key in ("type", "role")):
                 yield value
-            stack += [item for key, item in value.items() if key not in _SPOKEN]
+            else:
+                stack += value.values()
         elif isinstance(value, list):
             stack += value
 
 
-def _are_words(value: Json) -> bool:
-    return all(isinstance(value.get(key), str | None) for key in ("role", "type"))
-
-
-def _long_texts(key: str, value: Any) -> Iterator[str]:
-    is_twin = key in {"toolUseResult", "tool_use_result"}
-    for text in strings(value, leaving_out={"originalFile"} if is_twin else frozenset()):
+def _long_texts(value: Any, *, is_twin: bool) -> Iterator[str]:
+    for text in strings(value, {"originalFile"} if is_twin else ()):
         text = clean(text)
         if text.startswith("<persisted-output>"):
             pieces = text.partition("Preview")[2].split("\n")  # the full text takes the place of the preview
         elif is_twin:
-            pieces = text.split("\n")  # a result may show the same file with line numbers
+            # A result may show the same file with line numbers, or the same error without this word.
+            pieces = text.removeprefix("Error: ").split("\n")
         else:
             pieces = [text]
         yield from (piece for piece in pieces if len(piece) >= LONG)
 
 
-def strings(value: Any, leaving_out: Iterable[str] = frozenset()) -> Iterator[str]:
+def strings(value: Any, leaving_out: Iterable[str] = ()) -> Iterator[str]:
     """Every string in a JSON value, at any depth."""
+    holders = list(containers([value], leaving_out))
+    for holder in holders:
+        items = holder.items() if isinstance(holder, dict) else enumerate(holder)
+        yield from (item for key, item in items if isinstance(item, str) and key not in leaving_out)
+
+
+def containers(value: Any, leaving_out: Iterable[str] = ()) -> Iterator[Any]:
+    """Every object and array in a JSON value, itself included, without recursion: sources nest as deep as they like."""
     stack = [value]
     while stack:
         value = stack.pop()
-        if isinstance(value, str):
+        if isinstance(value, dict):
             yield value
-        elif isinstance(value, dict):
             stack += [item for key, item in value.items() if key not in leaving_out]
         elif isinstance(value, list):
+            yield value
             stack += value
 
 

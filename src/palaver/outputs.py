@@ -3,7 +3,6 @@
 A file appears whole or not at all: it is written beside its place and moved there at the end.
 """
 
-import contextlib
 import hashlib
 import os
 import re
@@ -45,7 +44,9 @@ def quarantine_line(entry: Quarantined) -> bytes:
     except UnicodeDecodeError:
         raw = {"raw_base64": b64encode(entry.raw).decode()}
     fields = {"source": entry.source, "where": entry.where, "code": entry.code, "message": entry.message}
-    return orjson.dumps({**fields, **raw}, option=orjson.OPT_APPEND_NEWLINE)
+    # A file name that is not UTF-8 holds lone surrogates, which JSON text cannot.
+    texts = {name: text.encode(errors="surrogateescape").decode(errors="replace") for name, text in fields.items()}
+    return orjson.dumps({**texts, **raw}, option=orjson.OPT_APPEND_NEWLINE)
 
 
 class OneFile:
@@ -89,13 +90,14 @@ class StandardOutput:
         return sys.stdout.buffer
 
     def end(self, unit: Unit) -> None:
+        _ = unit
         sys.stdout.buffer.flush()
 
     def adopt(self, unit: Unit, part: Path) -> None:
+        _ = unit
         with part.open("rb") as stream:
             shutil.copyfileobj(stream, sys.stdout.buffer, CHUNK_BYTES)
         part.unlink()
-        self.end(unit)
 
     def set_aside(self, quarantined: Quarantined) -> None:
         if self._quarantine:
@@ -107,19 +109,23 @@ class StandardOutput:
 
 
 class DataFolder:
-    """One file for each unit: importing a source again replaces its own file, and nothing goes when a source goes."""
+    """One file for each unit: importing a source again replaces its own file, and nothing goes when a source goes.
+
+    The same holds for what was set aside, unless one file for the whole run is asked for.
+    """
 
     def __init__(self, folder: Path, quarantine: Path | None = None) -> None:
         self.folder = folder
         self._current: _AtomicFile | None = None
-        self._quarantine = _LazyFile(quarantine or folder / "quarantine.jsonl")
+        self._quarantine_of_run = _LazyFile(quarantine) if quarantine else None
+        self._quarantine_of_unit: _LazyFile | None = None
 
-    def place_of(self, unit: Unit) -> Path:
+    def place_of(self, unit: Unit, room: str = "conversations") -> Path:
         words = re.sub(r"[^A-Za-z0-9._-]+", "-", unit.source.stem)[:60] or "source"
-        mark = hashlib.blake2b(unit.source.label.encode(errors="surrogateescape"), digest_size=6).hexdigest()
-        return self.folder / "conversations" / unit.platform / f"{words}-{mark}.jsonl"
+        return self.folder / room / unit.platform / f"{words}-{_mark(unit)}.jsonl"
 
     def begin(self, unit: Unit) -> BinaryIO:
+        self._turn_to(unit)
         self._current = _AtomicFile(self.place_of(unit))
         return self._current.open()
 
@@ -128,22 +134,51 @@ class DataFolder:
         if self._current:
             self._current.close(keep=True, keep_empty=False)
             self._current = None
+        if self._quarantine_of_unit:
+            self._quarantine_of_unit.close(keep=True)
+            self._quarantine_of_unit = None
 
     def adopt(self, unit: Unit, part: Path) -> None:
+        self._turn_to(unit)
+        if not part.stat().st_size:
+            part.unlink()
+            return
         place = self.place_of(unit)
-        if part.stat().st_size:
-            _make_folder(place.parent)
-            shutil.move(part, place)
-        else:
+        _make_folder(place.parent)
+        try:
+            part.replace(place)
+        except OSError:  # temporary files are on another disk
+            with part.open("rb") as stream:
+                self._current = _AtomicFile(place)
+                shutil.copyfileobj(stream, self._current.open(), CHUNK_BYTES)
             part.unlink()
 
     def set_aside(self, quarantined: Quarantined) -> None:
-        self._quarantine.write(quarantine_line(quarantined))
+        if quarantine := self._quarantine_of_run or self._quarantine_of_unit:
+            quarantine.write(quarantine_line(quarantined))
 
     def close(self, *, keep: bool) -> None:
         if self._current:
             self._current.close(keep=False)
-        self._quarantine.close(keep=keep)
+        for quarantine in (self._quarantine_of_unit, self._quarantine_of_run):
+            if quarantine:
+                quarantine.close(keep=keep)
+
+    def _turn_to(self, unit: Unit) -> None:
+        _make_folder(self.folder, mode=0o700)
+        self._quarantine_of_unit = _LazyFile(self.place_of(unit, "quarantine"))
+
+
+_MARKED_BYTES = 1 << 12
+
+
+def _mark(unit: Unit) -> str:
+    """The same for the same source, wherever palaver is started; standard input is known by how it begins."""
+    if unit.source.can_move:
+        known_by = os.path.realpath(unit.source.label).encode(errors="surrogateescape")
+    else:
+        known_by = unit.source.head()[:_MARKED_BYTES]
+    return hashlib.blake2b(known_by, digest_size=6).hexdigest()
 
 
 class Nowhere:
@@ -173,28 +208,37 @@ class Nowhere:
 
 class _AtomicFile:
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self._partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        # A device or a pipe (`/dev/null`, `>(...)`) is written to, never replaced; a link stays one.
+        self._is_replaced = path.is_file() or not path.exists()
+        self.path = Path(os.path.realpath(path)) if self._is_replaced else path
+        self._partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
         self._stream: BinaryIO | None = None
 
     def open(self) -> BinaryIO:
         _make_folder(self.path.parent)
         try:
-            self._stream = self._partial.open("wb", buffering=CHUNK_BYTES)
+            self._stream = (self._partial if self._is_replaced else self.path).open("wb", buffering=CHUNK_BYTES)
         except OSError as error:
-            raise SourceError(f"cannot write {self.path}: {error.strerror or error}") from error
+            raise self._cannot_write(error) from error
         return self._stream
 
     def close(self, *, keep: bool, keep_empty: bool = True) -> None:
         if self._stream is None:
             return
-        with contextlib.suppress(OSError) if not keep else contextlib.nullcontext():
+        try:
             self._stream.close()
-        self._stream = None
-        if keep and (keep_empty or self._partial.stat().st_size):
-            os.replace(self._partial, self.path)
-        else:
-            self._partial.unlink(missing_ok=True)
+            if keep and self._is_replaced and (keep_empty or self._partial.stat().st_size):
+                self._partial.replace(self.path)
+        except OSError as error:
+            if keep and not isinstance(error, BrokenPipeError):
+                raise self._cannot_write(error) from error
+        finally:
+            self._stream = None
+            if self._is_replaced:
+                self._partial.unlink(missing_ok=True)
+
+    def _cannot_write(self, error: OSError) -> SourceError:
+        return SourceError(f"cannot write {self.path}: {error.strerror or error}")
 
 
 class _LazyFile:
@@ -213,8 +257,8 @@ class _LazyFile:
         self._file.close(keep=keep)
 
 
-def _make_folder(folder: Path) -> None:
+def _make_folder(folder: Path, mode: int = 0o777) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode, parents=True, exist_ok=True)
     except OSError as error:
         raise SourceError(f"cannot make the folder {folder}: {error.strerror or error}") from error

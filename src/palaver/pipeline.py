@@ -5,6 +5,7 @@
 Nothing in one source can end the run: a failure is told in that source's report, and the next source is read.
 """
 
+import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -32,28 +33,48 @@ def find(paths: Iterable[Path], platform: str | None = None) -> tuple[list[Unit]
     """The units at or below some paths; the report begins with what nobody reads."""
     units: list[Unit] = []
     report = Report()
-    for path in paths:
-        if str(path) != "-" and not path.exists():
-            report.refused.append(f"{path} does not exist")
+    asked = [platform] if platform else platforms()
+    for path in _distinct(paths):
+        if problem := _problem(path):
+            report.refused.append(problem)
             continue
-        found = list(discover(path, lambda source: _claim(source, platform)))
+        found = list(discover(path, lambda source: _claim(source, asked)))
         units += [unit for unit in found if isinstance(unit, Unit)]
         aside = [file for file in found if isinstance(file, Unclaimed)]
         report.refused += [file.problem for file in aside if file.problem]
         if path.is_dir() or any(isinstance(unit, Unit) for unit in found):
-            report.unclaimed += [file.label for file in aside if not file.problem]
+            report.unclaimed += [file.label for file in aside if not (file.problem or file.reason)]
         elif platform and len(aside) == 1 and not aside[0].problem:
-            units.append(Unit(Source.at(path), platform, "named on the command line"))
+            units.append(Unit(aside[0].source or Source.at(path), platform, "named on the command line"))
         elif not any(file.problem for file in aside):
             report.refused.append(f"no importer reads {path}: see `palaver sources` for what is known")
     return units, report
 
 
-def _claim(source: Source, platform: str | None) -> Claim | None:
-    judgements = judge(source, [platform] if platform else None)
+def _distinct(paths: Iterable[Path]) -> list[Path]:
+    """The paths without those that are, or lie below, another one: a conversation is imported once."""
+    first: dict[Path, Path] = {}
+    for path in paths:
+        first.setdefault(path if str(path) == "-" else Path(os.path.realpath(path)), path)
+    return [path for place, path in first.items() if first.keys().isdisjoint(place.parents)]
+
+
+def _problem(path: Path) -> str:
+    try:
+        if str(path) != "-":
+            path.stat()
+    except FileNotFoundError:
+        return f"{path} does not exist"
+    except OSError as error:
+        return f"cannot read {path}: {error.strerror or error}"
+    return ""
+
+
+def _claim(source: Source, asked: list[str]) -> Claim | str | None:
+    judgements = judge(source, asked)
     won = winner(judgements, source.label)
     if won is None:
-        return None
+        return next((match.reason for match in judgements.values() if match.reason), None)
     return Claim(won[0], won[1].reason, won[1].members)
 
 
@@ -69,22 +90,38 @@ def import_units(
     """Read the units and write their documents, in order, whatever the number of processes."""
     total = sum(unit.size_bytes for unit in units)
     if jobs > 1 and len(units) > 1 and total > _WORTH_PROCESSES and all(unit.source.can_move for unit in units):
-        for unit, part, done, set_aside in in_processes(_read_to_file, units, options, jobs, None, advance):
+        for unit, part, done, set_aside in in_processes(_read_to_file, units, options, jobs=jobs, advance=advance):
             output.adopt(unit, part)
             for quarantined in set_aside:
                 output.set_aside(quarantined)
+            output.end(unit)
             report.sources.append(done)
         return
     for unit in units:
         done = SourceReport(unit.source.label, unit.platform)
         stream = output.begin(unit)
-        for line in documents(unit, done, options, output.set_aside, advance):
+        troubles: list[Exception] = []
+        for line in documents(unit, done, options, _told_apart(output.set_aside, troubles), advance):
             stream.write(line)
+        if troubles:
+            raise troubles[0]
         output.end(unit)
         report.sources.append(done)
 
 
 _WORTH_PROCESSES = 1 << 25
+
+
+def _told_apart(set_aside: SetAside, troubles: list[Exception]) -> SetAside:
+    """The same, with trouble in writing kept for the run: the source that is being read is not to blame for it."""
+
+    def attempt(quarantined: Quarantined) -> None:
+        try:
+            set_aside(quarantined)
+        except (PalaverError, OSError) as error:
+            troubles.append(error)
+
+    return attempt
 
 
 def _read_to_file(
@@ -107,9 +144,11 @@ def documents(
 ) -> Iterator[bytes]:
     """Read one unit: its valid documents, each as a line of JSON."""
     reader = importer(unit.platform)
+    report.size_bytes = unit.size_bytes
+    if not unit.source.can_move:
+        advance = _counting(report, advance)
     run = Run(unit.source.label, parse_options(unit.platform, options), set_aside=set_aside, advance=advance)
     report.ledger, report.findings = run.ledger, run.findings
-    report.size_bytes = unit.size_bytes
     tallies: dict[str, MetricsTally] = {}
     try:
         for document in reader.read(unit.source, run):
@@ -127,6 +166,16 @@ def documents(
 
 
 _WHOLE = {"final": True}
+
+
+def _counting(report: SourceReport, advance: Callable[[int], None]) -> Callable[[int], None]:
+    """Standard input has no size before it is read."""
+
+    def count(size_bytes: int) -> None:
+        report.size_bytes += size_bytes
+        advance(size_bytes)
+
+    return count
 
 
 def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> bytes | None:
@@ -163,6 +212,4 @@ def parse_options(platform: str, options: dict[str, str]) -> Any:
 
 def locations() -> dict[str, list[Path]]:
     """Where each platform keeps its files on this machine: those that exist."""
-    return {
-        platform: [path for path in importer(platform).locations() if path.exists()] for platform in platforms()
-    }
+    return {platform: [path for path in importer(platform).locations() if path.exists()] for platform in platforms()}

@@ -2,12 +2,16 @@
 
 import multiprocessing
 import os
+import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from palaver.errors import SourceError
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined
@@ -23,12 +27,13 @@ def available_cores() -> int:
 
 
 def in_processes(
-    work: Work, units: list[Unit], options: dict[str, str], jobs: int, folder: Path | None, advance: Advance
+    work: Work, units: list[Unit], options: dict[str, str], *, jobs: int, advance: Advance
 ) -> Iterator[tuple[Unit, Path, SourceReport, list[Quarantined]]]:
     """Yield each unit with the file of its documents, in order; at most a few finished files wait for their turn."""
     # A fresh interpreter for each worker: the same on every system, and safe beside the threads of a progress bar.
     context = multiprocessing.get_context("spawn")
     counter: Any = context.Value("q", 0)
+    is_stopping: Any = context.RawValue("b", 0)
     told = 0
 
     def tell() -> None:
@@ -37,40 +42,66 @@ def in_processes(
         advance(now - told)
         told = now
 
-    with (
-        tempfile.TemporaryDirectory(prefix="palaver-", dir=folder) as parts,
-        ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare, initargs=(counter,)) as pool,
-    ):
-        waiting: list[tuple[Unit, Path, Future[tuple[SourceReport, list[Quarantined]]]]] = []
-        remaining = enumerate(units)
-        while True:
-            while len(waiting) < 2 * jobs + 2 and (following := next(remaining, None)):
-                number, unit = following
-                part = Path(parts) / f"{number}.jsonl"
-                waiting.append((unit, part, pool.submit(_in_worker, work, unit, options, part)))
-            if not waiting:
-                return
-            unit, part, future = waiting[0]
-            while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
+    with tempfile.TemporaryDirectory(prefix="palaver-") as parts:
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare, initargs=(counter, is_stopping))
+        try:
+            waiting: list[tuple[Unit, Path, Future[tuple[SourceReport, list[Quarantined]]]]] = []
+            remaining = enumerate(units)
+            while True:
+                while len(waiting) < 2 * jobs + 2 and (following := next(remaining, None)):
+                    number, unit = following
+                    part = Path(parts) / f"{number}.jsonl"
+                    with _interrupts_held():
+                        waiting.append((unit, part, pool.submit(_in_worker, work, unit, options, part)))
+                if not waiting:
+                    return
+                unit, part, future = waiting[0]
+                while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
+                    tell()
                 tell()
-            tell()
-            report, set_aside = future.result()
-            yield unit, part, report, set_aside
-            waiting.pop(0)
+                report, set_aside = future.result()
+                yield unit, part, report, set_aside
+                waiting.pop(0)
+        except BrokenProcessPool as error:
+            raise SourceError(
+                "a worker process was ended from outside, perhaps for lack of memory: try again with --jobs 1"
+            ) from error
+        finally:
+            is_stopping.value = 1
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_held() -> Generator[None]:
+    """Ctrl-C waits a moment: a process that starts in here never hears it, this one ends it in order."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _StoppedError(BaseException):
+    """Not an `Exception`: nothing that guards a source may catch it."""
 
 
 _counter: Any = None
+_is_stopping: Any = None
 
 
-def _prepare(counter: Any) -> None:
-    global _counter  # noqa: PLW0603 - a worker has exactly one
-    _counter = counter
+def _prepare(counter: Any, is_stopping: Any) -> None:
+    global _counter, _is_stopping
+    _counter, _is_stopping = counter, is_stopping
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _in_worker(
-    work: Work, unit: Unit, options: dict[str, str], part: Path
-) -> tuple[SourceReport, list[Quarantined]]:
+def _in_worker(work: Work, unit: Unit, options: dict[str, str], part: Path) -> tuple[SourceReport, list[Quarantined]]:
     def advance(size_bytes: int) -> None:
+        if _is_stopping.value:
+            raise _StoppedError
         with _counter.get_lock():
             _counter.value += size_bytes
 

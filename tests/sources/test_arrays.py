@@ -153,8 +153,8 @@ def test_truncated_documents_give_their_complete_elements(case, data):
     assume(whole)
     cut_at = data.draw(st.integers(whole[0].offset, whole[-1].offset + len(whole[-1].raw)))
     cut = document[:cut_at]
-    # Cut right behind an inner list, a document may as well have lost the brackets of an element in its middle.
-    assume(not cut.rstrip().endswith(b"]"))
+    # Cut right behind such a bracket, a document may as well have lost others in its middle.
+    assume(not cut.rstrip().endswith(b"}" if path else b"]"))
     elements, found = read(cut, path, data.draw(CHUNKS))
     complete = sum(element.offset + len(element.raw) <= cut_at for element in whole)
     assert elements.truncated
@@ -278,13 +278,28 @@ def test_an_element_with_broken_structure_leaves_all_others_intact(bad, position
         assert raws.startswith(bad)  # a lost quote takes the end of the array with it
 
 
-@pytest.mark.parametrize("position", [1, 2, 3, 5])
-def test_an_element_that_lost_all_its_brackets_does_not_swallow_the_others(position):
+@pytest.mark.parametrize("position", [0, 1, 2, 3, 5])
+@EVERY_SPELLING
+def test_an_element_that_lost_all_its_brackets_does_not_swallow_the_others(
+    position, is_indented, is_wrapped, chunk_bytes
+):
     bad = b'{"id":9,"title":[1,2'
-    elements, found = read(document_with(bad, position))
+    document = document_with(bad, position, is_indented=is_indented, is_wrapped=is_wrapped)
+    elements, found = read(document, ("records",) if is_wrapped else (), chunk_bytes)
     assert good(found) == NEIGHBOURS
     assert found[position].raw == bad
     assert not elements.truncated
+
+
+def test_a_first_element_that_ends_too_early_does_not_pass_its_parts_off_as_elements_for_long():
+    chats = [
+        {"uuid": f"c{number}", "name": "", "messages": [{"uuid": f"m{part}", "text": ""} for part in range(5)]}
+        for number in range(4)
+    ]
+    document = json.dumps(chats, separators=(",", ":")).encode()
+    damaged = document.replace(b'"messages":[{"uuid":"m0"', b'"messages":"m0"', 1)
+    _, found = read(damaged)
+    assert [value for value in good(found) if "name" in value][1:] == chats[1:]
 
 
 @given(documents(st.lists(OBJECTS, min_size=3, max_size=6)), st.data(), CHUNKS)

@@ -92,7 +92,7 @@ def _palaver(
     """
 
 
-app.command("import")(import_)
+app.command("import", options_metavar="[OPTIONS] [PLATFORM]")(import_)
 app.command()(scan)
 app.command()(sources)
 app.command()(identify)

@@ -12,15 +12,22 @@ from palaver.errors import OptionError, SourceError, UnrecognizedError
 STANDARD = "-"
 """Standard input as a path, standard output as a file."""
 
-Paths = Annotated[list[str], typer.Argument(metavar="PATH...", help="Files, folders or ZIPs; - is standard input.")]
+# Told in the words of each command instead of a list of their own: a type such as `list[str]` tells users nothing.
+Paths = Annotated[list[str], typer.Argument(metavar="PATH", hidden=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at a time.  [default: all cores]")
+    int | None,
+    typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at a time.", show_default="all cores"),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and check everything, write nothing.")]
 ImporterOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", "-O", metavar="KEY=VALUE", help="An importer's own option; `palaver sources` lists them."),
+    typer.Option(
+        "--option",
+        "-O",
+        metavar="KEY=VALUE",
+        help="An option of an importer, or PLATFORM.KEY=VALUE; `palaver sources` lists them.",
+    ),
 ]
 
 

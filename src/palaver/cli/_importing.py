@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from palaver.cli import _output
 from palaver.cli._words import place
+from palaver.errors import SourceError
 
 if TYPE_CHECKING:
     from palaver.model.report import Report
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where documents go, and how that is told."""
+    """Where documents go, and the sentences that tell it."""
 
     output: "Output"
+    name: str
     told: str
-    set_aside_told: str
+    set_aside_told: str = ""
     following: str = ""
     is_terminal: bool = False
 
@@ -34,7 +36,7 @@ class Effort:
 def nowhere() -> Destination:
     from palaver.outputs import Nowhere
 
-    return Destination(Nowhere(), "A dry run: nothing was written.", "")
+    return Destination(Nowhere(), "nowhere", "A dry run: nothing was written.")
 
 
 def into_folder(folder: Path, quarantine: Path | None = None) -> Destination:
@@ -42,6 +44,7 @@ def into_folder(folder: Path, quarantine: Path | None = None) -> Destination:
 
     return Destination(
         DataFolder(folder, quarantine),
+        place(folder),
         f"The documents are in {place(folder / 'conversations')}.",
         f"The records that were refused are in {place(quarantine or folder / 'quarantine')}.",
         "Run it again at any time: what was found once stays, even when its source is deleted.",
@@ -75,7 +78,9 @@ def import_all(
                     advance=progress.advance,
                 )
         output.close(keep=True)
-    except BaseException:
+    except BaseException as error:
         output.close(keep=False)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise SourceError(f"cannot write to {destination.name}: {error.strerror or error}") from error
         raise
     return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)

@@ -52,8 +52,14 @@ def let_go() -> None:
 
 
 def answer(line: "RenderableType") -> None:
-    """Print to standard output; text is never wrapped, so that every answer is one line for `grep`."""
-    _console(sys.stdout).print(line, soft_wrap=True)
+    """Print to standard output; a text is never wrapped: it stays one line, for `grep` and for copying."""
+    from rich.text import Text
+
+    console = _console(sys.stdout)
+    if isinstance(line, str | Text):
+        console.print(line, soft_wrap=True)
+    else:
+        _print_trimmed(console, line)
 
 
 def answer_text(text: str) -> None:
@@ -71,7 +77,7 @@ def tell(*parts: "RenderableType") -> None:
     """Print to standard error, wrapped at the width of the terminal if it is one."""
     console = _console(sys.stderr)
     for part in parts:
-        console.print(part)
+        _print_trimmed(console, part)
 
 
 def complain(message: str) -> None:
@@ -96,6 +102,20 @@ def _console(stream: TextIO) -> "Console":
         markup=False,
         emoji=False,
     )
+
+
+def _print_trimmed(console: "Console", part: "RenderableType") -> None:
+    """Print without the spaces that tables put behind their last column."""
+    from rich.segment import Segment, Segments
+
+    segments: list[Segment] = []
+    for line in console.render_lines(part, pad=False):
+        while line and not line[-1].text.strip():
+            line.pop()
+        if line:
+            line[-1] = line[-1]._replace(text=line[-1].text.rstrip())
+        segments += [*line, Segment.line()]
+    console.print(Segments(segments), end="", soft_wrap=True)
 
 
 class Progress:

@@ -4,18 +4,21 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from palaver.cli._words import counted, duration, place, plain, rate, size, tallied
 from palaver.importers import importer
+from palaver.model.finding import KINDS
 from palaver.model.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
 
     from palaver.cli._importing import Destination, Effort
     from palaver.model.finding import Finding
@@ -101,40 +104,47 @@ def _findings(report: "Report") -> Table | None:
     severities = list(_SEVERITIES)
     for code in sorted(first, key=lambda code: (severities.index(first[code].severity), -counts[code], code)):
         finding = first[code]
-        style = "dim" if finding.severity == "note" else ""
-        told = Text.assemble((plain(finding.message), style), (f"\n{_first_place(finding, counts[code])}", "dim"))
+        style = _style(finding)
         table.add_row(
             Text(finding.severity, _SEVERITIES[finding.severity]),
             Text(f"{counts[code]:,}", style, justify="right"),
-            Text(code, style),
-            told,
+            Group(*_told(finding)),
         )
     return table
 
 
-def _first_place(finding: "Finding", count: int) -> str:
-    opening = "first in" if count > 1 else "in"
-    return f"{opening} {place(finding.source)}, {plain(finding.where)}"
+def _told(finding: "Finding") -> "Iterator[RenderableType]":
+    """What such a finding means, and the first of them: where it is, and what it says itself."""
+    meaning = KINDS[finding.code].meaning if finding.code in KINDS else finding.message
+    yield Text.assemble((finding.code, f"bold {_style(finding)}"), (f": {plain(meaning)}", _style(finding)))
+    if finding.message != meaning:
+        yield Text(plain(finding.message), "dim")
+    yield _Place(finding.source, after=f", {plain(finding.where)}" if finding.where else "")
+
+
+def _style(finding: "Finding") -> str:
+    return "dim" if finding.severity == "note" else ""
 
 
 def _failures(failed: "list[SourceReport]") -> Table:
     table = _rows()
     for source in failed[:_FAILURES_SHOWN]:
-        told = Text.assemble(place(source.source), "\n", (plain(source.failure), "red"))
+        told = Text(plain(source.failure), "red")
         if source.traceback and os.environ.get("PALAVER_DEBUG"):
             told.append(f"\n{source.traceback.rstrip()}", "dim")
-        table.add_row(Text("failed", "bold red"), told)
+        table.add_row(Text("failed", "bold red"), Group(told, _Place(source.source)))
     if len(failed) > _FAILURES_SHOWN:
         table.add_row("", Text(f"and {len(failed) - _FAILURES_SHOWN:,} more; --json lists them all", "dim"))
     return table
 
 
-def _unclaimed(labels: list[str]) -> Text:
-    shown = [f"  {place(label)}" for label in labels[:_UNCLAIMED_SHOWN]]
-    if len(labels) > len(shown):
-        shown.append(f"  and {len(labels) - len(shown):,} more")
+def _unclaimed(labels: list[str]) -> Group:
     opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
-    return Text("\n".join([f"{opening} no conversation that an importer reads:", *shown]), "dim")
+    lines: list[RenderableType] = [Text(f"{opening} no conversation that an importer reads:", "dim")]
+    lines += [_Place(label, before="  ") for label in labels[:_UNCLAIMED_SHOWN]]
+    if len(labels) > _UNCLAIMED_SHOWN:
+        lines.append(Text(f"  and {len(labels) - _UNCLAIMED_SHOWN:,} more", "dim"))
+    return Group(*lines)
 
 
 def _closing(report: "Report", destination: "Destination") -> Text:
@@ -144,6 +154,23 @@ def _closing(report: "Report", destination: "Destination") -> Text:
     if destination.following:
         sentences.append(destination.following)
     return Text("\n".join(sentences))
+
+
+class _Place:
+    """A path on one line: where the terminal is too narrow, its beginning gives way, since its end tells most."""
+
+    def __init__(self, path: str, *, before: str = "", after: str = "") -> None:
+        self._before, self._path, self._after = before, place(path), after
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Text]":
+        room = options.max_width - cell_len(self._before) - cell_len(self._after)
+        path = self._path
+        if cell_len(path) > room:
+            while path and cell_len(path) >= room:
+                path = path[1:]
+            # Whole names, if any is left.
+            path = f"…{path[path.find(os.sep) :]}" if os.sep in path else f"…{path}"
+        yield Text(f"{self._before}{path}{self._after}", "dim", no_wrap=True, overflow="ellipsis")
 
 
 def _rows() -> Table:

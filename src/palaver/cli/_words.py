@@ -43,8 +43,7 @@ def duration(seconds: float) -> str:
 
 
 def rate(size_bytes: int, seconds: float) -> str:
-    megabytes = size_bytes / 1e6 / max(seconds, 1e-9)
-    return f"{megabytes:,.{0 if megabytes >= 99.5 else 1}f} MB/s"
+    return f"{size(size_bytes / max(seconds, 1e-9))}/s"
 
 
 def place(path: str | os.PathLike[str]) -> str:

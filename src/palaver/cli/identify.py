@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def identify(paths: Paths, *, as_json: AsJson = False) -> None:
-    """Tell which importer reads each path, or each file below a folder, and why."""
+    """Tell which importer reads a path, and why.
+
+    PATH is a file, a ZIP, a folder (every file below it is told), or - for standard input.
+    """
     exit_code = 0
     files: list[dict[str, Any]] = []
     for path in given_paths(paths):
@@ -72,7 +75,9 @@ def _verdict(found: "Unit | Unclaimed", judge: _Judge) -> dict[str, Any]:
     said = judge.said.get(label, {})
     if isinstance(found, Unit):
         match = said[found.platform]
-        return {"path": label, "platform": found.platform, "verdict": match.verdict, "reason": match.reason}
+        beside = [member for member in match.members if found.source.beside(member).exists()]
+        verdict = {"path": label, "platform": found.platform, "verdict": match.verdict, "reason": match.reason}
+        return {**verdict, "members": beside}
     if found.problem:
         claimants = [platform for platform, match in said.items() if match.verdict != "no"]
         verdict = {"path": label, "platform": None, "verdict": "problem", "reason": found.problem}
@@ -89,6 +94,8 @@ def _shown(verdict: dict[str, Any]) -> "Text":
         case "yes" | "maybe" as word:
             line.append(verdict["platform"], "bold green" if word == "yes" else "bold yellow")
             line.append(f"  {'' if word == 'yes' else 'perhaps: '}{plain(verdict['reason'])}", "dim")
+            if verdict["members"]:
+                line.append(f", with {plain(', '.join(verdict['members']))} beside it", "dim")
         case "no" if verdict["reason"]:
             line.append(f"no conversation: {plain(verdict['reason'])}", "dim")
         case "no":

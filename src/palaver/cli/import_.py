@@ -15,6 +15,7 @@ from palaver.cli._arguments import (
     DryRun,
     ImporterOptions,
     Jobs,
+    Paths,
     data_folder,
     importer_options,
     output_path,
@@ -28,28 +29,28 @@ if TYPE_CHECKING:
 
 
 def import_(
-    words: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="[PLATFORM] PATH...",
-            help="Files, folders or ZIPs; - is standard input. The platform is recognised when it is left out.",
-        ),
-    ],
+    words: Paths,
     *,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write JSON Lines to FILE (- is standard output) instead."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="JSON Lines; - is standard output.", show_default="the data folder"
+        ),
     ] = None,
     quarantine: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where the bytes of refused records go.  [default: beside the output]"),
+        typer.Option(metavar="FILE", help="The bytes of refused records.", show_default="beside the output"),
     ] = None,
     options: ImporterOptions = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Import conversations; the result is kept in the data folder."""
+    """Import conversations from files, folders and ZIPs.
+
+    PATH may also be - for standard input. PLATFORM is recognised when it is left out; `palaver sources` lists them.
+    The data folder is $PALAVER_HOME, or the place that this system has for such things.
+    """
     began = time.perf_counter()
     if output == STANDARD and as_json and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
@@ -98,10 +99,12 @@ def _destination(
     if file is None:
         told = "Written to standard output."
         refused = refused or "Records were refused; with --quarantine FILE their bytes are kept."
-        return _importing.Destination(StandardOutput(quarantine), told, refused, is_terminal=sys.stdout.isatty())
-    beside = OneFile(file, quarantine)
+        return _importing.Destination(
+            StandardOutput(quarantine), "standard output", told, refused, is_terminal=sys.stdout.isatty()
+        )
     return _importing.Destination(
-        beside,
+        OneFile(file, quarantine),
+        place(file),
         f"Written to {place(file)}.",
         refused or f"The records that were refused are in {place(file.with_name(f'{file.name}.quarantine.jsonl'))}.",
         f"`palaver validate {place(file)}` checks it again at any time.",

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 def scan(
     *, options: ImporterOptions = None, jobs: Jobs = None, as_json: AsJson = False, dry_run: DryRun = False
 ) -> None:
-    """Import everything from the places where assistants keep it on this machine."""
+    """Import everything that assistants keep on this machine.
+
+    The places are those that `palaver sources` lists. What was found once stays in the data folder, even when its
+    source is deleted.
+    """
     began = time.perf_counter()
     chosen = importer_options(options)
 

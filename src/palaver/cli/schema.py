@@ -8,12 +8,15 @@ from palaver.cli import _output
 
 
 def schema(
-    kind: Annotated[str, typer.Argument(metavar="[KIND]", help="The kind of document.")] = "conversation",
+    kind: Annotated[str, typer.Argument(metavar="KIND", hidden=True)] = "conversation",
     *,
     version: Annotated[str | None, typer.Option(metavar="V", help="A version other than the newest.")] = None,
     list_kinds: Annotated[bool, typer.Option("--list", help="List the kinds, each with its newest version.")] = False,
 ) -> None:
-    """Print a published JSON Schema."""
+    """Print a published JSON Schema.
+
+    KIND is the kind of document, `conversation` when it is left out.
+    """
     from palaver.model.publish import kinds, published
 
     if not list_kinds:

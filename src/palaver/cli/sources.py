@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def sources(*, as_json: AsJson = False) -> None:
-    """List what can be imported: platforms, their places on this machine, their options."""
+    """List what can be imported, and where it is looked for."""
     from palaver.importers import importer, platforms
 
     known = [_described(importer(platform)) for platform in platforms()]

@@ -82,7 +82,11 @@ def validate(
     max_errors: Annotated[int, typer.Option(min=0, metavar="N", help="Errors shown for each file.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Check conversation documents, or what an import would make of a source, against the published schema."""
+    """Check documents or sources against the published schema.
+
+    PATH is a file of conversation documents (JSON Lines, or a single one), a folder of such files, or anything that
+    can be imported: then the documents that an import would make of it are checked.
+    """
     could_not = False
     everything: list[_Checked] = []
     for path in given_paths(paths):

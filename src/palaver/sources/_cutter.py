@@ -106,27 +106,43 @@ class Window:
             return match[1][1:-1].decode(errors="replace")
 
 
-_NEXT_OPENING = re.compile(
-    rb"(%b,%b)(\{%b%b)%b:(?:%b%b%b,%b(%b)%b:)?"
-    % (SPACE, SPACE, SPACE, STRING, SPACE, SPACE, SCALAR, SPACE, SPACE, STRING, SPACE),
+_SEPARATOR = re.compile(rb"%b,%b" % (SPACE, SPACE))
+_OPENING = re.compile(
+    rb"\{%b(%b)%b:(?:%b%b%b,%b(%b)%b:)?" % (SPACE, STRING, SPACE, SPACE, SCALAR, SPACE, SPACE, STRING, SPACE),
     re.DOTALL,
 )
 
 
-class Guess:
-    """Where the object at the window's `at` probably ends: before a separator and an opening like those seen before.
+class Opening:
+    """How an object begins: its first key, and its second one where the first value is a scalar.
 
-    The opening is the first key, and the second one where the first value is a scalar: lists of objects often hold
-    lists of other objects with the same first key.
+    One key would not do: lists of objects often hold lists of other objects with the same first key.
     """
 
+    def __init__(self, match: re.Match[bytes]) -> None:
+        self.start = match.string[match.start() : match.end(1)]
+        pattern = rb"\{%b%b%b:" % (SPACE, re.escape(match[1]), SPACE)
+        if match[2]:
+            pattern += rb"%b%b%b,%b%b%b:" % (SPACE, SCALAR, SPACE, SPACE, re.escape(match[2]), SPACE)
+        self.pattern = re.compile(pattern, re.DOTALL)
+        self.boundary = re.compile(rb",%b(?=%b)" % (BLANK, pattern), re.DOTALL)
+        """A comma before such an object."""
+
+    @classmethod
+    def of(cls, held: bytearray, at: int) -> "Opening | None":
+        match = _OPENING.match(held, at)
+        return cls(match) if match else None
+
+
+class Guess:
+    """Where the object at the window's `at` probably ends: before a separator and an opening like those seen before."""
+
     def __init__(self, window: Window, chunk_bytes: int) -> None:
-        self.boundary: re.Pattern[bytes] | None = None
-        """A comma before the known opening."""
+        self.opening: Opening | None = None
+        """How elements usually begin."""
         self._window = window
         self._chunk_bytes = chunk_bytes
         self._separator = b""
-        self._opening = re.compile(b"")
         self._opening_at = 0
         self._blind_until = 0
         self._largest = 0
@@ -137,10 +153,10 @@ class Guess:
         """The size of the object if the guess is right, or 0 for no guess."""
         window = self._window
         start = window.offset
-        if not self._separator or start < self._blind_until:
+        if not self.opening or start < self._blind_until:
             return 0
         search = start
-        while (found := self._find(search - window.origin)) < 0:
+        while (found := self._find(self.opening.pattern, search - window.origin)) < 0:
             # An opening that the window's end cuts is seen the next time.
             search = max(start, window.origin + len(window.held) - OPENING_BYTES)
             # Waiting longer than for the largest element so far would hold a document whose elements open
@@ -151,10 +167,10 @@ class Guess:
                 return 0
         return window.origin + found - start + 1
 
-    def _find(self, at: int) -> int:
+    def _find(self, opening: re.Pattern[bytes], at: int) -> int:
         held = self._window.held
         while (at := held.find(self._separator, at)) >= 0:
-            if self._opening.match(held, at + self._opening_at):
+            if opening.match(held, at + self._opening_at):
                 break
             at += 1
         return at
@@ -169,24 +185,21 @@ class Guess:
         self._misses += 1
 
     def learn(self, size: int) -> None:
-        """Look at what follows an element of known size, unless guessing works."""
+        """Look at how an element of known size begins and what follows it, unless guessing works."""
         self._largest = max(self._largest, size)
-        if self._misses < self._patience and self._separator:
+        if self._misses < self._patience and self.opening:
             return
         window = self._window
         window.reach(size + OPENING_BYTES)
-        match = _NEXT_OPENING.match(window.held, window.at + size)
-        if not match or window.held[window.at + size - 1] != ord("}"):
-            return
-        opening = re.escape(match[2])
-        if match[3]:
-            opening += rb"%b:%b%b%b,%b%b%b:" % (SPACE, SPACE, SCALAR, SPACE, SPACE, re.escape(match[3]), SPACE)
-        self._separator = b"}" + match[1] + match[2]
-        self._opening_at = 1 + len(match[1])
-        self._opening = re.compile(opening, re.DOTALL)
-        self.boundary = re.compile(rb",%b(?=%b)" % (BLANK, opening), re.DOTALL)
-        self._misses = 0
-        self._patience *= 2
+        end = window.at + size
+        separator = _SEPARATOR.match(window.held, end)
+        opening = Opening.of(window.held, window.at)
+        if separator and opening and window.held[end - 1] == ord("}"):
+            self.opening = opening
+            self._separator = b"}" + separator[0] + opening.start
+            self._opening_at = 1 + len(separator[0])
+            self._misses = 0
+            self._patience *= 2
 
 
 _BLANK_BYTES = bytes(range(33))

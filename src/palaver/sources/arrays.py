@@ -15,14 +15,13 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from palaver.sources._cutter import BLANK, OPENING_BYTES, SCALAR, SPACE, STRING, Guess, Scan, Window
+from palaver.sources._cutter import BLANK, OPENING_BYTES, SCALAR, SPACE, Guess, Opening, Scan, Window
 
 _TRAILING_BYTES = 1 << 10
 _BRACE, _BRACKET, _BRACKET_END, _BRACE_END, _COMMA = b"{[]},"
 
 _SMALL = re.compile(rb"(?:%b|\{%b\}|\[%b\])(?=%b[,\]])" % (SCALAR, SPACE, SPACE, SPACE), re.DOTALL)
 _CONTROLS = re.compile(BLANK)
-_OPENING = re.compile(rb"\{%b%b(?=%b:)" % (SPACE, STRING, SPACE), re.DOTALL)
 _BEFORE_OBJECT = re.compile(rb",%b(?=\{)" % BLANK)
 _BEFORE_VALUE = re.compile(rb',%b(?=[{\["\-0-9tfn])' % BLANK)
 _LIST_OF_OBJECTS = re.compile(rb"%b\[%b\{" % (SPACE, SPACE))
@@ -201,8 +200,8 @@ class ArrayElements:
                 return f"structure broken at byte {window.offset + scan.done} of the stream"
             if not size and not window.ended:
                 return f"no end within {self._limit_bytes} bytes"
-            if not size and self._lost_its_end():
-                return "no end: structure broken"
+            if self._swallowed_others(size):
+                return "structure broken: its end is lost"
             if not size:
                 self.truncated = True
                 return self._taken(window.copy(0, window.ahead), None, "truncated")
@@ -246,16 +245,22 @@ class ArrayElements:
         window = self._window
         if (first := window.peek()) < 0:
             return False
-        if first in b",]}" and self._damage_bytes(self._guess.boundary or _BEFORE_OBJECT) >= 0:
+        known = self._guess.opening
+        if first in b",]}" and self._damage_bytes(known.boundary if known else _BEFORE_OBJECT) >= 0:
             return True
         window.reach(_TRAILING_BYTES)
         self.trailing = window.copy(0, min(window.ahead, _TRAILING_BYTES))
         return False
 
-    def _lost_its_end(self) -> bool:
-        """Whether the element ran on to the document's end through others, and was not just cut off."""
-        boundary = self._guess.boundary
-        return boundary is not None and self._array_end_ahead() >= 0 and self._damage_bytes(boundary) >= 0
+    def _swallowed_others(self, size: int) -> bool:
+        """Whether the element took the document's last brackets for its own, and all elements before them with them."""
+        window = self._window
+        if size and (not self._path or window.peek_behind(size) >= 0):
+            return False
+        if not window.held[-OPENING_BYTES:].rstrip().endswith(b"}" if self._path else b"]"):
+            return False
+        opening = self._guess.opening or Opening.of(window.held, window.at)
+        return opening is not None and self._damage_bytes(opening.boundary) >= 0
 
     def _array_end_ahead(self) -> int:
         """How far ahead the array's closing bracket is if the document ends behind it, or -1."""
@@ -284,23 +289,17 @@ class ArrayElements:
                 return
 
     def _readable_ahead(self) -> int:
-        known = self._guess.boundary
-        for boundary in self._boundaries():
-            if (size := self._damage_bytes(boundary, is_cut_good=boundary is known)) >= 0:
-                return size
-            self._vain_bytes += self._window.ahead
-        return -1
-
-    def _boundaries(self) -> Iterator[re.Pattern[bytes]]:
-        """What to resume at, the surest first, unless looking far for it was in vain too often."""
+        """The size of the damage, or -1 if nothing behind it can be read."""
         window = self._window
-        known = self._guess.boundary
-        is_patient = self._vain_bytes <= 4 * (window.offset + window.ahead)
-        if known and is_patient:
-            yield known
-        if is_patient and (opening := _OPENING.match(window.held, window.at)):
-            yield re.compile(rb",%b(?=%b)" % (BLANK, re.escape(opening[0])))
-        yield _BEFORE_OBJECT if known or window.held[window.at] == _BRACE else _BEFORE_VALUE
+        known = self._guess.opening
+        own = Opening.of(window.held, window.at)
+        # The surest first, unless looking for it far and wide was in vain too often.
+        if self._vain_bytes <= 4 * (window.offset + window.ahead):
+            for opening in (known, own):
+                if opening and (size := self._damage_bytes(opening.boundary, is_cut_good=opening is known)) >= 0:
+                    return size
+                self._vain_bytes += window.ahead
+        return self._damage_bytes(_BEFORE_OBJECT if known or own else _BEFORE_VALUE)
 
     def _damage_bytes(self, boundary: re.Pattern[bytes], *, is_cut_good: bool = False) -> int:
         """How many bytes there are before a separator and an element that can be read, or -1."""

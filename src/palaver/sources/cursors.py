@@ -19,7 +19,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, path: Path) -> "Fingerprint":
-        status = os.stat(path)
+        status = path.stat()
         return cls(status.st_size, status.st_mtime_ns)
 
 
@@ -33,7 +33,7 @@ class Cursor:
 
     def is_valid_for(self, stream: BinaryIO) -> bool:
         """Whether the file still holds, before the offset, what it held when the cursor was made."""
-        return tail_hash(stream, self.offset) == self.tail_hash
+        return bool(self.tail_hash) and tail_hash(stream, self.offset) == self.tail_hash
 
 
 def tail_hash(stream: BinaryIO, offset: int) -> str:

@@ -87,7 +87,10 @@ def long_numbers(block: bytes) -> list[int]:
     while position >= 0:
         start = position * 4
         # The first sampled byte may be the minus itself, or belong to a shorter number before the long one.
-        if block[start + 1 : start + 17].isdigit() and (run := _LONG_RUN.search(block, max(0, start - 3), start + 24)):
+        window = block[start + 1 : start + 17]
+        if not window.isdigit():
+            position += max(0, len(window.rstrip(b"0123456789")) // 4 - 1)
+        elif run := _LONG_RUN.search(block, max(0, start - 3), start + 24):
             found.append(run.start())
             position += 4
         position = sampled.find(b"00000", position + 1)
@@ -228,7 +231,7 @@ class _Reader:
         while start >= 0:
             failure = self._failure(start)
             if failure is None:
-                if start <= failed or not _BEFORE_A_PART.search(text, max(0, start - _GLUED_WITHIN), start):
+                if start <= failed < len(text.rstrip()) or not _BEFORE_A_PART.search(text, max(0, start - _GLUED_WITHIN), start):
                     return start
                 break
             failed = failure

@@ -129,7 +129,7 @@ class _ZipMember:
         self._expected = about.CRC
         del about.CRC
         self._sum = 0
-        self._stream = archive.open(about)
+        self._stream = cast("zipfile.ZipExtFile", archive.open(about))
 
     def read1(self, size: int) -> bytes:
         piece = self._stream.read1(size)

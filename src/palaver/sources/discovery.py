@@ -26,18 +26,26 @@ class Unit:
 
     @property
     def size_bytes(self) -> int:
-        return self.source.size_bytes
+        """How large the source is; 0 when it has vanished, which whoever reads it will tell."""
+        try:
+            return self.source.size_bytes
+        except (PalaverError, OSError):
+            return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Unclaimed:
-    """A file nobody reads; with a `problem` when that is an error rather than a fact."""
+    """A file nobody reads: unknown, or known to be no conversation (`reason`), or an error (`problem`)."""
 
     label: str
     problem: str = ""
+    reason: str = ""
+    source: Source | None = None
+    """The same again, for whoever wants it read nonetheless: standard input can be opened once only."""
 
 
-Judge = Callable[[Source], Claim | None]
+Judge = Callable[[Source], Claim | str | None]
+"""Answers with a claim, with why the file is known to be no conversation, or with nothing."""
 
 
 def discover(path: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
@@ -80,10 +88,15 @@ def _in_folder(top: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
 
 
 def _in_zip(source: Source, judge: Judge) -> Iterator[Unit | Unclaimed]:
-    inside = source.as_zip()
+    try:
+        inside = source.as_zip()
+        names = inside.folder.names()
+    except PalaverError as error:
+        yield Unclaimed(source.label, str(error))
+        return
     claimed: set[PurePosixPath] = set()
     found_any = False
-    for name in inside.folder.names():
+    for name in names:
         path = PurePosixPath(name)
         if not claimed.isdisjoint((path, *path.parents)):
             continue
@@ -104,6 +117,11 @@ def _judged_with_members(source: Source, judge: Judge) -> tuple[Unit | Unclaimed
         claim = judge(source)
     except (PalaverError, OSError) as error:
         return Unclaimed(source.label, str(error)), ()
-    if claim is None:
-        return Unclaimed(source.label), ()
-    return Unit(source, claim.platform, claim.reason), claim.members
+    except Exception as error:  # noqa: BLE001 - an importer's bug must not end the run
+        problem = f"{source.label}: {type(error).__name__}: {error} (this is a bug of palaver)"
+        return Unclaimed(source.label, problem), ()
+    # A source keeps the head it was judged by: ten thousand of them would fill the memory.
+    unopened = Source(source.folder, source.name)
+    if not isinstance(claim, Claim):
+        return Unclaimed(source.label, reason=claim or "", source=unopened), ()
+    return Unit(unopened, claim.platform, claim.reason), claim.members

@@ -1,17 +1,22 @@
 """Places that hold files: a folder on disk, a ZIP, standard input. All offer the same few calls."""
 
+import atexit
 import io
 import os
 import shutil
+import struct
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 from palaver.errors import SourceError
-from palaver.sources.decompress import guarded
+from palaver.sources.decompress import zip_member
 
 STDIN_NAME = "-"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -26,7 +31,10 @@ class Folder(Protocol):
 
     def has(self, name: str) -> bool: ...
     def open(self, name: str) -> BinaryIO: ...
-    def size_bytes(self, name: str) -> int: ...
+    def size_bytes(self, name: str) -> int:
+        """Its size, as far as it is known: 0 for a file that vanished, which `open` tells of."""
+        ...
+
     def modified_at(self, name: str) -> float | None: ...
     def path_of(self, name: str) -> Path | None:
         """Where the file lies on disk by itself, if it does."""
@@ -45,27 +53,36 @@ class DiskFolder:
 
     def names(self, under: str = "") -> list[str]:
         top = self.path / under if under else self.path
-        return [
-            path.relative_to(self.path).as_posix() for folder in walk_folders(top) for path in files_of(folder)
-        ]
+        paths = (path for folder in walk_folders(top) for path in files_of(folder))
+        return sorted(path.relative_to(self.path).as_posix() for path in paths)
 
     def has(self, name: str) -> bool:
-        return (self.path / name).exists()
+        return self._status(name) is not None
 
     def open(self, name: str) -> BinaryIO:
         try:
             return (self.path / name).open("rb")
         except OSError as error:
             raise SourceError(f"cannot read {self.path / name}: {error.strerror or error}") from error
+        except ValueError as error:
+            raise SourceError(f"cannot read {str(self.path / name)!r}: {error}") from error
 
     def size_bytes(self, name: str) -> int:
-        return (self.path / name).stat().st_size
+        status = self._status(name)
+        return 0 if status is None else status.st_size
 
     def modified_at(self, name: str) -> float | None:
-        return (self.path / name).stat().st_mtime
+        status = self._status(name)
+        return None if status is None else status.st_mtime
 
     def path_of(self, name: str) -> Path | None:
         return self.path / name
+
+    def _status(self, name: str) -> os.stat_result | None:
+        try:
+            return (self.path / name).stat()
+        except (OSError, ValueError):
+            return None
 
 
 def walk_folders(top: Path) -> Iterator[Path]:
@@ -81,7 +98,7 @@ def walk_folders(top: Path) -> Iterator[Path]:
         yield folder
         try:
             with os.scandir(folder) as entries:
-                below = sorted(entry.name for entry in entries if entry.is_dir())
+                below = sorted(entry.name for entry in entries if _holds(entry.is_dir))
         except OSError:
             continue  # the caller's `files_of` on the same folder reports it
         stack.extend(folder / name for name in reversed(below))
@@ -91,24 +108,28 @@ def files_of(folder: Path) -> list[Path]:
     """List the files directly in a folder, sorted; a folder that cannot be listed is an error."""
     try:
         with os.scandir(folder) as entries:
-            return [folder / name for name in sorted(entry.name for entry in entries if entry.is_file())]
+            return [folder / name for name in sorted(entry.name for entry in entries if _holds(entry.is_file))]
     except OSError as error:
         raise SourceError(f"cannot list {folder}: {error.strerror or error}") from error
+
+
+def _holds(question: Callable[[], bool]) -> bool:
+    try:
+        return question()
+    except OSError:  # a link to itself is neither a folder nor a file
+        return False
 
 
 class ZipFolder:
     """Members are read in place and never written to disk, so their names cannot point anywhere."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, label: str = "") -> None:
         self.path = path
+        self.label = label or str(path)
         self._zip: zipfile.ZipFile | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "_zip": None}
-
-    @property
-    def label(self) -> str:
-        return str(self.path)
+        return {**self.__dict__, "_zip": None}
 
     def names(self, under: str = "") -> list[str]:
         prefix = f"{under.rstrip('/')}/" if under else ""
@@ -123,16 +144,22 @@ class ZipFolder:
 
     def open(self, name: str) -> BinaryIO:
         try:
-            return guarded(self._opened().open(name), f"{self.path}!{name}")
-        except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, KeyError) as error:
-            raise SourceError(f"cannot read {name} in {self.path}: {error}") from error
+            return zip_member(self._opened(), name, f"{self.label}!{name}")
+        except _NOT_A_ZIP as error:
+            raise SourceError(f"cannot read {name} in {self.label}: {error}") from error
 
     def size_bytes(self, name: str) -> int:
-        return self._opened().getinfo(name).file_size
+        try:
+            return self._opened().getinfo(name).file_size
+        except (SourceError, KeyError):
+            return 0
 
     def modified_at(self, name: str) -> float | None:
         _ = name
-        return None if str(self.path) == STDIN_NAME else self.path.stat().st_mtime
+        try:
+            return None if self.label == STDIN_NAME else self.path.stat().st_mtime
+        except OSError:
+            return None
 
     def path_of(self, name: str) -> Path | None:
         _ = name
@@ -142,17 +169,21 @@ class ZipFolder:
         if self._zip is None:
             try:
                 self._zip = zipfile.ZipFile(self.path)
-            except (OSError, zipfile.BadZipFile) as error:
-                raise SourceError(f"cannot open {self.path} as a ZIP: {error}") from error
+            except _NOT_A_ZIP as error:
+                raise SourceError(f"cannot open {self.label} as a ZIP: {error}") from error
         return self._zip
 
 
+# zipfile trusts what it reads: damaged headers break it in all these ways.
+_NOT_A_ZIP = (OSError, zipfile.BadZipFile, RuntimeError, KeyError, ValueError, EOFError, struct.error, OverflowError)
+
+
 class StandardInput:
-    """Standard input, peeked at once and read once; a ZIP on it is put into a temporary file first."""
+    """Standard input, peeked at as often as needed and read once; a ZIP on it is put into a temporary file first."""
 
     def __init__(self, stream: BinaryIO | None = None) -> None:
-        raw = stream or sys.stdin.buffer
-        self._stream = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw))
+        self._stream = stream or sys.stdin.buffer
+        self._head = b""
         self._is_read = False
 
     @property
@@ -167,14 +198,20 @@ class StandardInput:
         return name == STDIN_NAME
 
     def peek(self, size: int) -> bytes:
-        return self._stream.peek(size)[:size]
+        """The first bytes, however small the pieces are in which a pipe hands them out."""
+        while len(self._head) < size and not self._is_read:
+            piece = self._stream.read(size - len(self._head))
+            if not piece:
+                break
+            self._head += piece
+        return self._head[:size]
 
     def open(self, name: str) -> BinaryIO:
         _ = name
         if self._is_read:
             raise SourceError("standard input was already read: it can be read once only")
         self._is_read = True
-        return self._stream
+        return io.BufferedReader(_Rejoined(self._head, self._stream))
 
     def size_bytes(self, name: str) -> int:
         _ = name
@@ -189,7 +226,31 @@ class StandardInput:
         return None
 
     def spool(self) -> Path:
-        """Write all of it to a temporary file, for formats that need to jump about."""
-        with tempfile.NamedTemporaryFile(prefix="palaver-", suffix=".zip", delete=False) as file:
-            shutil.copyfileobj(self.open(STDIN_NAME), file)
+        """Write all of it to a temporary file, for formats that need to jump about; it lives as long as the process."""
+        stream = self.open(STDIN_NAME)
+        try:
+            with tempfile.NamedTemporaryFile(prefix="palaver-", suffix=".zip", delete=False) as file:
+                atexit.register(Path(file.name).unlink, missing_ok=True)
+                shutil.copyfileobj(stream, file)
+        except OSError as error:
+            raise SourceError(f"cannot put standard input into a temporary file: {error.strerror or error}") from error
         return Path(file.name)
+
+
+class _Rejoined(io.RawIOBase):
+    """The bytes that were peeked at, and then the rest."""
+
+    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+        super().__init__()
+        self._head = head
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int:
+        view = memoryview(buffer).cast("B")
+        piece = self._head[: len(view)] or self._stream.read(len(view))
+        self._head = self._head[len(piece) :]
+        view[: len(piece)] = piece
+        return len(piece)

@@ -1,31 +1,37 @@
 """JSON Lines, read in binary and split on newlines only, with damage repaired and accounted for."""
 
-import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from io import BytesIO
+from typing import Any, BinaryIO, Protocol
 
 import orjson
 
 from palaver.errors import SourceError
-from palaver.model.finding import finding_kind
-from palaver.sources.damage import BAD_JSON, repair
+from palaver.model.finding import FindingKind, finding_kind
+from palaver.sources.damage import BAD_JSON, TOO_DEEP, Repaired, long_numbers, repair
 from palaver.sources.run import Run, place
+from palaver.sources.spread import Line, Spread, is_balanced, opens
 
-UNFINISHED_TAIL = finding_kind(
-    "unfinished-tail", "note", "The last line is not finished yet; it is read when it is."
-)
+UNFINISHED_TAIL = finding_kind("unfinished-tail", "note", "The last line is not finished yet; it is read when it is.")
 PRETTY_PRINTED = finding_kind("pretty-printed", "note", "An object spread over several lines was read.")
 CARRIAGE_RETURNS = finding_kind("carriage-returns", "note", "Lines end with CR LF.")
-CUT_OFF = finding_kind(
-    "source-cut-off", "error", "The source could not be read to its end; what came before is kept."
-)
-LINE_TOO_LONG = finding_kind(
-    "line-too-long", "error", "A line is longer than 512 MiB; its beginning is set aside."
-)
+CUT_OFF = finding_kind("source-cut-off", "error", "The source could not be read to its end; what came before is kept.")
+LINE_TOO_LONG = finding_kind("line-too-long", "error", "A line is longer than 512 MiB; its beginning is set aside.")
 
 CHUNK_BYTES = 1 << 18
+SHORTCUT_BYTES = 700
 LONGEST_LINE_BYTES = 1 << 29
 _TOO_LONG_KEPT = 1 << 16
+
+
+class Shortcut(Protocol):
+    """Takes over raw lines that have a marker in their first bytes, so that they need not be parsed."""
+
+    @property
+    def marker(self) -> bytes: ...
+    def __call__(self, raw: bytes, position: int) -> bool:
+        """Whether the line, in which the marker stands at the position, was read and has its disposition."""
+        ...
 
 
 class JsonLines:
@@ -35,19 +41,31 @@ class JsonLines:
     somebody asks for it: most lines are never spoken of.
     """
 
-    def __init__(self, stream: BinaryIO, run: Run, *, label: str = "", start: int = 0, number: int = 0) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        run: Run,
+        *,
+        label: str = "",
+        start: int = 0,
+        number: int = 0,
+        shortcut: Shortcut | None = None,
+    ) -> None:
+        self.shortcut = shortcut
         self.taken = start
         """Bytes before the current block of lines."""
         self.end = start
         """Where a later run may continue, once all is read: behind the last whole record."""
+        self.end_number = number
+        """How many lines end before that."""
         self._stream = stream
         self._run = run
         self._label = label
         self._before = number
         self._lines: list[bytes] = []
         self._index = 0
-        self._pretty: list[bytes] = []
-        self._pretty_start = 0
+        self._measured = 0, start
+        self._spread: Spread | None = None
         self._pending: int | None = None
 
     @property
@@ -60,25 +78,37 @@ class JsonLines:
 
     @property
     def offset(self) -> int:
-        return self.taken + sum(map(len, self._lines[: self._index])) + self._index
+        # Lines are measured once, however many of a block ask.
+        index, offset = self._measured if self._measured[0] <= self._index else (0, self.taken)
+        offset += sum(map(len, self._lines[index : self._index])) + self._index - index
+        self._measured = self._index, offset
+        return offset
 
     def where(self) -> str:
         return place(self.number, self.offset, self._label)
 
     def __iter__(self) -> Iterator[Any]:
         loads = orjson.loads
+        shortcut = self.shortcut
+        marker = shortcut.marker if shortcut else None
         is_first = True
         for base, block, is_last in self._blocks():
             lines = block.split(b"\n")
             self._enter(base, lines)
             suspects = _lines_of(lines, long_numbers(block))
+            if is_last:
+                suspects.add(len(lines) - 1)
             if is_first:
                 is_first = False
                 if lines[0].endswith(b"\r"):
                     self._run.note(CARRIAGE_RETURNS, self.where())
             slow = 0
             for self._index, raw in enumerate(lines):
-                if not self._pretty and not (suspects and self._index in suspects):
+                if self._spread is None and not (suspects and self._index in suspects):
+                    if marker is not None and shortcut is not None:
+                        position = raw.find(marker, 0, SHORTCUT_BYTES)
+                        if position > 0 and shortcut(raw, position):
+                            continue
                     try:
                         value = loads(raw)
                     except orjson.JSONDecodeError:
@@ -90,9 +120,11 @@ class JsonLines:
                 yield from self._slowly(raw, is_tail=is_last and self._index == len(lines) - 1)
             self._run.read(len(lines) - slow)
             self.end = base + len(block) + (not is_last)
-        if self._pretty:
-            self._run.note(UNFINISHED_TAIL, self.where())
-            self.end = self._pretty_start
+            self.end_number = self.number - is_last
+        if self._spread is not None:
+            first = self._spread.lines[0]
+            self._run.note(UNFINISHED_TAIL, place(first.number, first.offset, self._label))
+            self.end, self.end_number = first.offset, first.number - 1
         elif self._pending is not None:
             self.end = self._pending
 
@@ -100,6 +132,7 @@ class JsonLines:
         self._before += len(self._lines)
         self._lines = lines
         self._index = 0
+        self._measured = 0, base
         self.taken = base
 
     def _blocks(self) -> Iterator[tuple[int, bytes, bool]]:
@@ -108,13 +141,15 @@ class JsonLines:
         pieces: list[bytes] = []
         held = 0
         while chunk := self._read():
+            if held + len(chunk) > LONGEST_LINE_BYTES:
+                first = chunk.find(b"\n")
+                if held + (len(chunk) if first < 0 else first) > LONGEST_LINE_BYTES:
+                    offset, chunk = self._pass_over(offset, [*pieces, chunk])
+                    pieces, held = [], 0
             cut = chunk.rfind(b"\n")
             if cut < 0:
                 pieces.append(chunk)
                 held += len(chunk)
-                if held > LONGEST_LINE_BYTES:
-                    offset, rest = self._pass_over(offset, pieces, held)
-                    pieces, held = [rest], len(rest)
                 continue
             pieces.append(chunk[:cut])
             block = b"".join(pieces)
@@ -130,91 +165,109 @@ class JsonLines:
             chunk = self._stream.read(CHUNK_BYTES)
         except (SourceError, OSError) as error:
             self._run.note(CUT_OFF, f"after byte {self.end}", str(error), kept=False)
+            self._stream = BytesIO()
             return b""
         self._run.advance(len(chunk))
         return chunk
 
-    def _pass_over(self, offset: int, pieces: list[bytes], held: int) -> tuple[int, bytes]:
+    def _pass_over(self, offset: int, pieces: list[bytes]) -> tuple[int, bytes]:
         """Set the beginning of an endless line aside, read on to its newline, return what follows."""
-        beginning = b"".join(pieces)[:_TOO_LONG_KEPT]
+        beginning = b""
+        for piece in pieces:
+            beginning += piece
+            if len(beginning) >= _TOO_LONG_KEPT:
+                break
+        beginning = beginning[:_TOO_LONG_KEPT].partition(b"\n")[0]
         self._enter(offset, [beginning])
         self._run.read()
         self._run.quarantined(LINE_TOO_LONG, beginning, self.where())
-        offset += held
-        while chunk := self._read():
+        offset += sum(map(len, pieces[:-1]))
+        chunk = pieces[-1]
+        while chunk:
             cut = chunk.find(b"\n")
             if cut >= 0:
-                self.end = offset + cut + 1
-                # What follows may hold whole lines: hand it on as if it had just been read.
+                self.end, self.end_number = offset + cut + 1, self.number
                 return self.end, chunk[cut + 1 :]
             offset += len(chunk)
-        self.end = offset
+            chunk = self._read()
+        self.end, self.end_number = offset, self.number - 1
         return offset, b""
 
     def _slowly(self, raw: bytes, *, is_tail: bool) -> Iterator[Any]:
-        if self._pretty:
-            collected = self._continue_pretty(raw)
-            if collected is None:
+        """Read a line that is damaged, blank, or a part of an object spread over several lines."""
+        if self._spread is None and not raw.strip():
+            return
+        line = Line(self.number, self.offset, raw)
+        if self._spread is not None and self._spread.is_refuted_by(raw, is_tail=is_tail):
+            yield from self._give_up(self._spread)
+        while self._spread is not None:
+            rest = self._spread.add(line)
+            if rest is None:
+                if self._spread.size_bytes > LONGEST_LINE_BYTES:
+                    yield from self._give_up(self._spread)
                 return
-            raw = collected
-        stripped = raw.strip()
-        if not stripped:
+            yield from self._close(self._spread)
+            line = Line(line.number, line.offset + len(line.raw) - len(rest), rest)
+        if opens(line.raw):
+            self._spread = Spread(line)
+        elif is_tail:
+            yield from self._tail(line)
+        else:
+            yield from self._take(line, repair(line.raw))
+
+    def _close(self, spread: Spread) -> Iterator[Any]:
+        self._spread = None
+        line = spread.joined()
+        repaired = repair(line.raw)
+        if repaired.torn and spread.holds_records():
+            yield from self._one_by_one(spread)
             return
-        if stripped in {b"{", b"["}:
-            self._pretty.append(raw)
-            self._pretty_start = self.offset
-            return
-        repaired = repair(raw, self._openings())
+        if not repaired.torn:
+            self._run.note(PRETTY_PRINTED, place(line.number, line.offset, self._label))
+        yield from self._take(line, repaired)
+
+    def _give_up(self, spread: Spread) -> Iterator[Any]:
+        self._spread = None
+        if spread.holds_records():
+            yield from self._one_by_one(spread)
+        else:
+            self._quarantine(spread.joined(), BAD_JSON, "an object was never closed")
+
+    def _one_by_one(self, spread: Spread) -> Iterator[Any]:
+        for line in spread.lines:
+            yield from self._take(line, repair(line.raw), may_open=False)
+
+    def _tail(self, line: Line) -> Iterator[Any]:
+        """Read a line without a newline: what is not whole may be so in a later run."""
+        repaired = repair(line.raw, goes_on=True)
+        if repaired.torn:
+            start, _, kind, _ = repaired.torn[0]
+            if kind is not TOO_DEEP or not is_balanced(line.raw):
+                self._run.note(UNFINISHED_TAIL, place(line.number, line.offset, self._label))
+                self._pending = line.offset + (start if repaired.values else 0)
+                repaired = repair(line.raw[:start]) if repaired.values else Repaired()
+        yield from self._take(line, repaired)
+
+    def _take(self, line: Line, repaired: Repaired, *, may_open: bool = True) -> Iterator[Any]:
+        before = self._before, self.taken, self._measured, self._lines, self._index
+        self._before, self._lines = line.number - 1, []
+        self._enter(line.offset, [line.raw])
         for kind, message in repaired.remarks:
             self._run.note(kind, self.where(), message)
         for value in repaired.values:
             self._run.read()
             yield value
+        self._before, self.taken, self._measured, self._lines, self._index = before
         for start, piece, kind, message in repaired.torn:
-            if is_tail and kind is BAD_JSON and piece is repaired.torn[-1][1]:
-                self._run.note(UNFINISHED_TAIL, self.where())
-                self._pending = self.offset + (start if repaired.values else 0)
+            torn = Line(line.number, line.offset + start, piece)
+            if may_open and start + len(piece) == len(line.raw) and opens(piece):
+                self._spread = Spread(torn)
             else:
-                self._run.read()
-                self._run.quarantined(kind, piece, self.where(), message)
+                self._quarantine(torn, kind, message)
 
-    def _openings(self) -> tuple[str, ...]:
-        """How the records around the current one begin."""
-        around = (self._lines[index] for index in (self._index - 1, self._index + 1) if 0 <= index < len(self._lines))
-        openings = {line[: line.find(b":")].decode(errors="replace") for line in around if line.startswith(b'{"')}
-        return (*sorted(openings), '{"')
-
-    def _continue_pretty(self, raw: bytes) -> bytes | None:
-        """Collect lines until the object closes; a whole object on a line of its own ends a false start."""
-        if raw.startswith((b'{"', b"{ ")) and _parses(raw):
-            self._run.read()
-            self._run.quarantined(BAD_JSON, b"\n".join(self._pretty), self.where(), "an object was never closed")
-            self._pretty = []
-            return raw
-        self._pretty.append(raw)
-        if raw.startswith((b"}", b"]")):
-            whole = b"\n".join(self._pretty)
-            if raw.rstrip() in {b"}", b"]"} or _parses(whole):
-                self._pretty = []
-                self._run.note(PRETTY_PRINTED, self.where())
-                return whole
-        return None
-
-
-def long_numbers(block: bytes) -> list[int]:
-    """Offsets of digit runs that may be integers past 64 bits.
-
-    A run of 20 digits holds five bytes of every fourth: looking at those alone makes the search nearly free.
-    """
-    sampled = block[::4].translate(_DIGITS)
-    found: list[int] = []
-    position = sampled.find(b"00000")
-    while position >= 0:
-        start = position * 4
-        if block[start : start + 17].isdigit() and (run := _LONG_RUN.search(block, max(0, start - 3), start + 24)):
-            found.append(run.start())
-        position = sampled.find(b"00000", position + 5)
-    return found
+    def _quarantine(self, line: Line, kind: FindingKind, message: str) -> None:
+        self._run.read()
+        self._run.quarantined(kind, line.raw, place(line.number, line.offset, self._label), message)
 
 
 def _lines_of(lines: list[bytes], offsets: list[int]) -> set[int]:
@@ -229,15 +282,3 @@ def _lines_of(lines: list[bytes], offsets: list[int]) -> set[int]:
                 found.add(index)
                 waiting.pop()
     return found
-
-
-_DIGITS = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
-_LONG_RUN = re.compile(rb"(?<![0-9.])[0-9]{19}")
-
-
-def _parses(raw: bytes) -> bool:
-    try:
-        orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return False
-    return True

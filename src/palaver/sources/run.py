@@ -43,9 +43,7 @@ class Run:
         self._set_aside = set_aside
 
     def note(self, kind: FindingKind, where: str, message: str = "", *, kept: bool = True) -> None:
-        self.findings.add(
-            Finding(kind.code, kind.severity, self.source, where, message or kind.meaning, kept)
-        )
+        self.findings.add(Finding(kind.code, kind.severity, self.source, where, message or kind.meaning, kept))
 
     def read(self, count: int = 1) -> None:
         """Called by the readers in `sources`, never by an importer."""

@@ -1,10 +1,11 @@
 """A source: the smallest thing that can be imported on its own, opened as a stream of plain bytes."""
 
+import io
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from palaver.errors import SourceError
-from palaver.sources.decompress import decompressed, decompressed_head, is_compressed
+from palaver.sources.decompress import decompressed, is_compressed
 from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput, ZipFolder
 
 HEAD_BYTES = 1 << 16
@@ -73,7 +74,7 @@ class Source:
     def as_zip(self) -> "Source":
         """The same ZIP, seen as a folder of its members."""
         if isinstance(self.folder, StandardInput):
-            return Source(ZipFolder(self.folder.spool()), "")
+            return Source(ZipFolder(self.folder.spool(), STDIN_NAME), "")
         path = self.folder.path_of(self.name)
         if path is None:
             raise SourceError(f"{self.label} is a ZIP inside a ZIP: unpack the outer one first")
@@ -137,8 +138,11 @@ class Source:
 
     def _read_head(self) -> bytes:
         if isinstance(self.folder, StandardInput):
-            return decompressed_head(self.folder.peek(HEAD_BYTES), HEAD_BYTES)
-        with self.open() as stream:
+            peeked = self.folder.peek(HEAD_BYTES)
+            stream = decompressed(io.BytesIO(peeked), peeked, self.label)
+        else:
+            stream = self.open()
+        with stream:
             try:
                 return stream.read(HEAD_BYTES)
             except SourceError:

@@ -1,10 +1,11 @@
 """Small files read whole, each one record: a JSON document, a text, a file that is only counted."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
-from palaver.sources.damage import BAD_JSON, repair
+from palaver.sources.damage import BAD_JSON, INVALID_UTF8, repair
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -13,23 +14,36 @@ UNREADABLE_SIDE_FILE = finding_kind("unreadable-side-file", "warning", "A file b
 LARGEST_BYTES = 1 << 28
 
 
-def json_document(source: Source, run: Run) -> Any:
-    """The one JSON value of a file, or None; what cannot be read is quarantined."""
+def json_document(source: Source, run: Run) -> Iterator[Any]:
+    """Yield the one JSON value of a file, or nothing: what cannot be read is quarantined."""
     raw = _bytes(source, run)
     if raw is None:
-        return None
+        return
     repaired = repair(raw)
-    for kind, message in repaired.remarks:
-        run.note(kind, source.name, message)
-    if repaired.values:
-        return repaired.values[0]
-    run.quarantined(BAD_JSON, raw, source.name)
-    return None
+    if len(repaired.values) == 1:
+        for kind, message in repaired.remarks:
+            run.note(kind, source.name, message)
+        for start, _, kind, message in repaired.torn:
+            run.note(kind, f"{source.name}: byte {start}", message, kept=False)
+        yield repaired.values[0]
+    elif repaired.values:
+        run.quarantined(BAD_JSON, raw, source.name, "several values where there should be one")
+    elif repaired.torn:
+        _, _, kind, message = repaired.torn[0]
+        run.quarantined(kind, raw, source.name, message)
+    else:
+        run.quarantined(BAD_JSON, raw, source.name, "there is nothing in it")
 
 
 def text_document(source: Source, run: Run) -> str | None:
     raw = _bytes(source, run)
-    return None if raw is None else raw.decode(errors="replace")
+    if raw is None:
+        return None
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        run.note(INVALID_UTF8, source.name, f"first at byte {error.start}")
+        return raw.decode(errors="replace")
 
 
 def counted(source: Source, run: Run) -> Source:
@@ -42,8 +56,13 @@ def _bytes(source: Source, run: Run) -> bytes | None:
     run.read()
     try:
         with source.open() as stream:
-            return stream.read(LARGEST_BYTES)
+            raw = stream.read(LARGEST_BYTES)
+            # Damage behind what could be read is told at the next call.
+            problem = f"{source.label} is too large for a file beside a source" if stream.read(1) else ""
     except (SourceError, OSError) as error:
-        run.note(UNREADABLE_SIDE_FILE, source.name, str(error), kept=False)
+        raw, problem = b"", str(error)
+    if problem:
+        run.note(UNREADABLE_SIDE_FILE, source.name, problem, kept=False)
         run.skipped("unreadable-side-file")
         return None
+    return raw

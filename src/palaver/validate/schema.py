@@ -78,7 +78,8 @@ def _sentence(keyword: str, error: Any) -> str:
         case "required":
             return str(error.message)
         case "type":
-            return f"{shown} has the wrong type: {str(error.message).rpartition(' is not ')[2].strip()}"
+            wanted = str(error.message).rpartition(" is not of type")[2].lstrip("s").strip().replace('"', "")
+            return f"{shown} should be {wanted.replace(', ', ' or ')}"
         case "anyOf" | "oneOf":
             named = error.instance.get("type") if isinstance(error.instance, dict) else None
             return f"{shown} is none of the known shapes" + (f": there is no type {named!r}" if named else "")

@@ -4,7 +4,7 @@ from typing import Any
 
 from palaver.importers.claude_code.content import block, blocks
 from palaver.importers.claude_code.copies import copied, odd_message
-from palaver.importers.claude_code.disposition import INTO_MESSAGE, MAPPED, Disposition
+from palaver.importers.claude_code.disposition import A_COPY, INTO_MESSAGE, MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.transcript import Transcript
@@ -100,15 +100,19 @@ def _continue_answer(transcript: Transcript, earlier: Json, record: Json, messag
     """Another line of an answer: a new block, or a longer copy of one that is there."""
     metadata = earlier["metadata"]
     uuid = record.get("uuid")
-    if type(uuid) is str and uuid not in transcript.links:
-        if "source_ids" in metadata:
-            metadata["source_ids"].append(uuid)
-        else:
-            metadata["source_ids"] = [earlier["message_id"], uuid]
-        transcript.links[uuid] = earlier
     pop = message.pop
     held = earlier["content"]
-    for new in _answer_blocks(transcript, pop("content", None)):
+    new_blocks = _answer_blocks(transcript, pop("content", None))
+    if type(uuid) is str:
+        if uuid not in transcript.links:
+            if "source_ids" in metadata:
+                metadata["source_ids"].append(uuid)
+            else:
+                metadata["source_ids"] = [earlier["message_id"], uuid]
+            transcript.links[uuid] = earlier
+        elif all(new in held for new in new_blocks):
+            return A_COPY
+    for new in new_blocks:
         _merge_block(held, new)
     if transcript.unnamed:
         transcript.name_calls(earlier)

@@ -18,20 +18,22 @@ def block(raw: Any) -> Json:
     if type(raw) is not dict:
         return build.text(raw) if isinstance(raw, str) else build.opaque(kind="block", raw=raw)
     kind = raw.get("type")
+    if type(kind) is not str:
+        return build.opaque(kind="block", raw=raw)
     if kind in _AS_THEY_ARE:
         return raw
-    if kind == "tool_result":
-        return tool_result(raw)
-    make = _REBUILT.get(kind) if isinstance(kind, str) else None
-    return make(raw) if make else build.opaque(kind=kind if isinstance(kind, str) and kind else "block", raw=raw)
+    make = _REBUILT.get(kind)
+    return make(raw) if make else build.opaque(kind=kind or "block", raw=raw)
 
 
 def blocks(content: Any) -> list[Json]:
     """The blocks of a message's content, which is a string, a list, or damage; never empty."""
-    if isinstance(content, str):
+    if type(content) is str:
         return [{"type": "text", "text": content}]
-    if isinstance(content, list):
-        return [block(raw) for raw in content] or [build.text("")]
+    if type(content) is list:
+        for index, raw in enumerate(content):
+            content[index] = block(raw)
+        return content or [build.text("")]
     if content is None:
         return [build.text("")]
     return [build.opaque(kind="content", raw=content)]
@@ -109,4 +111,9 @@ def _document(raw: Json) -> Json:
 
 
 _AS_THEY_ARE = frozenset({"text", "tool_use", "thinking"})
-_REBUILT = {"redacted_thinking": _redacted, "image": _image, "document": _document}
+_REBUILT = {
+    "tool_result": tool_result,
+    "redacted_thinking": _redacted,
+    "image": _image,
+    "document": _document,
+}

@@ -37,14 +37,14 @@ def copied(transcript: Transcript, record: Json, content: Any, reading: Reading)
     if earlier.get("message_id") != uuid:
         return None  # the uuid of a line that was no message
     made = blocks(content)
-    if _bare(made) != _bare(earlier["content"]):
+    if bare(made) != bare(earlier["content"]):
         transcript.run.note(CONFLICTING_COPY, reading.where())
         revision = {"timestamp": record.get("timestamp"), "content": made}
         earlier["metadata"].setdefault("revisions", []).append(revision)
     return A_COPY
 
 
-def _bare(content: list[Json]) -> list[Json]:
+def bare(content: list[Json]) -> list[Json]:
     """Blocks without what the importer added to them."""
     return [{key: value for key, value in block.items() if key != "metadata"} for block in content]
 

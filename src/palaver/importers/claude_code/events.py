@@ -57,7 +57,7 @@ def system(transcript: Transcript, record: Json, reading: Reading) -> Dispositio
         metadata["hidden"] = True
     added = transcript.append(record, "system", made, metadata, reading)
     if subtype == "away_summary":
-        transcript.summarise(plain_text(made), "automatic", added["timestamp"], [])
+        transcript.summarise(plain_text(made), added["timestamp"])
     return MAPPED
 
 
@@ -83,16 +83,19 @@ def attachment(transcript: Transcript, record: Json, reading: Reading) -> Dispos
     if kind == "queued_command":
         return _queued_command(transcript, record, inner, metadata, reading)
     metadata["author_kind"] = "harness"
+    is_for_reader = _is_one_of(kind, _FOR_THE_READER)
     text = _attachment_text(kind, inner)
+    if not text and is_for_reader:
+        text = "\n".join(_words_in(inner))
     if text:
         made = [build.text(text)]
         metadata["attachment"] = inner
     else:
         made = [build.opaque(kind=f"attachment:{kind}", raw=inner)]
-    if not _is_one_of(kind, _FOR_THE_READER):
+    if not is_for_reader or not text:
         metadata["hidden"] = True
-        if not _is_one_of(kind, _HOUSEKEEPING):
-            transcript.run.note(UNKNOWN_ATTACHMENT, reading.where(), f"attachment {kind!r}")
+    if not is_for_reader and not _is_one_of(kind, _HOUSEKEEPING):
+        transcript.run.note(UNKNOWN_ATTACHMENT, reading.where(), f"attachment {kind!r}")
     transcript.append(record, "system", made, metadata, reading)
     return MAPPED
 
@@ -116,6 +119,22 @@ def _attachment_text(kind: Any, inner: Any) -> str | None:
             return value
     return None
 
+
+def _words_in(inner: Any) -> list[str]:
+    """What a reader would want to see of a structured attachment, in its order."""
+    words: list[str] = []
+    stack = [inner]
+    while stack:
+        value = stack.pop()
+        if type(value) is dict:
+            words += [value[key] for key in _WORDS if type(value.get(key)) is str and value[key]]
+            stack.extend(part for part in reversed(value.values()) if type(part) in {dict, list})
+        elif type(value) is list:
+            stack.extend(reversed(value))
+    return words
+
+
+_WORDS = ("subject", "description", "title", "name", "message", "text", "content", "summary", "deltaSummary")
 
 _TEXT_PATHS: dict[Any, tuple[tuple[str, ...], ...]] = {
     "edited_text_file": (("snippet",),),
@@ -167,6 +186,10 @@ def _queued_command(
 
 def queue_operation(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     """A prompt in the queue counts as said until its own line comes and takes its place."""
+    if record.get("operation") == "popAll":
+        for returned in transcript.queued.values():
+            returned["metadata"].update(hidden=True, returned_to_input=True)
+        transcript.queued = {}
     if not (content := record.pop("content", None)):
         transcript.note_time(record.get("timestamp"))
         return skipped("queue-operation")
@@ -197,14 +220,8 @@ def summary(transcript: Transcript, record: Json, _reading: Reading) -> Disposit
     if text is None and type(message := record.get("message")) is dict:
         text = plain_text(blocks(message.get("content")))
     leaf = record.get("leafUuid")
-    covered = transcript.resolve(leaf) if leaf is not None else None
-    more = {"leaf_uuid": leaf} if type(leaf) is str else {}
     transcript.summarise(
-        text if type(text) is str else "",
-        "automatic",
-        record.get("timestamp"),
-        [covered] if covered else [],
-        **more,
+        text if type(text) is str else "", record.get("timestamp"), leaf=leaf if type(leaf) is str else None
     )
     return INTO_CONVERSATION
 
@@ -213,6 +230,9 @@ def title(transcript: Transcript, record: Json, _reading: Reading) -> Dispositio
     for key, source in (("customTitle", "custom"), ("aiTitle", "ai")):
         if type(text := record.get(key)) is str:
             transcript.titles[source] = text
+            given = transcript.facts.setdefault("titles", [])
+            if text not in given:
+                given.append(text)
     return INTO_CONVERSATION
 
 

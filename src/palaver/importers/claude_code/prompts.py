@@ -15,6 +15,7 @@ from palaver.importers.claude_code.transcript import Transcript
 Json = dict[str, Any]
 
 
+_SIDE_RUNS = ("acompact", "aprompt_suggestion", "aside_question")
 _SHAPES = Shapes("message", "toolUseResult", "isCompactSummary")
 
 
@@ -28,7 +29,7 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     if (disposition := copied(transcript, record, content, reading)) is not None:
         return disposition
     metadata = transcript.header.metadata(record, _SHAPES)
-    if len(message) > 2:
+    if len(message) > 2 or content is None:
         for key, value in message.items():
             if value is not None and key not in {"content", "role", "type"}:
                 metadata.setdefault(key, value)
@@ -43,8 +44,8 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     added = transcript.append(record, "user", made, metadata, reading)
     if record.get("isCompactSummary"):
         metadata["is_compact_summary"] = True
-        covers = [parent] if (parent := added.get("parent_message_id")) else []
-        transcript.summarise(plain_text(made), "automatic", added["timestamp"], covers)
+        boundary = transcript.links.get(added.get("parent_message_id", ""), {})
+        transcript.summarise(plain_text(made), added["timestamp"], covers=boundary.get("parent_message_id"))
     return MAPPED
 
 
@@ -63,8 +64,11 @@ def _finish_results(
         text = result["content"]
         if type(text) is not str:
             text = result_text(result)
-        if text.startswith(PERSISTED) and not restore_persisted(result, text, reading):
-            transcript.run.note(PERSISTED_MISSING, reading.where())
+        if text.startswith(PERSISTED):
+            if restore_persisted(result, text, reading):
+                text = result["content"]
+            else:
+                transcript.run.note(PERSISTED_MISSING, reading.where())
         if twin is not None and len(results) == 1:
             if type(twin) is dict and type(agent := twin.get("agentId")) is str:
                 metadata["agent_conversation_id"] = transcript.agent_conversation(agent)
@@ -77,7 +81,9 @@ def _finish_results(
 def _name_author(transcript: Transcript, record: Json, made: list[Json], metadata: Json) -> None:
     text = plain_text(made)
     if transcript.is_sidechain and not transcript.messages and not transcript.sequence:
-        metadata["author_kind"] = "model"  # an agent's first prompt is written by the assistant that called it
+        # An agent's first prompt is written by the assistant that called it, a side run's by the product.
+        is_side_run = (transcript.agent_id or "").startswith(_SIDE_RUNS)
+        metadata["author_kind"] = "harness" if is_side_run else "model"
         return
     author = metadata["author_kind"] = "harness" if record.get("isCompactSummary") else author_of(text, metadata)
     if author == "harness":
@@ -107,6 +113,9 @@ def tool_result(transcript: Transcript, record: Json, reading: Reading) -> Dispo
         for spelling in spellings:
             if spelling in record:
                 result.setdefault(name, record.pop(spelling))
+    if transcript.unanswered and "tool_use_id" not in result:
+        if record.get("tool_input") == transcript.calls.get(transcript.unanswered[0]):
+            record.pop("tool_input", None)
     output = result.get("content")
     if type(output) is dict and type(output.get("output")) is str:
         result["content"] = output.pop("output")

@@ -20,6 +20,9 @@ class Guess(NamedTuple):
     is_sure: bool = True
 
 
+BLANK = b"\xef\xbb\xbf\0 \t\r\n"
+"""What may stand before the first record."""
+
 _LINES_LOOKED_AT = 60
 _SESSION_FIELDS = ("uuid", "parentUuid", "sessionId", "isSidechain", "leafUuid")
 _FACT_TYPES = frozenset(HANDLERS) - {"user", "assistant", "system", "tool_use", "tool_result", "summary", "result"}
@@ -29,7 +32,7 @@ _LONG_FIRST_LINE = re.compile(rb'"(?:parentUuid|isSidechain|sessionId)"\s*:')
 
 
 def guess(source: Source) -> Guess:
-    head = source.head().lstrip(b"\xef\xbb\xbf\0 \t\r\n")
+    head = source.head().lstrip(BLANK)
     if not head:
         return _by_name(source)
     if _LOG_LINES.match(head):
@@ -39,21 +42,23 @@ def guess(source: Source) -> Guess:
             if _is_stream(record):
                 return Guess("stream-json-array", "an array of stream-json records")
         return Guess(None, "")
+    if not head.startswith(b"{") and b"\n{" not in head:
+        return Guess(None, "")
     best = Guess(None, "")
     for record in _objects(head):
         found = _judge(record)
         if found.form and found.is_sure:
             return found
         best = best if best.form else found
-    if best.form is None and head.startswith(b"{") and _LONG_FIRST_LINE.search(head, 0, 4096):
-        return Guess("session", "a first line with the fields of a session")
+    if best.form is None and b"\n" not in head and head.startswith(b"{") and _LONG_FIRST_LINE.search(head, 0, 4096):
+        return Guess("session", "a first line, longer than was looked at, with the fields of a session")
     return best
 
 
 def _by_name(source: Source) -> Guess:
     if source.suffix != ".jsonl":
         return Guess(None, "")
-    if source.stem.startswith("agent-") or (_IS_UUID(source.stem) and "projects" in source.parts):
+    if source.stem.startswith("agent-") or _IS_UUID(source.stem):
         return Guess("session", "an empty file named like a session")
     return Guess(None, "")
 
@@ -73,7 +78,7 @@ def _judge(record: Json) -> Guess:
             return Guess("session", f"a line of type {kind!r} with a message", has_fields or "content" in message)
         if has_fields or (kind in _FACT_TYPES and "data" not in record):
             return Guess("session", f"a line of type {kind!r}")
-        if kind == "user" and type(record.get("content")) is str:
+        if kind == "user" and type(record.get("content")) is str and "id" not in record:
             return Guess("session", "a line of type 'user' with plain content", is_sure=False)
         if "tool_use_id" in record or "tool_name" in record:
             return Guess("session", f"a line of type {kind!r}", is_sure=False)
@@ -89,9 +94,10 @@ def _is_stream(record: Json) -> bool:
         return True
     if type(record.get("session_id")) is not str or "sessionId" in record:
         return False
-    return record.get("type") in {"user", "assistant", "result", "stream_event"} or (
-        record.get("type") == "system" and type(record.get("subtype")) is str
-    )
+    kind = record.get("type")
+    if kind == "system":
+        return type(record.get("subtype")) is str
+    return type(kind) is str and kind in {"user", "assistant", "result", "stream_event"}
 
 
 def _objects(head: bytes) -> Iterator[Json]:
@@ -105,7 +111,7 @@ def _objects(head: bytes) -> Iterator[Json]:
         if type(value) is dict:
             found = True
             yield value
-    if found:
+    if found or not head.startswith((b"{", b" ", b"\n", b"\r")):
         return
     decoder = json.JSONDecoder()
     text = head.decode(errors="replace")
@@ -117,6 +123,7 @@ def _objects(head: bytes) -> Iterator[Json]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            return
+            position += 1
+            continue
         if type(value) is dict:
             yield value

@@ -54,6 +54,7 @@ class Routes:
                 parent_id=owner.conversation_id,
                 is_sidechain=True,
                 agent_id=agent_id,
+                outer=owner,
             )
         return transcript
 

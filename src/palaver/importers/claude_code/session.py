@@ -9,9 +9,12 @@ from typing import Any
 
 import orjson
 
-from palaver.importers.claude_code.content import plain_text
+from palaver.importers.claude_code.content import blocks, plain_text
+from palaver.importers.claude_code.copies import bare
 from palaver.importers.claude_code.disposition import INTO_CONVERSATION, MAPPED, Disposition, skipped
+from palaver.importers.claude_code.header import HEADER
 from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
+from palaver.importers.claude_code.progress import ProgressShortcut
 from palaver.importers.claude_code.reading import Reading, Records
 from palaver.importers.claude_code.routes import Routes
 from palaver.importers.claude_code.transcript import PLATFORM, Transcript
@@ -33,6 +36,7 @@ FRAGMENT_BYTES = 1 << 24
 
 Json = dict[str, Any]
 Tally = Counter[Disposition]
+Tasks = dict[str, tuple[str, Any]]
 Documents = Generator[Json, None, Tally]
 
 _IN_THE_PARENT: Disposition = ("folded", "parent conversation")
@@ -49,6 +53,8 @@ class SessionReader:
         self.run = run
         self.keep_original_files = keep_original_files
         self.fallback_time = time_of(source)
+        self.tasks: Tasks = {}
+        """Calls of agents anywhere in the unit."""
 
     def read(self) -> Iterator[Json]:
         """Read the session's own file, then its agents'."""
@@ -59,12 +65,16 @@ class SessionReader:
         routes = self.routes()
         try:
             with self.source.open() as stream:
-                records = JsonLines(stream, self.run)
+                shortcut = None if routes.splits else ProgressShortcut(routes.main, takes_sidechains=False)
+                records = JsonLines(stream, self.run, shortcut=shortcut)
                 agents = frozenset(agent.agent_id for agent in side.agents)
                 reading = Reading(records, self.keep_original_files, side.outputs, agents=agents)
                 tally = yield from self.read_records(routes, reading)
+                if shortcut and shortcut.count:
+                    tally[skipped("progress")] += shortcut.count
             self._add_side_files(side, routes.main)
             yield from self.finish(routes, tally)
+            self.tasks = dict(routes.main.tasks)
             for agent in side.agents:
                 yield from self._read_agent(agent, routes.main, reading)
         finally:
@@ -89,17 +99,18 @@ class SessionReader:
                 self.run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
                 continue
             try:
+                kind = record.get("type")
                 transcript = main
                 if (branches and record.get("isSidechain")) or (splits and record.get("sessionId") != main.session_id):
                     transcript = routes.of(record)
-                kind = record.get("type")
                 if parent is not None and _stands_in(parent, record):
                     disposition = _IN_THE_PARENT
                 elif kind == "progress":
                     disposition = self._progress(routes, transcript, record, reading)
+                elif kind.__class__ is str and kind in handlers:
+                    disposition = handlers[kind](transcript, record, reading)
                 else:
-                    handler = handlers.get(kind) if type(kind) is str else None
-                    disposition = (handler or handler_of(record))(transcript, record, reading)
+                    disposition = handler_of(record)(transcript, record, reading)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other lines
                 message = f"{type(error).__name__}: {error}"
                 self.run.quarantined(UNFORESEEN, records.raw, records.where(), message)
@@ -153,7 +164,9 @@ class SessionReader:
                 if agent in reading.agents:
                     return skipped("progress")
                 target = routes.agent(transcript, agent)
-                link_agent(target, transcript, {})
+                link_agent(target, transcript, {}, transcript.tasks)
+                for key in HEADER.intersection(record):
+                    inner.setdefault(key, record[key])
                 if inner.get("parentUuid") is None and target.messages:
                     inner["parentUuid"] = target.messages[-1]["message_id"]
                 return handler_of(inner)(target, inner, reading)
@@ -169,7 +182,7 @@ class SessionReader:
             main.facts.setdefault("journals", {})[journal.name] = entries
             self.run.folded("conversation", len(entries))
         for state in side.states:
-            if (value := json_document(state, self.run)) is not None:
+            for value in json_document(state, self.run):
                 main.facts.setdefault("workflows", {})[state.stem] = value
                 self.run.folded("conversation")
         for other in side.others:
@@ -196,21 +209,26 @@ class SessionReader:
             parent_id=session_id,
             is_sidechain=True,
             agent_id=agent.agent_id,
+            outer=main,
         )
-        link_agent(transcript, main, agent.about)
+        link_agent(transcript, main, agent.about, self.tasks)
         routes = Routes(transcript, self.run, self.fallback_time, splits=False, branches=False)
         with agent.source.open() as stream:
-            records = JsonLines(stream, self.run, label=agent.source.name if main else "")
+            shortcut = ProgressShortcut(transcript, takes_sidechains=True)
+            records = JsonLines(stream, self.run, label=agent.source.name if main else "", shortcut=shortcut)
             agent_reading = replace(reading, records=records) if reading else Reading(records, self.keep_original_files)
             tally = yield from self.read_records(routes, agent_reading, main)
+            if shortcut.count:
+                tally[skipped("progress")] += shortcut.count
         if is_warmup(transcript):
             self.run.skipped("warmup-agent", tally.total())
         else:
             yield from self.finish(routes, tally)
+        self.tasks.update(transcript.tasks)
         routes.close()
 
 
-def link_agent(agent: Transcript, caller: Transcript | None, about: Json) -> None:
+def link_agent(agent: Transcript, caller: Transcript | None, about: Json, tasks: Tasks) -> None:
     """Tie an agent's conversation to the call that started it; `about` is its `.meta.json`."""
     if agent.facts.get("parent_tool_use_id"):
         return
@@ -223,7 +241,7 @@ def link_agent(agent: Transcript, caller: Transcript | None, about: Json) -> Non
         call_id = caller.task_of_agent.get(agent.agent_id)
     if type(call_id) is str:
         agent.facts["parent_tool_use_id"] = call_id
-        if caller and (task := caller.tasks.get(call_id)):
+        if task := tasks.get(call_id):
             agent.fork_point = task[0]
 
 
@@ -238,12 +256,19 @@ def is_warmup(transcript: Transcript) -> bool:
 
 def _stands_in(parent: Transcript, record: Json) -> bool:
     """Whether a line of an agent is one of the session's: side runs begin with a copy of what they were told."""
-    uuid = record.get("uuid")
-    if type(uuid) is str and parent.resolve(uuid) is not None:
-        return True
     message = record.get("message")
-    api_id = message.get("id") if type(message) is dict else None
-    return type(api_id) is str and (api_id in parent.answers or parent.earlier_answer(api_id) is not None)
+    if type(message) is not dict:
+        return False
+    uuid, api_id = record.get("uuid"), message.get("id")
+    known = parent.links.get(uuid) if type(uuid) is str else None
+    if known is None and type(api_id) is str:
+        known = parent.answers.get(api_id)
+    if known:
+        held = bare(known["content"])
+        return all(block in held for block in bare(blocks(message.get("content"))))
+    return (type(uuid) is str and parent.handed_out(uuid) is not None) or (
+        type(api_id) is str and parent.earlier_answer(api_id) is not None
+    )
 
 
 def time_of(source: Source) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver.importers.claude_code import events
-from palaver.importers.claude_code.disposition import INTO_CONVERSATION, Disposition, skipped
+from palaver.importers.claude_code.answers import raise_usage
+from palaver.importers.claude_code.disposition import INTO_CONVERSATION, INTO_MESSAGE, Disposition, skipped
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.lines import HANDLERS
 from palaver.importers.claude_code.reading import Reading, Records
@@ -47,9 +48,30 @@ def result(transcript: Transcript, record: Json, _reading: Reading) -> Dispositi
     return INTO_CONVERSATION
 
 
-def stream_event(_transcript: Transcript, _record: Json, _reading: Reading) -> Disposition:
-    """A part of a message that follows whole."""
+def stream_event(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+    """A part of a message that follows whole; only the last figures of its usage stand nowhere else."""
+    match record.get("event"):
+        case {"type": "message_start", "message": {"id": str(api_id)}}:
+            transcript.streamed_id = api_id
+        case {"type": "message_delta", **event}:
+            answer = transcript.answers.get(transcript.streamed_id)
+            if answer is not None:
+                _end_answer(answer, event)
+                return INTO_MESSAGE
+        case _:
+            pass
     return skipped("stream-event")
+
+
+def _end_answer(answer: Json, event: Json) -> None:
+    if type(usage := event.get("usage")) is dict:
+        raise_usage(answer.setdefault("tokens", {}), usage)
+    match event.get("delta"):
+        case {"stop_reason": str(reason)}:
+            answer["metadata"]["stop_reason"] = reason
+            answer["metadata"].pop("tokens_partial", None)
+        case _:
+            pass
 
 
 class StreamReader(SessionReader):
@@ -99,9 +121,10 @@ class _Prepared:
                     record["isSidechain"] = True
                     owner = self._routes.of({"sessionId": record.get("sessionId")})
                     owner.task_of_agent[call] = call
-                    link_agent(self._routes.agent(owner, call), owner, {})
+                    link_agent(self._routes.agent(owner, call), owner, {}, owner.tasks)
                 # Nothing else says what follows what: the order of the records does.
-                if record.get("type") in {"user", "assistant"} and type(uuid := record.get("uuid")) is str:
+                kind = record.get("type")
+                if type(kind) is str and kind in {"user", "assistant"} and type(uuid := record.get("uuid")) is str:
                     if chain in last:
                         record.setdefault("parentUuid", last[chain])
                     last[chain] = uuid

@@ -69,13 +69,14 @@ def _without_content(file: Json, text: str, content: Any) -> Json:
 
 def _is_numbered(plain: str, text: str) -> bool:
     """Whether `text` is `plain` with line numbers, as the Read tool gives it; only both ends are compared."""
-    lines = plain.count("\n") + 1
-    expected = len(plain) + 7 * lines
-    if len(text) < expected or text[6:7] not in {"→", "\t"}:
+    if text[6:7] not in {"→", "\t"}:
         return False
-    first = plain[: plain.find("\n")] if lines > 1 else plain
-    last = plain[plain.rfind("\n") + 1 :]
-    return text.startswith(first, 7) and text.startswith(last, expected - len(last))
+    whole = plain.removesuffix("\n")
+    lines = whole.count("\n") + 1
+    end = len(whole) + 7 * lines
+    first_end, last_start = whole.find("\n"), whole.rfind("\n") + 1
+    first = whole if first_end < 0 else whole[:first_end]
+    return text.startswith(first, 7) and text[:end].endswith(whole[last_start:]) and len(text) >= end
 
 
 def _shows(content: Any, base64: str) -> bool:

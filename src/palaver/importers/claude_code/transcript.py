@@ -7,6 +7,7 @@ the fragment size is handed out in pieces; what was handed out stays known (`flu
 from typing import Any
 
 from palaver.importers.claude_code.authors import without_injections
+from palaver.importers.claude_code.branches import mark_abandoned
 from palaver.importers.claude_code.content import plain_text
 from palaver.importers.claude_code.flushed import Flushed
 from palaver.importers.claude_code.header import Header
@@ -26,6 +27,9 @@ BAD_TIMESTAMP = finding_kind("bad-timestamp", "warning", "A time could not be re
 MISSING_PARENT = finding_kind(
     "missing-parent", "note", "A parent link leads to a line that is not in the file; the line before it stands."
 )
+MADE_CALL_ID = finding_kind(
+    "made-call-id", "note", "A tool call without an id got one; its result is found by order."
+)
 PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
 Json = dict[str, Any]
 
@@ -33,6 +37,8 @@ _TITLE_LENGTH = 200
 _OPEN_MESSAGES = 64
 ROOT: Json = {}
 _LATEST = "~"
+_CONTROLS = dict.fromkeys([*range(9), *range(14, 32), 127], " ")
+_NO_BRANCH = frozenset({"", "HEAD"})
 _ALWAYS_TOLD = frozenset({"slug", "entrypoint"})
 
 
@@ -47,12 +53,15 @@ class Transcript:
         parent_id: str | None = None,
         is_sidechain: bool = False,
         agent_id: str | None = None,
+        outer: "Transcript | None" = None,
     ) -> None:
         self.conversation_id = conversation_id
         self.session_id = session_id
         self.parent_id = parent_id
         self.is_sidechain = is_sidechain
         self.agent_id = agent_id
+        self.outer = outer
+        """The conversation that started this one, if it is at hand: first lines may hang on one of its messages."""
         self.fork_point: str | None = None
         self.run = run
         self.messages: list[Json] = []
@@ -84,7 +93,11 @@ class Transcript:
         self.tags: list[str] = []
         self.cost: Json | None = None
         self.status: build.Status | None = None
+        self.streamed_id = ""
+        """The answer whose stream events come in."""
         self.sequence = 0
+        self._is_fork = not is_sidechain
+        """Whether lines of another session may still come: true until the first that is this one's own."""
         self._fallback_time = fallback_time
         self._earliest = _LATEST
         self._latest = ""
@@ -129,7 +142,7 @@ class Transcript:
                 self._orphans.append((message, parent))
         elif parent is not None:
             metadata["parentUuid"] = parent
-        if not self.messages and not self.sequence:
+        if self._is_fork:
             self._note_origin(metadata)
         links[message_id] = message
         self.messages.append(message)
@@ -141,15 +154,15 @@ class Transcript:
         return deterministic_uuid(f"{self.conversation_id}-{reading.number}")
 
     def _note_origin(self, metadata: Json) -> None:
-        """A resumed or forked file begins with lines of the session it continues."""
-        if self.is_sidechain:
-            return
+        """A resumed or forked file begins with lines of the session it continues; it leaves it at the last of them."""
         match metadata.get("forkedFrom"):
             case {"sessionId": str(session_id), **rest}:
                 self.parent_id = session_id
+                self._is_fork = True
                 if type(point := rest.get("messageUuid")) is str:
                     self.fork_point = point
             case _:
+                self._is_fork = False
                 if type(other := metadata.get("session_id")) is str and self.parent_id is None:
                     self.parent_id = other
 
@@ -172,6 +185,7 @@ class Transcript:
     def name_calls(self, message: Json) -> None:
         """Give ids to the tool calls of a message that came without."""
         for call in self.unnamed:
+            self.run.note(MADE_CALL_ID, f"message {message['message_id']}")
             call["id"] = f"{message['message_id']}:tool-{len(self.unanswered)}"
             self.unanswered.append(call["id"])
             self.calls[call["id"]] = call.get("input")
@@ -195,14 +209,19 @@ class Transcript:
                 self.run.folded("message")
                 return
 
-    def summarise(self, text: str, kind: str, timestamp: Any, covers: list[str], **more: Any) -> None:
-        key = deterministic_uuid(f"{self.conversation_id}-summary-{text}-{covers}")
+    def summarise(
+        self, text: str, timestamp: Any, *, covers: str | None = None, leaf: str | None = None
+    ) -> None:
+        """Add a summary; `leaf` is the line it ends with, which may stand further down or in another file."""
+        key = deterministic_uuid(f"{self.conversation_id}-summary-{text}-{leaf or covers}")
         if any(summary["summary_id"] == key for summary in self.summaries):
             return
-        summary = {"summary_id": key, "type": kind, "text": text, "timestamp": timestamp}
+        summary: Json = {"summary_id": key, "type": "automatic", "text": text, "timestamp": timestamp}
         if covers:
-            summary["covers_messages"] = covers
-        self.summaries.append({**summary, **more})
+            summary["covers_messages"] = [covers]
+        if leaf:
+            summary["leaf_uuid"] = leaf
+        self.summaries.append(summary)
 
     def link(self, uuid: Any, parent: Any) -> None:
         """Let a line that is no message lead to its parent."""
@@ -257,6 +276,7 @@ class Transcript:
         self._settle()
         if not self.messages and not self.sequence:
             return None
+        mark_abandoned(self.messages)
         return self._document(self.messages, is_final=True)
 
     def close(self) -> None:
@@ -281,6 +301,10 @@ class Transcript:
             if self._is_cycle(message):
                 del message["parent_message_id"]
                 self.run.note(PARENT_CYCLE, f"message {message_id}")
+        elif known == message_id:
+            self.run.note(PARENT_CYCLE, f"message {message_id}")
+        elif known is None and self.outer and (point := self.outer.resolve(parent)) is not None:
+            self.fork_point = self.fork_point or point or None
         elif known is None:
             message["metadata"]["missing_parent"] = parent
             index = position.get(message_id, 0)
@@ -341,6 +365,7 @@ class Transcript:
 
     def _document(self, messages: list[Json], *, is_final: bool) -> Json:
         created = self._earliest if self._earliest != _LATEST else self._fallback_time
+        summaries = self._dated_summaries(created)
         fragment = None
         if self.sequence or not is_final:
             fragment = {"sequence": self.sequence, "final": is_final}
@@ -355,7 +380,7 @@ class Transcript:
             updated_at=self._latest or created,
             status=self.status,
             messages=messages,
-            summaries=self._dated_summaries(created),
+            summaries=summaries,
             metrics={"total_cost": self.cost} if self.cost else None,
             tags=self.tags or None,
             fragment=fragment,
@@ -363,6 +388,9 @@ class Transcript:
 
     def _dated_summaries(self, created: str) -> list[Json] | None:
         for summary in self.summaries:
+            if covered := self.resolve(summary.get("leaf_uuid")):
+                summary["covers_messages"] = [covered]
+                self.titles["summary"] = summary["text"]
             summary["timestamp"] = self.note_time(summary["timestamp"]) or self._latest or created
         return self.summaries or None
 
@@ -372,7 +400,7 @@ class Transcript:
                 return title
         for message in messages:
             if message["role"] == "user" and message["metadata"].get("author_kind") == "human":
-                words = " ".join(without_injections(plain_text(message["content"])).split())
+                words = " ".join(without_injections(plain_text(message["content"])).translate(_CONTROLS).split())
                 if words:
                     self.titles["prompt"] = words[:_TITLE_LENGTH]
                     return self.titles["prompt"]
@@ -408,7 +436,7 @@ class Transcript:
         workspace: Json = {}
         for name, key in (("path", "cwd"), ("git_branch", "gitBranch")):
             values = self.header.seen[key]
-            if values and type(values[0]) is str:
+            if values and type(values[0]) is str and values[0] not in _NO_BRANCH:
                 workspace[name] = values[0]
         if workspace:
             context["workspace"] = workspace

@@ -34,14 +34,12 @@ class SideFiles:
 def side_files(source: Source, run: Run) -> SideFiles:
     """Sort the files below `<session>/` by what they are; the meta files are read at once."""
     found = SideFiles()
-    about: dict[str, dict[str, Any]] = {}
+    about: dict[str, Any] = {}
     for side in source.under(source.stem):
         path = PurePosixPath(side.name)
         if path.name.startswith("agent-") and path.name.endswith(".meta.json"):
-            value = json_document(side, run)
-            if type(value) is dict:
+            for value in json_document(side, run):
                 about[str(path.parent / path.name.removesuffix(".meta.json"))] = value
-            if value is not None:
                 run.folded("conversation")
         elif agent_id_of(side):
             found.agents.append(AgentFile(str(agent_id_of(side)), side))
@@ -55,17 +53,20 @@ def side_files(source: Source, run: Run) -> SideFiles:
             found.others.append(side)
     for agent in found.agents:
         path = PurePosixPath(agent.source.name)
-        agent.about = about.get(str(path.parent / agent.source.stem), {})
+        value = about.get(str(path.parent / agent.source.stem))
+        agent.about = value if type(value) is dict else {}
+    # An agent that another agent called refers to it: callers first.
+    found.agents.sort(key=lambda agent: depth if type(depth := agent.about.get("spawnDepth")) is int else 0)
     return found
 
 
 def read_about(agent: AgentFile, run: Run) -> None:
     """Read the `.meta.json` beside an agent file that is imported on its own."""
     beside = agent.source.beside(f"{agent.source.stem}.meta.json")
-    if beside.exists() and (value := json_document(beside, run)) is not None:
-        run.folded("conversation")
-        if type(value) is dict:
-            agent.about = value
+    if beside.exists():
+        for value in json_document(beside, run):
+            run.folded("conversation")
+            agent.about = value if type(value) is dict else {}
 
 
 def agent_id_of(source: Source) -> str | None:

@@ -1,0 +1,61 @@
+"""What the documentation promises about findings: every code is declared once, well formed, and listed."""
+
+import ast
+import importlib
+import pkgutil
+import re
+from collections import Counter
+
+import pytest
+
+import palaver.importers
+import palaver.sources
+import palaver.validate
+from importing import CHECKOUT
+from palaver.model.finding import KINDS
+
+SOURCE = CHECKOUT / "src" / "palaver"
+FINDINGS = CHECKOUT / "docs" / "findings.md"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _all_declarations():
+    """Kinds are declared by the modules that notice them: import every one."""
+    for package in (palaver.sources, palaver.importers, palaver.validate):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+
+
+def declared_in_source() -> Counter[str]:
+    """Codes as they are written in calls of `finding_kind`, wherever they stand, imported or not."""
+    return Counter(
+        node.args[0].value
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "finding_kind"
+        and isinstance(node.args[0], ast.Constant)
+    )
+
+
+def test_every_code_is_declared_once():
+    assert [code for code, count in declared_in_source().items() if count > 1] == []
+
+
+def test_every_declared_code_is_known():
+    assert set(declared_in_source()) == set(KINDS)
+
+
+def test_codes_are_kebab_case():
+    assert [code for code in KINDS if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code)] == []
+
+
+def test_meanings_are_sentences():
+    assert [kind for kind in KINDS.values() if not re.fullmatch(r"[A-Z].*\.", kind.meaning)] == []
+
+
+def test_every_code_is_listed_for_the_reader():
+    assert FINDINGS.is_file(), f"{FINDINGS} is missing: run make docs"
+    listed = FINDINGS.read_text("utf-8")
+    assert [code for code in sorted(KINDS) if f"`{code}`" not in listed] == [], "run make docs"

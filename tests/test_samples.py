@@ -1,0 +1,201 @@
+"""Real and near-real files of many tools, kept outside of the repository: what is claimed must come through whole."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from importing import (
+    CHECKOUT,
+    Imported,
+    Json,
+    check,
+    containers,
+    files_of,
+    import_folder,
+    is_warmup,
+    lost_blocks,
+    lost_texts,
+    records_of,
+    reference_validator,
+)
+from palaver.importers import importer, platforms
+from palaver.model.report import Report
+from palaver.sources.source import Source
+
+SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
+
+pytestmark = pytest.mark.skipif(
+    not SAMPLES.is_dir(), reason=f"there are no samples at {SAMPLES} (PALAVER_SAMPLES names another folder)"
+)
+
+OTHER_FOLDERS = {"github_copilot": "copilot"}
+"""Sample folders that are not named like the platform."""
+OF_OTHERS = {
+    "claude_code/ccusage/fixtures/codex/sessions/project-alpha/session-alpha.jsonl": "a rollout of Codex",
+    "claude_code/claude-replay/docs/demo-session.jsonl": "turns as claude-replay writes them itself",
+}
+TOKENS = {
+    "input_tokens": "input",
+    "output_tokens": "output",
+    "cache_creation_input_tokens": "cache_write",
+    "cache_read_input_tokens": "cache_read",
+}
+
+
+@pytest.fixture(scope="module")
+def imported() -> Imported:
+    return import_folder(SAMPLES)
+
+
+# -- what is read ---------------------------------------------------------------------------------------------------
+
+
+def test_every_claimed_unit_is_read_to_its_end(imported):
+    assert imported.units
+    assert not imported.found.refused
+    check(imported)
+
+
+def test_the_exit_code_tells_whether_something_was_set_aside(imported):
+    for report in imported.reports:
+        assert Report([report]).exit_code == (1 if report.ledger.quarantined else 0), report
+
+
+def test_both_validators_accept_every_document(imported):
+    faults = [
+        f"{document['conversation_id']}: {error.json_path}: {error.message}"
+        for document in imported.documents
+        for error in reference_validator().iter_errors(document)
+    ]
+    assert not faults
+
+
+def test_content_survives(imported):
+    lost = {}
+    for one in imported.one_by_one():
+        files = files_of(one.units[0])
+        if texts_or_blocks := [*lost_texts(one, files), *sorted(lost_blocks(one, files))]:
+            lost[relative(one.units[0].source.label)] = texts_or_blocks
+    assert not lost
+
+
+# -- numbers --------------------------------------------------------------------------------------------------------
+
+
+class Usage:
+    """The field-wise maximum of token counts, by API message."""
+
+    def __init__(self) -> None:
+        self.best: dict[str, Counter[str]] = {}
+
+    def add(self, key: str, usage: Json | None) -> None:
+        counts = Counter({name: usage[name] for name in TOKENS if type(usage.get(name)) is int}) if usage else Counter()
+        self.best[key] = self.best.get(key, Counter()) | counts
+
+    def total(self) -> Counter[str]:
+        return sum(self.best.values(), Counter())
+
+
+def test_tokens_are_those_of_the_sources_counted_once(imported):
+    """One API answer stands on several lines, and in several files: it counts once, with its greatest numbers."""
+    stated, told = Usage(), Usage()
+    stated_without_id, told_without_id = Usage(), Usage()
+    for path in sample_files("claude_code"):
+        raw = path.read_bytes()
+        if path.name.startswith("agent-") and is_warmup(raw):
+            continue
+        for number, record in enumerate(records_of(raw)):
+            for message in containers(record):
+                if isinstance(message, dict) and is_answer(message):
+                    stated.add(message["id"], message["usage"])
+            match record.get("message"):
+                case {"usage": dict(usage), **message} if "id" not in message and message.get("model") != "<synthetic>":
+                    stated_without_id.add(record.get("uuid") or f"{path}, record {number}", usage)
+                case _:
+                    pass
+    for one in imported.one_by_one():
+        if not relative(one.units[0].source.label).startswith("claude_code/"):
+            continue
+        for message in (message for document in one.documents for message in document["messages"]):
+            if api_id := message["metadata"].get("api_message_id"):
+                told.add(api_id, message.get("tokens"))
+            else:
+                told_without_id.add(message["message_id"], message.get("tokens"))
+    assert len(stated.best) > 600
+    assert {key: usage for key, usage in stated.best.items() if told.best.get(key, Counter()) != usage} == {}
+    assert told.total() == stated.total()
+    assert told_without_id.total() == stated_without_id.total() != Counter()
+
+
+def is_answer(message: Json) -> bool:
+    return (
+        isinstance(message.get("id"), str)
+        and isinstance(message.get("usage"), dict)
+        and message.get("model") != "<synthetic>"
+        and message.get("role") in {"assistant", None}
+    )
+
+
+def test_metrics_are_the_sum_of_the_messages(imported):
+    for one in imported.one_by_one():
+        sums: dict[str, Counter[str]] = {}
+        for document in one.documents:
+            tokens = sums.setdefault(document["conversation_id"], Counter())
+            for message in document["messages"]:
+                usage = message.get("tokens") or {}
+                tokens.update({name: usage.get(field) or 0 for field, name in TOKENS.items()})
+            if document.get("fragment", {"final": True})["final"]:
+                totals = Counter(document["metrics"].get("total_tokens", {}))
+                assert {name: totals[name] for name in TOKENS.values()} == {
+                    name: tokens[name] for name in TOKENS.values()
+                }, document["conversation_id"]
+
+
+# -- what is recognized ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("platform", platforms())
+def test_files_of_other_platforms_are_not_claimed(platform):
+    """A `maybe` is for files without any mark of their maker; it can only be for the format's own kind of file."""
+    own = OTHER_FOLDERS.get(platform, platform)
+    others = [path for path in sample_files() if path.relative_to(SAMPLES).parts[0] != own]
+    verdicts = {path: importer(platform).recognizes(Source.at(path)) for path in others}
+    assert {relative(path): match.reason for path, match in verdicts.items() if match.verdict == "yes"} == {}
+    own_suffixes = {path.suffix for path in sample_files(own)}
+    assert {
+        relative(path): match.reason
+        for path, match in verdicts.items()
+        if match.verdict == "maybe" and path.suffix not in own_suffixes
+    } == {}
+
+
+def test_every_session_sample_is_claimed(imported):
+    """Everything under claude_code is read, but for empty files, command texts, and the two that are of others."""
+    read = {name for one in imported.one_by_one() for name in files_of(one.units[0])}
+    unread = {
+        relative(path)
+        for path in sample_files("claude_code")
+        if str(path) not in read and path.read_bytes().strip() and path.suffix != ".md"
+    }
+    assert unread == set(OF_OTHERS)
+
+
+def test_every_sample_is_read_or_listed(imported, record_property):
+    read = {name for one in imported.one_by_one() for name in files_of(one.units[0])}
+    listed = {label.split("!")[0] for label in imported.found.unclaimed}
+    assert {relative(path) for path in sample_files() if str(path) not in read | listed} == set()
+    assert {relative(name) for name in read & listed} == set()
+    counts = Counter(relative(label).split("/")[0] for label in listed)
+    folders = ", ".join(f"{folder} {count}" for folder, count in sorted(counts.items()))
+    record_property("summary", f"samples that no importer reads: {folders}")
+    record_property("unclaimed", sorted(relative(label) for label in listed))
+
+
+def sample_files(folder: str = "") -> list[Path]:
+    return sorted(path for path in (SAMPLES / folder).rglob("*") if path.is_file())
+
+
+def relative(path: Path | str) -> str:
+    return Path(path).relative_to(SAMPLES).as_posix()
