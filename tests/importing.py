@@ -162,8 +162,35 @@ def check(imported: Imported) -> None:
         assert ledger.read == sum(words), ledger
         assert min(words) >= 0, ledger
     assert len(imported.quarantined) == sum(sum(report.ledger.quarantined.values()) for report in imported.reports)
-    for document in imported.documents:
+    documents = imported.documents
+    for document in documents:
         assert not (error := first_error(document)), error
+    assert sum(report.messages for report in imported.reports) == sum(
+        len(document["messages"]) for document in documents
+    )
+    for one in imported.one_by_one():
+        check_links(one.documents)
+
+
+def check_links(documents: list[Json]) -> None:
+    """Ids of messages are unique in their conversation, and parent links lead to messages, never in a circle."""
+    conversations: dict[str, dict[str, str | None]] = {}
+    for document in documents:
+        parents = conversations.setdefault(document["conversation_id"], {})
+        for message in document["messages"]:
+            assert message["message_id"] not in parents, f"{message['message_id']} stands twice"
+            parents[message["message_id"]] = message.get("parent_message_id")
+    for parents in conversations.values():
+        sound: set[str | None] = {None}
+        for message_id in parents:
+            path: list[str] = []
+            at: str | None = message_id
+            while at not in sound:
+                assert at in parents, f"{path[-1]} has the parent {at}, which is nowhere"
+                assert at not in path, f"the parents of {message_id} lead in a circle"
+                path.append(at)
+                at = parents[at]
+            sound.update(path)
 
 
 def first_error(document: Json) -> str:
@@ -236,7 +263,7 @@ def read_golden(path: Path) -> list[Json]:
 
 LONG = 40
 SPEAKERS = ["user", "assistant", "tool", "tool_use", "tool_result"]  # a list: a type may be unhashable
-_LINK = re.compile("(id|Id|ID|timestamp)$")
+_LINK = re.compile("(^id|_id|Id|ID|[Uu]uid|timestamp)$")
 _TWINS = {"toolUseResult", "tool_use_result"}
 _DECODER = json.JSONDecoder()
 _SURROGATES = re.compile("[\ud800-\udfff]")

@@ -49,6 +49,8 @@ def rate(size_bytes: int, seconds: float) -> str:
 def place(path: str | os.PathLike[str]) -> str:
     """A path as people write it: the home folder is `~`."""
     text = os.fspath(path)
+    if text == "-":
+        return "standard input"
     home = os.path.expanduser("~").rstrip(os.sep)  # noqa: PTH111 - unlike `Path.home`, it never raises
     if home and (text == home or text.startswith(home + os.sep)):
         text = "~" + text[len(home) :]

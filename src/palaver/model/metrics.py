@@ -31,12 +31,11 @@ class MetricsTally:
     def add(self, messages: list[Json]) -> None:
         self._messages += len(messages)
         totals = self._tokens
+        times = [message["timestamp"] for message in messages]
+        if times:
+            self._first = min(self._first, *times)
+            self._last = max(self._last, *times)
         for message in messages:
-            timestamp = message["timestamp"]
-            if timestamp < self._first:
-                self._first = timestamp
-            if timestamp > self._last:
-                self._last = timestamp
             if message["role"] != "assistant":
                 continue
             for block in message["content"]:

@@ -120,7 +120,7 @@ class Opening:
     """
 
     def __init__(self, match: re.Match[bytes]) -> None:
-        self.start = match.string[match.start() : match.end(1)]
+        self.start = match[0][: match.end(1) - match.start()]
         pattern = rb"\{%b%b%b:" % (SPACE, re.escape(match[1]), SPACE)
         if match[2]:
             pattern += rb"%b%b%b,%b%b%b:" % (SPACE, SCALAR, SPACE, SPACE, re.escape(match[2]), SPACE)
@@ -130,7 +130,7 @@ class Opening:
 
     @classmethod
     def of(cls, held: bytearray, at: int) -> "Opening | None":
-        match = _OPENING.match(held, at)
+        match = _OPENING.match(held, at, at + OPENING_BYTES)
         return cls(match) if match else None
 
 

@@ -36,9 +36,9 @@ class Element:
     offset: int
     """Where the element begins in the (inflated) stream."""
     value: Any | None
-    """What orjson made of it, or None if it does not parse."""
+    """What orjson made of it; None for null, and if it does not parse."""
     error: str | None
-    """Why it does not parse."""
+    """Why it does not parse, or None."""
 
 
 class ArrayElements:
@@ -292,14 +292,16 @@ class ArrayElements:
         """The size of the damage, or -1 if nothing behind it can be read."""
         window = self._window
         known = self._guess.opening
-        own = Opening.of(window.held, window.at)
         # The surest first, unless looking for it far and wide was in vain too often.
         if self._vain_bytes <= 4 * (window.offset + window.ahead):
-            for opening in (known, own):
-                if opening and (size := self._damage_bytes(opening.boundary, is_cut_good=opening is known)) >= 0:
-                    return size
-                self._vain_bytes += window.ahead
-        return self._damage_bytes(_BEFORE_OBJECT if known or own else _BEFORE_VALUE)
+            if known and (size := self._damage_bytes(known.boundary, is_cut_good=True)) >= 0:
+                return size
+            own = Opening.of(window.held, window.at)
+            if own and (size := self._damage_bytes(own.boundary)) >= 0:
+                return size
+            self._vain_bytes += 2 * window.ahead
+        is_object = known or window.held[window.at] == _BRACE
+        return self._damage_bytes(_BEFORE_OBJECT if is_object else _BEFORE_VALUE)
 
     def _damage_bytes(self, boundary: re.Pattern[bytes], *, is_cut_good: bool = False) -> int:
         """How many bytes there are before a separator and an element that can be read, or -1."""

@@ -231,7 +231,9 @@ class _Reader:
         while start >= 0:
             failure = self._failure(start)
             if failure is None:
-                if start <= failed < len(text.rstrip()) or not _BEFORE_A_PART.search(text, max(0, start - _GLUED_WITHIN), start):
+                if start <= failed < len(text.rstrip()) or not _BEFORE_A_PART.search(
+                    text, max(0, start - _GLUED_WITHIN), start
+                ):
                     return start
                 break
             failed = failure

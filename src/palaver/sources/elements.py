@@ -6,11 +6,32 @@ from typing import Any, BinaryIO
 from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
 from palaver.sources.arrays import ArrayElements
-from palaver.sources.damage import BAD_JSON, repair
+from palaver.sources.damage import BAD_JSON, NUL_BYTES, repair
 from palaver.sources.jsonl import CUT_OFF, UNFINISHED_TAIL, long_numbers
 from palaver.sources.run import Run
 
 TRAILING_BYTES = finding_kind("trailing-bytes", "warning", "Something follows the end of the JSON document.")
+
+
+NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the array that it should; nothing was read.")
+
+
+class _WithoutNuls:
+    """A stream without the NUL bytes that a crash may have left before its content."""
+
+    def __init__(self, stream: BinaryIO, run: Run) -> None:
+        self._stream = stream
+        self._run = run
+        self._is_started = False
+
+    def read(self, size: int) -> bytes:
+        chunk = self._stream.read(size)
+        while not self._is_started and chunk.startswith(b"\0"):
+            self._run.note(NUL_BYTES, "the beginning")
+            chunk = chunk.lstrip(b"\0") or self._stream.read(size)
+        self._is_started = True
+        self._run.advance(len(chunk))
+        return chunk
 
 
 class JsonElements:
@@ -20,7 +41,7 @@ class JsonElements:
         self.number = 0
         self.taken = 0
         self.raw = b""
-        self._elements = ArrayElements(stream, path)
+        self._elements = ArrayElements(_WithoutNuls(stream, run), path)
         self._run = run
 
     @property
@@ -46,6 +67,8 @@ class JsonElements:
                     yield from self._repaired(element.raw)
         except (SourceError, OSError) as error:
             self._run.note(CUT_OFF, self.where(), str(error), kept=False)
+        if not self._elements.found:
+            self._run.note(NO_ARRAY, "the document", kept=False)
         if self._elements.trailing:
             self._run.note(TRAILING_BYTES, self.where(), kept=False)
 

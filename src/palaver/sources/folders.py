@@ -133,11 +133,8 @@ class ZipFolder:
 
     def names(self, under: str = "") -> list[str]:
         prefix = f"{under.rstrip('/')}/" if under else ""
-        return sorted(
-            member.filename
-            for member in self._opened().infolist()
-            if not member.is_dir() and member.filename.startswith(prefix)
-        )
+        names = {member.filename for member in self._opened().infolist()}
+        return sorted(name for name in names if name and not name.endswith("/") and name.startswith(prefix))
 
     def has(self, name: str) -> bool:
         return name in self._opened().NameToInfo

@@ -29,12 +29,15 @@ class Run:
         options: Any = None,
         *,
         cursors: Mapping[str, Cursor] | None = None,
+        keeps_cursors: bool = False,
         set_aside: Callable[[Quarantined], None] | None = None,
         advance: Callable[[int], None] | None = None,
     ) -> None:
         self.source = source
         self.options = options
         self.cursors: Mapping[str, Cursor] = cursors or {}
+        self.keeps_cursors = keeps_cursors
+        """Whether somebody wants to continue from here: making a cursor costs a look at the file's end."""
         self.next_cursors: dict[str, Cursor] = {}
         self.ledger = Ledger()
         self.findings = FindingTally()

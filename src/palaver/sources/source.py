@@ -92,7 +92,11 @@ class Source:
             magic = self.folder.peek(4)
             return decompressed(self.folder.open(self.name), magic, self.label)
         stream = self.folder.open(self.name)
-        magic = stream.read(4)
+        try:
+            magic = stream.read(4)
+        except (SourceError, OSError) as error:
+            stream.close()
+            raise SourceError(f"cannot read {self.label}: {error}") from error
         if start or stream.seekable():
             stream.seek(start)
         else:

@@ -31,7 +31,7 @@ from pydantic import Field
 
 from palaver.importers._contract import Match, Options
 from palaver.importers.claude_code.history import read_history
-from palaver.importers.claude_code.recognize import BLANK, guess
+from palaver.importers.claude_code.recognize import guess, is_array
 from palaver.importers.claude_code.session import SessionReader
 from palaver.importers.claude_code.stream_json import StreamReader
 from palaver.importers.claude_code.web_export import read_web_export
@@ -88,7 +88,7 @@ class ClaudeCode:
                 with source.open() as stream:
                     reader = StreamReader(source, run, keep_original_files=keep)
                     yield from reader.read_stream(JsonLines(stream, run))
-            case form if form == "stream-json-array" or (form is None and source.head().lstrip(BLANK).startswith(b"[")):
+            case form if form == "stream-json-array" or (form is None and is_array(source)):
                 with source.open() as stream:
                     reader = StreamReader(source, run, keep_original_files=keep)
                     yield from reader.read_stream(JsonElements(stream, run))

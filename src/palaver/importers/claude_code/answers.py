@@ -3,7 +3,7 @@
 from typing import Any
 
 from palaver.importers.claude_code.content import block, blocks
-from palaver.importers.claude_code.copies import copied, odd_message
+from palaver.importers.claude_code.copies import copied, may_be_copy, odd_message
 from palaver.importers.claude_code.disposition import A_COPY, INTO_MESSAGE, MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
@@ -20,15 +20,15 @@ _SHAPES = Shapes("message", "requestId", "costUSD", "durationMs")
 
 def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     message = record.get("message")
-    if type(message) is not dict:
+    if message.__class__ is not dict:
         return odd_message(transcript, record, "assistant", reading)
-    api_id = message.pop("id", None)
-    is_named = type(api_id) is str
+    pop = message.pop
+    api_id = pop("id", None)
+    is_named = api_id.__class__ is str
     if is_named and (earlier := transcript.answers.get(api_id)) is not None:
         return _continue_answer(transcript, earlier, record, message)
-    pop = message.pop
     content = pop("content", None)
-    if (disposition := copied(transcript, record, content, reading)) is not None:
+    if may_be_copy(transcript, record) and (disposition := copied(transcript, record, content, reading)) is not None:
         return disposition
     metadata = transcript.header.metadata(record, _SHAPES)
     model = pop("model", None)
@@ -61,7 +61,7 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
         if usage:
             metadata["usage"] = usage
         return MAPPED
-    if type(model) is str:
+    if model.__class__ is str:
         transcript.models[model] = transcript.models.get(model, 0) + 1
     if is_named:
         if transcript.sequence and (left := transcript.earlier_answer(api_id)):
@@ -69,7 +69,7 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
             usage = _increase(left[1], usage)
         else:
             transcript.answers[api_id] = added
-    if type(usage) is dict:
+    if usage.__class__ is dict:
         added["tokens"] = usage
         if stop_reason is None:
             metadata["tokens_partial"] = True
@@ -79,13 +79,13 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
 
 
 def _answer_blocks(transcript: Transcript, content: Any) -> list[Json]:
-    if type(content) is not list or not content:
+    if content.__class__ is not list or not content:
         return blocks(content)
     for index, raw in enumerate(content):
-        kind = raw.get("type") if type(raw) is dict else None
+        kind = raw.get("type") if raw.__class__ is dict else None
         if kind == "tool_use":
             call_id = raw.get("id")
-            if type(call_id) is str:
+            if call_id.__class__ is str:
                 transcript.calls[call_id] = raw.get("input")
                 if raw.get("name") in _AGENT_TOOLS:
                     transcript.new_tasks.append(raw)

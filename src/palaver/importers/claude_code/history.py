@@ -32,7 +32,7 @@ def read_history(source: Source, run: Run) -> Iterator[Json]:
         for row in rows:
             if type(row) is not dict:
                 run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
-            elif row.get("sessionId") in existing:
+            elif type(session_id := row.get("sessionId")) is str and session_id in existing:
                 run.skipped("session-file-exists")
             else:
                 _add_row(_transcript(purged, row, source, run), row, Reading(rows))

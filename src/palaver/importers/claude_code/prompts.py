@@ -5,7 +5,7 @@ from typing import Any
 from palaver.importers.claude_code.answers import assistant
 from palaver.importers.claude_code.authors import author_of
 from palaver.importers.claude_code.content import blocks, plain_text, result_text
-from palaver.importers.claude_code.copies import copied, odd_message
+from palaver.importers.claude_code.copies import copied, may_be_copy, odd_message
 from palaver.importers.claude_code.disposition import MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
@@ -21,15 +21,15 @@ _SHAPES = Shapes("message", "toolUseResult", "isCompactSummary")
 
 def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     message = record.get("message")
-    if type(message) is not dict:
+    if message.__class__ is not dict:
         if message is not None or "content" not in record:
             return odd_message(transcript, record, "user", reading)
         message = record["message"] = {"content": record.pop("content")}
     content = message.get("content")
-    if (disposition := copied(transcript, record, content, reading)) is not None:
+    if may_be_copy(transcript, record) and (disposition := copied(transcript, record, content, reading)) is not None:
         return disposition
     metadata = transcript.header.metadata(record, _SHAPES)
-    if len(message) > 2 or content is None:
+    if len(message) != 2 or "role" not in message or "content" not in message:
         for key, value in message.items():
             if value is not None and key not in {"content", "role", "type"}:
                 metadata.setdefault(key, value)
@@ -97,6 +97,8 @@ def _name_author(transcript: Transcript, record: Json, made: list[Json], metadat
 
 def tool_use(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     """A tool call on a line of its own, as plugins write them."""
+    if "message" in record:
+        return assistant(transcript, record, reading)
     call: Json = {"type": "tool_use"}
     for name, spellings in _CALL_FIELDS.items():
         for spelling in spellings:
@@ -108,6 +110,8 @@ def tool_use(transcript: Transcript, record: Json, reading: Reading) -> Disposit
 
 def tool_result(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     """A tool result on a line of its own, as plugins write them."""
+    if "message" in record:
+        return user(transcript, record, reading)
     result: Json = {"type": "tool_result"}
     for name, spellings in _RESULT_FIELDS.items():
         for spelling in spellings:

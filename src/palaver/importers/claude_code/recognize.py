@@ -37,12 +37,14 @@ def guess(source: Source) -> Guess:
         return _by_name(source)
     if _LOG_LINES.match(head):
         return Guess("web-export", "an object with `loglines`")
-    if head.startswith(b"["):
-        for record in _objects(head[1:]):
+    if is_array(source):
+        for record in _objects(head[1:].lstrip(BLANK)):
             if _is_stream(record):
                 return Guess("stream-json-array", "an array of stream-json records")
         return Guess(None, "")
     if not head.startswith(b"{") and b"\n{" not in head:
+        if _is_named_like_session(source):
+            return Guess("session", "a damaged file named like a session", is_sure=False)
         return Guess(None, "")
     best = Guess(None, "")
     for record in _objects(head):
@@ -55,10 +57,27 @@ def guess(source: Source) -> Guess:
     return best
 
 
+def is_array(source: Source) -> bool:
+    """Whether the whole document is one array: not a session file, nor lines of which the first is an array."""
+    head = source.head().lstrip(BLANK)
+    if not head.startswith(b"[") or _is_named_like_session(source):
+        return False
+    first, _, rest = head.partition(b"\n")
+    if not rest.strip():
+        return True
+    try:
+        orjson.loads(first)
+    except orjson.JSONDecodeError:
+        return True
+    return False
+
+
+def _is_named_like_session(source: Source) -> bool:
+    return source.suffix == ".jsonl" and (source.stem.startswith("agent-") or bool(_IS_UUID(source.stem)))
+
+
 def _by_name(source: Source) -> Guess:
-    if source.suffix != ".jsonl":
-        return Guess(None, "")
-    if source.stem.startswith("agent-") or _IS_UUID(source.stem):
+    if _is_named_like_session(source):
         return Guess("session", "an empty file named like a session")
     return Guess(None, "")
 

@@ -16,6 +16,7 @@ from palaver.importers.claude_code.header import HEADER
 from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
 from palaver.importers.claude_code.progress import ProgressShortcut
 from palaver.importers.claude_code.reading import Reading, Records
+from palaver.importers.claude_code.resume import cursor_behind, restore, valid_cursor
 from palaver.importers.claude_code.routes import Routes
 from palaver.importers.claude_code.transcript import PLATFORM, Transcript
 from palaver.importers.claude_code.unit import AgentFile, SideFiles, agent_id_of, index_entry, read_about, side_files
@@ -63,10 +64,15 @@ class SessionReader:
             return
         side = side_files(self.source, self.run)
         routes = self.routes()
+        cursor = valid_cursor(self.source, self.run.cursors.get(self.source.name))
+        start = number = 0
+        if cursor:
+            start, number = cursor.offset, cursor.state["number"]
+            restore(routes.main, cursor.state)
         try:
-            with self.source.open() as stream:
+            with self.source.open(start) as stream:
                 shortcut = None if routes.splits else ProgressShortcut(routes.main, takes_sidechains=False)
-                records = JsonLines(stream, self.run, shortcut=shortcut)
+                records = JsonLines(stream, self.run, start=start, number=number, shortcut=shortcut)
                 agents = frozenset(agent.agent_id for agent in side.agents)
                 reading = Reading(records, self.keep_original_files, side.outputs, agents=agents)
                 tally = yield from self.read_records(routes, reading)
@@ -74,6 +80,8 @@ class SessionReader:
                     tally[skipped("progress")] += shortcut.count
             self._add_side_files(side, routes.main)
             yield from self.finish(routes, tally)
+            if self.run.keeps_cursors and (behind := cursor_behind(self.source, records, routes)):
+                self.run.next_cursors[self.source.name] = behind
             self.tasks = dict(routes.main.tasks)
             for agent in side.agents:
                 yield from self._read_agent(agent, routes.main, reading)

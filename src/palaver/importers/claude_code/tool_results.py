@@ -19,38 +19,39 @@ PERSISTED = "<persisted-output>"
 def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_original_files: bool) -> None:  # noqa: FBT001
     """Put into the block's metadata what the twin tells beyond the result's text and the call's input."""
     content = result["content"]
-    if type(twin) is str:
-        rest: Any = None if twin.removeprefix("Error: ") in text else twin
-    elif type(twin) is dict:
-        known = call_input.values() if type(call_input) is dict else ()
-        rest = {}
+    if twin.__class__ is dict:
+        known = call_input.values() if call_input.__class__ is dict else ()
+        said: list[str] = []
         for key, value in twin.items():
-            kind = type(value)
+            kind = value.__class__
             if kind is str:
                 length = len(value)
                 if length >= _WORTH_COMPARING and (
                     value == text or value in known or (length < len(text) and value in text)
                 ):
-                    continue
-                if key == "originalFile" and not keep_original_files:
-                    continue
-            elif kind is dict:
-                if key == "file":
-                    value = _without_content(value, text, content)
-            elif kind is list and value and (value == content or value in known):
-                continue
-            rest[key] = value
-    else:
-        rest = None if twin == content else twin
-    if not rest:
+                    said.append(key)
+            elif kind is list:
+                if value and (value == content or value in known):
+                    said.append(key)
+            elif kind is dict and key == "file":
+                twin[key] = _without_content(value, text, content)
+        for key in said:
+            del twin[key]
+        if "originalFile" in twin and not keep_original_files:
+            del twin["originalFile"]
+    elif twin.__class__ is str:
+        twin = None if twin.removeprefix("Error: ") in text else twin
+    elif twin == content:
+        twin = None
+    if not twin:
         return
     metadata = result.get("metadata")
-    if type(metadata) is not dict:
+    if metadata.__class__ is not dict:
         metadata = result["metadata"] = {}
-    metadata["tool_use_result"] = rest
-    if type(rest) is dict:
-        duration = rest.get("durationMs", rest.get("totalDurationMs"))
-        if type(duration) is int and duration >= 0:
+    metadata["tool_use_result"] = twin
+    if twin.__class__ is dict:
+        duration = twin.get("durationMs", twin.get("totalDurationMs"))
+        if duration.__class__ is int and duration >= 0:
             metadata["duration_ms"] = duration
 
 

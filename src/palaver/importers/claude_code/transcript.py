@@ -102,39 +102,26 @@ class Transcript:
         self._earliest = _LATEST
         self._latest = ""
         self._orphans: list[tuple[Json, str]] = []
-        self._undated: list[Json] = []
-        self._previous_links: dict[str, str] = {}
+        self.previous_links: dict[str, str] = {}
         self._flushed: Flushed | None = None
 
     # -- adding -----------------------------------------------------------------------------------------------------
 
     def append(self, record: Json, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
         """Add a message for a line; an id is made for a line that has none, or one that is taken."""
-        message_id = record.get("uuid")
         links = self.links
-        if type(message_id) is not str or not message_id or message_id in links:
+        message_id = record.get("uuid")
+        if message_id.__class__ is not str or message_id in links or not message_id:
             message_id = self._made_id(message_id, metadata, reading)
-        timestamp = record.get("timestamp")
         message: Json = {
             "message_id": message_id,
             "role": role,
-            "timestamp": timestamp,
+            "timestamp": record.get("timestamp"),
             "content": content,
             "metadata": metadata,
         }
-        if type(timestamp) is str and is_canonical(timestamp):
-            if timestamp > self._latest:
-                self._latest = timestamp
-            if timestamp < self._earliest:
-                self._earliest = timestamp
-        elif (known_time := self.note_time(timestamp)) is not None:
-            message["timestamp"] = known_time
-        else:
-            self._undated.append(message)
-            if timestamp is not None:
-                metadata["timestamp"] = timestamp
         parent = record.get("parentUuid")
-        if type(parent) is str:
+        if parent.__class__ is str:
             above = links.get(parent)
             if above:
                 message["parent_message_id"] = above["message_id"]
@@ -238,7 +225,7 @@ class Transcript:
             return ""
         if (message := self.links.get(uuid)) is not None:
             return message.get("message_id", "")
-        known = self._previous_links.get(uuid)
+        known = self.previous_links.get(uuid)
         if known is None and self._flushed and (line := self._flushed.line(uuid)):
             known = line[0] or ""
         return known
@@ -284,14 +271,22 @@ class Transcript:
             self._flushed.close()
 
     def _settle(self) -> None:
-        """Resolve what had to wait for later lines: parents and times."""
+        """Resolve what had to wait for later lines: times and parents."""
         if self._orphans:
             position = {message["message_id"]: index for index, message in enumerate(self.messages)}
             for message, parent in self._orphans:
                 self._adopt(message, parent, position)
             self._orphans = []
-        if self._undated:
-            self._date()
+        times = [message["timestamp"] for message in self.messages]
+        try:
+            are_good = all(map(is_canonical, times))
+        except TypeError:
+            are_good = False
+        if not are_good:
+            times = self._date()
+        if times:
+            self._earliest = min(self._earliest, *times)
+            self._latest = max(self._latest, *times)
 
     def _adopt(self, message: Json, parent: str, position: dict[str, int]) -> None:
         known = self.resolve(parent)
@@ -324,29 +319,47 @@ class Transcript:
             parent = above.get("parent_message_id") if above else None
         return False
 
-    def _date(self) -> None:
-        for message in self._undated:
+    def _date(self) -> list[str]:
+        """Bring every time into the schema's spelling; a message without one gets the nearest that is known."""
+        undated: list[Json] = []
+        for message in self.messages:
+            time = message["timestamp"]
+            if (known := self.note_time(time)) is None:
+                undated.append(message)
+                if time is not None:
+                    message["metadata"]["timestamp"] = time
+                message["timestamp"] = None
+            else:
+                message["timestamp"] = known
+        for message in undated:
             parent = self.links.get(message.get("parent_message_id", ""))
-            known = parent.get("timestamp") if parent and parent is not message else None
-            if not self._is_time(known):
-                known = self._earliest if self._earliest != _LATEST else self._fallback_time
+            nearest = parent.get("timestamp") if parent else None
             metadata = message["metadata"]
             kind = BAD_TIMESTAMP if "timestamp" in metadata else INFERRED_TIMESTAMP
             self.run.note(kind, f"message {message['message_id']}")
-            message["timestamp"] = known
+            message["timestamp"] = nearest or self._created()
             metadata["timestamp_inferred"] = True
-        self._undated = []
+        return [message["timestamp"] for message in self.messages]
 
-    def _is_time(self, value: Any) -> bool:
-        return type(value) is str and len(value) == len(self._fallback_time)
+    @property
+    def span(self) -> tuple[str, str]:
+        """The least and the greatest time so far."""
+        return self._earliest, self._latest
+
+    @span.setter
+    def span(self, span: tuple[str, str]) -> None:
+        self._earliest, self._latest = span
+
+    def _created(self) -> str:
+        return self._earliest if self._earliest != _LATEST else self._fallback_time
 
     def _remember(self, leaving: list[Json]) -> None:
         if self._flushed is None:
             self._flushed = Flushed()
         signatures = {message["message_id"]: signature(message["content"]) for message in leaving}
-        self._previous_links = {uuid: message.get("message_id", "") for uuid, message in self.links.items()}
+        self.previous_links = {uuid: message.get("message_id", "") for uuid, message in self.links.items()}
         self._flushed.add(
-            ((uuid, known, signatures.get(known, 0)) for uuid, known in self._previous_links.items()),
+            ((uuid, known, signatures.get(known, 0)) for uuid, known in self.previous_links.items()),
             (
                 (api_id, message["message_id"], message.get("tokens"))
                 for api_id, message in self.answers.items()
@@ -364,7 +377,7 @@ class Transcript:
     # -- the document -----------------------------------------------------------------------------------------------
 
     def _document(self, messages: list[Json], *, is_final: bool) -> Json:
-        created = self._earliest if self._earliest != _LATEST else self._fallback_time
+        created = self._created()
         summaries = self._dated_summaries(created)
         fragment = None
         if self.sequence or not is_final:

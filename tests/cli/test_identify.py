@@ -1,0 +1,96 @@
+import json
+import zipfile
+
+import pytest
+
+from palaver import importers
+from palaver.importers._contract import Match
+from palaver.sources.source import Source
+
+
+def test_a_recognised_file_is_told_with_its_importer_and_the_reason(run, session):
+    result = run("identify", session)
+    assert result.exit_code == 0
+    reason = importers.importer("claude_code").recognizes(Source.at(session)).reason
+    assert result.stdout == f"{session}: claude_code  {reason}\n"
+
+
+def test_every_file_below_a_folder_is_told(run, case):
+    result = run("identify", case("sessions_index"))
+    assert result.exit_code == 0
+    assert "sessions-index.json: no conversation: Claude Code's cache of titles" in result.stdout
+
+
+def test_what_belongs_to_a_session_is_told_with_it(run, case):
+    [line] = run("identify", case("subagents_folder")).stdout.splitlines()
+    assert line.endswith(", with 75cd0b95-f638-428d-9684-0dadeba1f47f beside it")
+
+
+def test_an_explicit_path_without_a_reader_exits_with_1(run, session, tmp_path):
+    (tmp_path / "note.txt").write_text("a note")
+    result = run("identify", session, tmp_path / "note.txt")
+    assert result.exit_code == 1
+    assert f"{tmp_path / 'note.txt'}: no importer reads it" in result.stdout
+
+
+def test_a_folder_without_a_reader_exits_with_1(run, home):
+    result = run("identify", home)
+    assert result.exit_code == 1
+    assert result.stdout == "~: an empty folder\n"
+
+
+def test_a_missing_path_exits_with_2(run, session, tmp_path):
+    result = run("identify", tmp_path / "nowhere", session)
+    assert result.exit_code == 2
+    assert "nowhere does not exist" in result.stderr
+    assert "claude_code" in result.stdout
+
+
+def test_the_members_of_a_zip_are_told(run, session, tmp_path):
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.write(session, "a/session.jsonl")
+        archive.writestr("a/note.txt", "a note")
+    result = run("identify", tmp_path / "export.zip")
+    assert result.exit_code == 0
+    assert "export.zip!a/session.jsonl: claude_code" in result.stdout
+    assert "export.zip!a/note.txt: no importer reads it" in result.stdout
+
+
+def test_standard_input(finish, session):
+    result = finish("identify", "-", stdin=session.read_bytes())
+    assert result.returncode == 0
+    assert result.stdout.startswith(b"standard input: claude_code")
+
+
+def test_the_verdicts_as_json(run, case, tmp_path):
+    (tmp_path / "note.txt").write_text("a note")
+    result = run("identify", case("sessions_index"), tmp_path / "note.txt", "--json")
+    assert result.exit_code == 1
+    session, cache, note = json.loads(result.stdout)["files"]
+    assert (session["platform"], session["verdict"]) == ("claude_code", "yes")
+    assert (cache["platform"], cache["verdict"], cache["reason"]) == (None, "no", "Claude Code's cache of titles")
+    assert note == {"path": str(tmp_path / "note.txt"), "platform": None, "verdict": "no", "reason": ""}
+
+
+@pytest.fixture
+def rival(monkeypatch):
+    """A second importer, which claims everything that the first does."""
+
+    class Rival:
+        title, platform, record = "Rival", "rival", "row"
+
+        def recognizes(self, source):
+            return Match.no() if source.is_folder else Match.yes("everything is mine")
+
+    first = importers.importer
+    monkeypatch.setattr(importers, "importer", lambda name: Rival() if name == "rival" else first(name))
+    monkeypatch.setattr(importers, "platforms", lambda: ["claude_code", "rival"])
+
+
+@pytest.mark.usefixtures("rival")
+def test_a_conflict_names_both(run, session):
+    result = run("identify", session)
+    assert result.exit_code == 1
+    assert "is claimed by claude_code and rival: say which with `palaver import PLATFORM" in result.stdout
+    [verdict] = json.loads(run("identify", session, "--json").stdout)["files"]
+    assert (verdict["verdict"], verdict["claimed_by"]) == ("conflict", ["claude_code", "rival"])

@@ -1,0 +1,217 @@
+"""How palaver starts and ends as a process, and what it sends to terminals."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from palaver import __version__
+from palaver.cli import _output
+
+HEAVY = {"ijson", "jsonschema_rs", "orjson", "platformdirs", "pydantic", "rich", "zstandard"}
+needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes as on POSIX")
+
+
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_and_version_import_nothing_heavy(word):
+    program = f"""
+import atexit, sys
+sys.argv = ["palaver", {word!r}]
+atexit.register(lambda: print(*sorted(sys.modules), sep="\\n", file=sys.stderr))
+from palaver.cli import main
+main()
+"""
+    source = Path(_output.__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(source)}
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert result.stdout
+    imported = set(result.stderr.split())
+    assert "palaver.cli.import_" in imported
+    assert not imported & HEAVY
+    assert not {name for name in imported if name.startswith("palaver.importers")}
+
+
+def test_help_names_every_command(run):
+    result = run("--help")
+    assert result.exit_code == 0
+    for command in ("import", "scan", "sources", "identify", "validate", "schema"):
+        assert f"\n  {command} " in result.stdout
+        assert run(command, "--help").exit_code == 0
+    assert "..." not in result.stdout.partition("Commands:")[2]
+
+
+def test_the_version(run):
+    assert run("--version").stdout == f"palaver {__version__}\n"
+
+
+def test_without_a_command_the_help_is_shown(run):
+    result = run()
+    assert "Commands:" in result.output
+
+
+@needs_posix
+def test_an_interrupt_leaves_no_partial_file(start, session, tmp_path):
+    out = tmp_path / "out.jsonl"
+    settings = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with start("import", "-", "-o", out, "--quarantine", tmp_path / "aside.jsonl", **settings) as process:
+        # More than a pipe and its readers hold back: once all of it is written, the import is under way.
+        process.stdin.write((session.read_bytes() + b"damage\n") * 500)
+        process.stdin.flush()
+        assert any(path.suffix == ".partial" for path in tmp_path.iterdir())
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.stdout.read(), process.stderr.read()
+        process.wait()
+    assert process.returncode == 130
+    assert (stdout, stderr) == (b"", b"palaver: interrupted; nothing half-written is left behind\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--help"],
+        ["schema"],
+        ["sources", "--json"],
+        ["identify", "SESSION"],
+        ["validate", "SESSION"],
+        ["import", "SESSION", "-o", "-"],
+        ["import", "SESSION", "--json"],
+    ],
+)
+def test_a_reader_that_went_away_is_no_error(start, session, words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [str(session) if word == "SESSION" else word for word in words]
+    with start(*words, stdout=writing, stderr=subprocess.PIPE) as process:
+        os.close(writing)
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@needs_posix
+def test_a_reader_of_messages_that_went_away_is_no_error(start, session):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with start("import", session, "--dry-run", stderr=writing) as process:
+        os.close(writing)
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("words", [["-o", "-"], ["--json"]])
+def test_standard_output_without_room_is_one_clear_line(start, session, words):
+    with (
+        Path("/dev/full").open("wb") as full,
+        start("import", session, *words, stdout=full, stderr=subprocess.PIPE) as process,
+    ):
+        stderr = process.stderr.read()
+    assert process.returncode == 2
+    assert stderr.endswith(b": No space left on device\n")
+    assert stderr.count(b"\n") == 1
+
+
+@needs_posix
+def test_closed_streams(finish, session, tmp_path):
+    def close_both():
+        os.close(1)
+        os.close(2)
+
+    out = tmp_path / "out.jsonl"
+    assert finish("import", session, "-o", out, preexec_fn=close_both).returncode == 0
+    assert out.read_bytes().endswith(b"}\n")
+    result = finish("import", "-", preexec_fn=lambda: os.close(0))
+    assert (result.returncode, result.stderr) == (2, b"palaver: standard input (-) is closed\n")
+
+
+def on_terminal(start, *words):
+    """What a process writes to standard error when that is a terminal."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    with start(*words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        written = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            written += piece
+        process.stdout.read()
+    os.close(ours)
+    return written
+
+
+@needs_posix
+def test_colour_is_for_terminals_that_want_it(start, session, monkeypatch):
+    assert b"\x1b[1m" in on_terminal(start, "import", session, "--dry-run")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert b"\x1b" not in on_terminal(start, "import", session, "--dry-run")
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("TERM", "dumb")
+    assert b"\x1b" not in on_terminal(start, "import", session, "--dry-run")
+
+
+def test_colour_elsewhere_has_to_be_asked_for(run, session, monkeypatch):
+    assert "\x1b" not in run("import", session, "--dry-run").output
+    assert "\x1b" not in run("identify", session).output
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1m" in run("import", session, "--dry-run").stderr
+    assert "\x1b[1;32m" in run("identify", session).stdout
+    assert "\x1b" not in run("import", session, "--dry-run", "--json").output
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in run("import", session, "--dry-run").output
+
+
+def test_lines_have_no_spaces_at_their_end(run, damaged):
+    for line in run("import", damaged, "--dry-run").stderr.splitlines():
+        assert line == line.rstrip()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("COLUMNS", "80")
+    return stream
+
+
+def test_a_short_work_has_no_bar(terminal):
+    with _output.Progress(1000) as progress:
+        progress.advance(1000)
+    assert (progress.done_bytes, terminal.getvalue()) == (1000, "")
+
+
+@pytest.mark.parametrize("total", [1 << 25, 0])
+def test_a_long_work_has_a_bar_that_never_overruns(terminal, monkeypatch, total):
+    monkeypatch.setattr(_output, "_BAR_AFTER_SECONDS", -1)
+    with _output.Progress(total) as progress:
+        progress.advance(1 << 24)
+        progress.advance(1 << 25)
+    assert progress.done_bytes == 3 << 24
+    assert "MB" in terminal.getvalue()
+    assert ("33.6/33.6 MB" in terminal.getvalue()) == bool(total)
+
+
+def test_a_bar_is_for_terminals_that_can_show_it(terminal, monkeypatch):
+    monkeypatch.setattr(_output, "_BAR_AFTER_SECONDS", -1)
+    monkeypatch.setenv("TERM", "dumb")
+    for is_quiet in (False, True):
+        with _output.Progress(1 << 25, is_quiet=is_quiet) as progress:
+            progress.advance(1 << 24)
+        monkeypatch.setenv("TERM", "xterm")
+    assert terminal.getvalue() == ""

@@ -1,0 +1,93 @@
+import json
+import shutil
+
+import pytest
+
+
+@pytest.fixture
+def used_home(home, case):
+    """A home with sessions, one of them with agents and one damaged, and with prompts of deleted sessions."""
+    shutil.copytree(case("history_purged") / ".claude", home / ".claude")
+    for name in ("subagents_folder", "sessions_index"):
+        shutil.copytree(case(name) / "projects", home / ".claude" / "projects", dirs_exist_ok=True)
+    shutil.copytree(case("damage_bad_line_middle"), home / ".claude" / "projects" / "-home-ada-damaged")
+    return home
+
+
+@pytest.mark.usefixtures("used_home")
+def test_everything_is_found_and_kept(run, kept):
+    result = run("scan")
+    assert result.exit_code == 1, "the damaged session has records that were refused"
+    assert result.stdout == ""
+    rows = [line.split("  ") for line in result.stderr.splitlines() if "~/.claude" in line]
+    assert [part.strip() for part in rows[0] if part.strip()][:3] == ["Claude Code", "~/.claude/projects", "4"]
+    assert "~/.claude/history.jsonl" in result.stderr
+    assert f"The documents are in {kept / 'conversations'}." in result.stderr
+    assert "even when its source is deleted" in result.stderr
+    assert len(list((kept / "conversations").rglob("*.jsonl"))) == 5
+    assert len(list((kept / "quarantine").rglob("*.jsonl"))) == 1
+
+
+@pytest.mark.usefixtures("used_home")
+def test_scanning_again_changes_nothing(run, kept):
+    run("scan")
+    before = {path: path.read_bytes() for path in kept.rglob("*.jsonl")}
+    run("scan")
+    assert {path: path.read_bytes() for path in kept.rglob("*.jsonl")} == before
+
+
+def test_what_was_found_stays_when_its_source_goes(run, used_home, kept):
+    run("scan")
+    before = sorted(kept.rglob("*.jsonl"))
+    shutil.rmtree(used_home / ".claude" / "projects")
+    run("scan")
+    assert sorted(kept.rglob("*.jsonl")) == before
+
+
+@pytest.mark.usefixtures("used_home")
+def test_the_report_as_json(run):
+    result = run("scan", "--json", "--dry-run")
+    assert result.stderr == ""
+    report = json.loads(result.stdout)
+    assert report["totals"]["sources"] == 5
+    assert report["totals"]["conversations"] == sum(source["conversations"] for source in report["sources"])
+    assert any(path.endswith("sessions-index.json") for path in report["unclaimed"])
+
+
+@pytest.mark.usefixtures("used_home")
+def test_a_dry_run_writes_nothing(run, kept):
+    result = run("scan", "--dry-run")
+    assert "A dry run: nothing was written." in result.stderr
+    assert not kept.exists()
+
+
+def test_an_empty_home_is_told_where_was_looked_and_what_to_do(run, kept):
+    result = run("scan")
+    assert result.exit_code == 0
+    assert "No conversations were found on this machine." in result.stderr
+    for told in ("Claude Code", "~/.claude/projects", "`palaver import PATH`", "CLAUDE_CONFIG_DIR"):
+        assert told in result.stderr
+    assert not kept.exists()
+    assert json.loads(run("scan", "--json").stdout)["totals"]["sources"] == 0
+
+
+def test_places_are_taken_from_the_platforms_own_setting(run, used_home, tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    (used_home / ".claude").rename(elsewhere)
+    assert json.loads(run("scan", "--json", "--dry-run").stdout)["totals"]["sources"] == 0
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(elsewhere))
+    assert json.loads(run("scan", "--json", "--dry-run").stdout)["totals"]["sources"] == 5
+
+
+def test_a_place_that_links_to_another_is_read_once(run, used_home):
+    (used_home / ".config").mkdir()
+    (used_home / ".config" / "claude").symlink_to(used_home / ".claude", target_is_directory=True)
+    assert json.loads(run("scan", "--json", "--dry-run").stdout)["totals"]["sources"] == 5
+
+
+@pytest.mark.usefixtures("used_home")
+def test_options_are_for_a_platform(run):
+    assert run("scan", "--dry-run", "-O", "claude_code.original_files=yes").exit_code == 1
+    result = run("scan", "--dry-run", "-O", "claude_code.nope=1")
+    assert result.exit_code == 2
+    assert "there is no option 'nope'" in result.stderr
