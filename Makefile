@@ -21,7 +21,7 @@ lint: $(READY_DEV)
 	$(BIN)/ruff format --check .
 
 types: $(READY_DEV)
-	$(BIN)/basedpyright --warnings
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 layers: $(READY_DEV)
 	$(BIN)/lint-imports

@@ -30,17 +30,19 @@ def findings_table() -> str:
     order = {"error": 0, "warning": 1, "note": 2}
     kinds = sorted(KINDS.values(), key=lambda kind: (order[kind.severity], kind.code))
     rows = [f"| `{kind.code}` | {kind.severity} | {kind.meaning} |" for kind in kinds]
-    return "\n".join([
-        "# Findings",
-        "",
-        "What an import noticed. An error means that something was set aside or could not be read (exit code 1); a",
-        "warning, that something was repaired; a note, that something is worth knowing.",
-        "",
-        "| code | severity | meaning |",
-        "|---|---|---|",
-        *rows,
-        "",
-    ])
+    return "\n".join(
+        [
+            "# Findings",
+            "",
+            "What an import noticed. An error means that something was set aside or could not be read (exit code 1); a",
+            "warning, that something was repaired; a note, that something is worth knowing.",
+            "",
+            "| code | severity | meaning |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
 
 
 def importers_page() -> str:

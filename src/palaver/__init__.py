@@ -1,8 +1,8 @@
 """Every AI conversation you ever had, in one validated archive.
 
-    >>> import palaver
-    >>> for conversation in palaver.read("session.jsonl"):
-    ...     print(conversation.title, len(conversation.messages))
+>>> import palaver
+>>> for conversation in palaver.read("session.jsonl"):
+...     print(conversation.title, len(conversation.messages))
 """
 
 from typing import TYPE_CHECKING, Any

@@ -175,6 +175,7 @@ def test_the_result_does_not_depend_on_where_chunks_end(data):
 @example(b'12.5\n"x"x\n{"a":1} 12\n', None)
 @example(b'[\n{"a":1},\n{"b":2}\n]\n', None)
 @example(b'{"a":"x{"a":1}\n', None)
+@example(b'{"a":1}\xef\xbb\xbf{}\n', None)
 def test_reading_a_part_and_then_from_its_end_is_reading_the_whole(data, chosen):
     whole = read(data)
     cuts = range(len(data) + 1) if chosen is None else [chosen.draw(st.integers(0, len(data)))]
@@ -322,6 +323,7 @@ def test_a_line_of_100_mb_is_read():
             ["non-finite-number"],
         ),
         (b'{"a":1}{"b":2}', [{"a": 1}, {"b": 2}], ["joined-objects"]),
+        (b'{"a":1}' + BOM + b'{"b":2}', [{"a": 1}, {"b": 2}], ["joined-objects"]),
         (b'{"a":1} \t{"b":2}{"c":3} ', [{"a": 1}, {"b": 2}, {"c": 3}], ["joined-objects"]),
     ],
     ids=repr,

@@ -90,10 +90,15 @@ def complain(message: str) -> None:
 def _console(stream: TextIO) -> "Console":
     from rich.console import Console
 
+    class Honest(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the process here, and call it a failure.
+            raise BrokenPipeError
+
     is_terminal = stream.isatty()
     may_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     forced = bool(os.environ.get("FORCE_COLOR"))
-    return Console(
+    return Honest(
         file=stream,
         force_terminal=is_terminal or forced,
         color_system="auto" if may_colour else None,

@@ -170,7 +170,7 @@ def _check_documents(unit: "Unit", most_errors: int) -> _Checked:
         lines = JsonLines(stream, run)
         for record in lines:
             checked.documents += 1
-            line = lines.number - lines.raw.count(b"\n")
+            line = lines.number
             if not isinstance(record, dict):
                 checked.add(_Error(f"line {line}", "a conversation document is an object", line))
                 continue

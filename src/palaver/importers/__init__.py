@@ -51,7 +51,5 @@ def winner(judgements: "dict[str, Match]", label: str) -> "tuple[str, Match] | N
             return claims[0]
         if claims:
             names = " and ".join(platform for platform, _ in claims)
-            raise UnrecognizedError(
-                f"{label} is claimed by {names}: say which with `palaver import PLATFORM {label}`"
-            )
+            raise UnrecognizedError(f"{label} is claimed by {names}: say which with `palaver import PLATFORM {label}`")
     return None

@@ -264,7 +264,7 @@ class _Reader:
 
     def _skip_space(self, position: int) -> int:
         text = self._text
-        while position < len(text) and text[position] in " \t\r\n":
+        while position < len(text) and text[position] in _BETWEEN_OBJECTS:
             position += 1
         return position
 
@@ -288,6 +288,7 @@ class _Reader:
 
 
 _PROBE = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+_BETWEEN_OBJECTS = " \t\r\n\ufeff"
 _GLUED_WITHIN = 8
 _OPENING = re.compile(r'\{"[^"\\]*"')
 _BEFORE_A_PART = re.compile(r"[:,\[]\s*$")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from palaver.errors import PalaverError
-from palaver.sources.folders import files_of, walk_folders
+from palaver.sources.folders import ZIP_MAGIC, files_of, walk_folders
 from palaver.sources.source import Source
 
 
@@ -53,12 +53,10 @@ def discover(path: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
     source = Source.at(path)
     if source.is_folder:
         yield from _in_folder(path, judge)
-        return
-    found = _judged(source, judge)
-    if isinstance(found, Unclaimed) and not found.problem and source.is_zip():
+    elif _is_zip(source):
         yield from _in_zip(source, judge)
     else:
-        yield found
+        yield _judged(source, judge)
 
 
 def _in_folder(top: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
@@ -79,20 +77,31 @@ def _in_folder(top: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
             if file in claimed:
                 continue
             source = Source.at(file)
+            if _is_zip(source):
+                yield from _in_zip(source, judge)
+                continue
             found, members = _judged_with_members(source, judge)
             claimed.update(folder / member for member in members)
-            if isinstance(found, Unclaimed) and not found.problem and source.is_zip():
-                yield from _in_zip(source, judge)
-            else:
-                yield found
+            yield found
+
+
+def _is_zip(source: Source) -> bool:
+    try:
+        return source.head().startswith(ZIP_MAGIC) and source.is_zip()
+    except (PalaverError, OSError):
+        return False  # whoever judges it meets the same error, and tells it
 
 
 def _in_zip(source: Source, judge: Judge) -> Iterator[Unit | Unclaimed]:
+    """A ZIP is judged as the folder it holds: its own bytes, where nothing is compressed, look like its members'."""
     try:
         inside = source.as_zip()
         names = inside.folder.names()
     except PalaverError as error:
         yield Unclaimed(source.label, str(error))
+        return
+    if isinstance(unit := _judged(inside, judge), Unit):
+        yield unit
         return
     claimed: set[PurePosixPath] = set()
     found_any = False
@@ -100,7 +109,10 @@ def _in_zip(source: Source, judge: Judge) -> Iterator[Unit | Unclaimed]:
         path = PurePosixPath(name)
         if not claimed.isdisjoint((path, *path.parents)):
             continue
-        found, members = _judged_with_members(Source(inside.folder, name), judge)
+        if _is_zip(member := Source(inside.folder, name)):
+            yield Unclaimed(member.label)
+            continue
+        found, members = _judged_with_members(member, judge)
         claimed.update(path.parent / member for member in members)
         found_any = found_any or isinstance(found, Unit)
         yield found

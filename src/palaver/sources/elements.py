@@ -1,7 +1,7 @@
 """The elements of a huge JSON array as records, with damage repaired and accounted for."""
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
@@ -41,7 +41,7 @@ class JsonElements:
         self.number = 0
         self.taken = 0
         self.raw = b""
-        self._elements = ArrayElements(_WithoutNuls(stream, run), path)
+        self._elements = ArrayElements(cast("BinaryIO", _WithoutNuls(stream, run)), path)
         self._run = run
 
     @property

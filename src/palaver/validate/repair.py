@@ -5,7 +5,7 @@ Such a value moves to `invalid_fields` of the metadata next to it, an odd block 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -77,11 +77,10 @@ def _move(holder: Json, path: list[str | int], metadata: Json) -> bool:
     """Take the value at a path out of its place and keep it in the metadata."""
     node: Any = holder
     for part in path[:-1]:
-        node = node[part] if isinstance(node, dict | list) else None
-    if isinstance(node, list) and isinstance(path[-1], int) and path[-1] < len(node):
-        value = node.pop(path[-1])
-    elif isinstance(node, dict) and path[-1] in node:
-        value = node.pop(path[-1])
+        node = cast("Any", node)[part] if isinstance(node, dict | list) else None
+    place: Any = path[-1]
+    if (isinstance(node, list) and place < len(node)) or (isinstance(node, dict) and place in node):
+        value = node.pop(place)
     elif len(path) > 1:
         return _move(holder, path[:-1], metadata)  # a required part is missing: the whole moves
     else:

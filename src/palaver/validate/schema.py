@@ -62,12 +62,13 @@ def _branch(kind: str, schema_path: list[str | int], instance: Any) -> str | Non
         constant = target.get("properties", {}).get("type", {}).get("const")
         if constant is not None and isinstance(instance, dict) and instance.get("type") == constant:
             return pointer(place)
-        if constant is None and target.get("type") in {_JSON_TYPES.get(type(instance)), "object"} and instance is not None:
+        if constant is None and instance is not None and target.get("type") in {_json_type(instance), "object"}:
             return pointer(place)
     return None
 
 
-_JSON_TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer", float: "number"}
+def _json_type(value: Any) -> str:
+    return {"dict": "object", "list": "array", "str": "string"}.get(type(value).__name__, "")
 
 
 def _sentence(keyword: str, error: Any) -> str:

@@ -1,11 +1,12 @@
 """`assistant` lines: the lines of one API answer become one message, its usage the field-wise maximum."""
 
+from collections.abc import Callable
 from typing import Any
 
 from palaver.importers.claude_code.content import block, blocks
 from palaver.importers.claude_code.copies import copied, may_be_copy, odd_message
 from palaver.importers.claude_code.disposition import A_COPY, INTO_MESSAGE, MAPPED, Disposition
-from palaver.importers.claude_code.header import Shapes
+from palaver.importers.claude_code.header import Shapes, keep
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.transcript import Transcript
 
@@ -19,10 +20,10 @@ _SHAPES = Shapes("message", "requestId", "costUSD", "durationMs")
 
 
 def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
-    message = record.get("message")
+    message: Any = record.get("message")
     if message.__class__ is not dict:
         return odd_message(transcript, record, "assistant", reading)
-    pop = message.pop
+    pop: Callable[..., Any] = message.pop
     api_id = pop("id", None)
     is_named = api_id.__class__ is str
     if is_named and (earlier := transcript.answers.get(api_id)) is not None:
@@ -34,11 +35,12 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
     model = pop("model", None)
     usage = pop("usage", None)
     stop_reason = pop("stop_reason", None)
-    pop("role", None)
+    if (role := pop("role", None)) is not None and role != "assistant":
+        metadata["role"] = role
     pop("type", None)
     for key, value in message.items():
         if value is not None:
-            metadata.setdefault(key, value)
+            keep(metadata, key, value)
     if api_id is not None:
         metadata["api_message_id"] = api_id
     metadata["author_kind"] = "model"
@@ -139,13 +141,13 @@ def _continue_answer(transcript: Transcript, earlier: Json, record: Json, messag
         metadata["completed_at"] = completed_at
     for key in _SHAPES.of(record).own:
         if (value := record[key]) is not None:
-            metadata[key] = value
+            keep(metadata, key, value)
     pop("role", None)
     pop("type", None)
     pop("model", None)
     for key, value in message.items():
         if value is not None:
-            metadata[key] = value
+            keep(metadata, key, value)
     return INTO_MESSAGE
 
 
@@ -204,7 +206,8 @@ def _increase(counted: Json, usage: Any) -> Any:
 
 def _take_cost(record: Json, message: Json) -> None:
     """Old versions state what an answer cost and how long it took."""
-    cost, duration = record.get("costUSD"), record.get("durationMs")
+    cost: Any = record.get("costUSD")
+    duration = record.get("durationMs")
     if type(cost) in {int, float} and cost >= 0:
         message["cost"] = {"amount": cost, "currency": "USD"}
     elif cost is not None:

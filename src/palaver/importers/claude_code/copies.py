@@ -29,7 +29,7 @@ def may_be_copy(transcript: Transcript, record: Json) -> bool:
 def copied(transcript: Transcript, record: Json, content: Any, reading: Reading) -> Disposition | None:
     """The disposition of a line whose uuid came before; None for a new one.
 
-    After a dropped connection a session is replayed at the end of its file, and compaction writes preserved lines again.
+    After a dropped connection a session is replayed at the end of its file; compaction writes preserved lines again.
     """
     uuid = record.get("uuid")
     if type(uuid) is not str:

@@ -1,7 +1,7 @@
 """Every other line: system events, attachments, queued prompts, and facts about the session.
 
-Events become `system` messages, hidden where they are housekeeping, so that they keep their place and their links. Facts
-go to the conversation: titles, tags, `platform.metadata`.
+Events become `system` messages, hidden where they are housekeeping, so that they keep their place and their links.
+Facts go to the conversation: titles, tags, `platform.metadata`.
 """
 
 from typing import Any
@@ -77,7 +77,7 @@ def _without_headers(record: Json) -> None:
 
 
 def attachment(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
-    inner = record.get("attachment")
+    inner: Any = record.get("attachment")
     kind = inner.get("type") if type(inner) is dict else None
     metadata = transcript.header.metadata(record, _ATTACHMENT_SHAPES)
     if kind == "queued_command":
@@ -144,28 +144,30 @@ _TEXT_PATHS: dict[Any, tuple[tuple[str, ...], ...]] = {
     "task_reminder": (("reminder",), ("content",)),
     "hook_success": (("content",), ("stdout",)),
 }
-_FOR_THE_READER = frozenset({
-    *("queued_command", "file", "edited_text_file", "directory", "nested_memory", "plan_file_reference"),
-    *("relevant_memories", "agent_mention", "task_reminder", "task_status", "diagnostics"),
-})
-_HOUSEKEEPING = frozenset({
-    *("hook_success", "hook_non_blocking_error", "hook_blocking_error", "hook_cancelled", "hook_system_message"),
-    *("hook_additional_context", "hook_stopped_continuation", "hook_permission_decision", "hook_deferred_tool"),
-    *("hook_error_during_execution", "auto_mode", "auto_mode_exit", "plan_mode", "plan_mode_exit"),
-    *("plan_mode_reentry", "deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta"),
-    *("skill_listing", "invoked_skills", "output_style", "command_permissions", "compact_file_reference"),
-    *("date_change", "critical_system_reminder", "read_truncation_notice", "ultrathink_effort", "goal_status"),
-    *("structured_output", "max_turns_reached", "total_tokens_reminder", "todo_reminder", "context_tip"),
-    *("companion_intro", "budget_usd"),
-})
+_FOR_THE_READER = frozenset(
+    {
+        *("queued_command", "file", "edited_text_file", "directory", "nested_memory", "plan_file_reference"),
+        *("relevant_memories", "agent_mention", "task_reminder", "task_status", "diagnostics"),
+    }
+)
+_HOUSEKEEPING = frozenset(
+    {
+        *("hook_success", "hook_non_blocking_error", "hook_blocking_error", "hook_cancelled", "hook_system_message"),
+        *("hook_additional_context", "hook_stopped_continuation", "hook_permission_decision", "hook_deferred_tool"),
+        *("hook_error_during_execution", "auto_mode", "auto_mode_exit", "plan_mode", "plan_mode_exit"),
+        *("plan_mode_reentry", "deferred_tools_delta", "mcp_instructions_delta", "agent_listing_delta"),
+        *("skill_listing", "invoked_skills", "output_style", "command_permissions", "compact_file_reference"),
+        *("date_change", "critical_system_reminder", "read_truncation_notice", "ultrathink_effort", "goal_status"),
+        *("structured_output", "max_turns_reached", "total_tokens_reminder", "todo_reminder", "context_tip"),
+        *("companion_intro", "budget_usd"),
+    }
+)
 
 
 # -- prompts typed while the model works ------------------------------------------------------------------------------
 
 
-def _queued_command(
-    transcript: Transcript, record: Json, inner: Json, metadata: Json, reading: Reading
-) -> Disposition:
+def _queued_command(transcript: Transcript, record: Json, inner: Json, metadata: Json, reading: Reading) -> Disposition:
     """A prompt that was put into the running turn: there is no user line for it, unless one stands close by."""
     made = blocks(inner.get("prompt"))
     text = plain_text(made)
@@ -206,8 +208,7 @@ def queue_operation(transcript: Transcript, record: Json, reading: Reading) -> D
 
 def _was_just_said(transcript: Transcript, text: str) -> bool:
     return any(
-        message["role"] == "user" and plain_text(message["content"]) == text
-        for message in transcript.messages[-_NEAR:]
+        message["role"] == "user" and plain_text(message["content"]) == text for message in transcript.messages[-_NEAR:]
     )
 
 
@@ -252,7 +253,7 @@ def tag(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
 
 def cost_state(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
     """Claude Code's own totals of the session; the last one counts."""
-    total = record.get("totalCostUSD")
+    total: Any = record.get("totalCostUSD")
     if type(total) in {int, float} and total >= 0:
         transcript.cost = {"amount": total, "currency": "USD"}
     return fact(transcript, record, _reading)

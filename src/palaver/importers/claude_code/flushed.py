@@ -36,10 +36,7 @@ class Flushed:
         )
         self._database.executemany(
             "insert into answer values (?, ?, ?)",
-            [
-                (self._mark(api_id), message_id, orjson.dumps(usage))
-                for api_id, message_id, usage in answers
-            ],
+            [(self._mark(api_id), message_id, orjson.dumps(usage)) for api_id, message_id, usage in answers],
         )
 
     def line(self, uuid: str) -> tuple[str | None, int] | None:

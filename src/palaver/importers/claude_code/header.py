@@ -4,15 +4,30 @@ Few shapes of lines exist, and a session's lines repeat nearly all of their head
 its keys are header, which are the line's own. A header that equals the one before costs one comparison.
 """
 
-from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Json = dict[str, Any]
 
-HEADER = frozenset({
-    *("cwd", "gitBranch", "version", "slug", "entrypoint", "sessionId", "agentId", "userType", "isSidechain"),
-})
+HEADER = frozenset(
+    {
+        *("cwd", "gitBranch", "version", "slug", "entrypoint", "sessionId", "agentId", "userType", "isSidechain"),
+    }
+)
+OURS = frozenset(
+    {
+        *("author_kind", "user_type", "session_id", "agent_id", "api_message_id", "model_override", "stop_reason"),
+        *("request_id", "other_request_ids", "source_ids", "revisions", "tokens_partial", "continues", "completed_at"),
+        *("hidden", "queued", "returned_to_input", "is_compact_summary", "agent_conversation_id", "invalid_fields"),
+        *("missing_parent", "parent_inferred", "timestamp_inferred", "on_active_path", "context_incomplete"),
+        *("duration_ms", "command_name", "command_args", "interrupted", "source_fields"),
+    }
+)
+"""Names that the importer itself gives; a source's field of the same name goes to `source_fields`."""
+
 MAPPED_ALWAYS = frozenset({"uuid", "parentUuid", "timestamp", "type"})
 
 _SHAPES_KEPT = 4096
@@ -32,6 +47,14 @@ class Shape:
 
 def _nothing(_record: Json) -> tuple[()]:
     return ()
+
+
+def keep(metadata: Json, key: str, value: Any) -> None:
+    """Keep a source's field under its own name, unless that is one of ours."""
+    if key in OURS:
+        metadata.setdefault("source_fields", {})[key] = value
+    else:
+        metadata.setdefault(key, value)
 
 
 class Shapes:
@@ -76,7 +99,10 @@ class Header:
         metadata = self._extras.copy()
         for key in shape.own:
             if (value := record[key]) is not None:
-                metadata[key] = value
+                if key in OURS:
+                    keep(metadata, key, value)
+                else:
+                    metadata[key] = value
         return metadata
 
     def _differing(self, record: Json, keys: tuple[str, ...]) -> Json:

@@ -7,7 +7,7 @@ from palaver.importers.claude_code.authors import author_of
 from palaver.importers.claude_code.content import blocks, plain_text, result_text
 from palaver.importers.claude_code.copies import copied, may_be_copy, odd_message
 from palaver.importers.claude_code.disposition import MAPPED, Disposition
-from palaver.importers.claude_code.header import Shapes
+from palaver.importers.claude_code.header import Shapes, keep
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.tool_results import PERSISTED, PERSISTED_MISSING, attach_twin, restore_persisted
 from palaver.importers.claude_code.transcript import Transcript
@@ -20,7 +20,7 @@ _SHAPES = Shapes("message", "toolUseResult", "isCompactSummary")
 
 
 def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
-    message = record.get("message")
+    message: Any = record.get("message")
     if message.__class__ is not dict:
         if message is not None or "content" not in record:
             return odd_message(transcript, record, "user", reading)
@@ -32,7 +32,9 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     if len(message) != 2 or "role" not in message or "content" not in message:
         for key, value in message.items():
             if value is not None and key not in {"content", "role", "type"}:
-                metadata.setdefault(key, value)
+                keep(metadata, key, value)
+    if message.get("role", "user") != "user":
+        metadata["role"] = message["role"]
     made = blocks(content)
     if made[0]["type"] == "tool_result" or any(block["type"] == "tool_result" for block in made):
         metadata["author_kind"] = "tool"
@@ -49,9 +51,7 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     return MAPPED
 
 
-def _finish_results(
-    transcript: Transcript, record: Json, made: list[Json], metadata: Json, reading: Reading
-) -> None:
+def _finish_results(transcript: Transcript, record: Json, made: list[Json], metadata: Json, reading: Reading) -> None:
     twin = record.get("toolUseResult")
     if twin is None:
         twin = metadata.pop("tool_use_result", None)
@@ -117,8 +117,9 @@ def tool_result(transcript: Transcript, record: Json, reading: Reading) -> Dispo
         for spelling in spellings:
             if spelling in record:
                 result.setdefault(name, record.pop(spelling))
-    if transcript.unanswered and "tool_use_id" not in result:
-        if record.get("tool_input") == transcript.calls.get(transcript.unanswered[0]):
+    if "tool_use_id" not in result and transcript.unanswered:
+        call_input = transcript.calls.get(transcript.unanswered[0])
+        if record.get("tool_input") == call_input:
             record.pop("tool_input", None)
     output = result.get("content")
     if type(output) is dict and type(output.get("output")) is str:

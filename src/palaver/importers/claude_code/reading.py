@@ -10,8 +10,10 @@ from palaver.sources.source import Source
 class Records(Protocol):
     """A reader of records that tells where it stands."""
 
-    taken: int
-    """Bytes taken in so far, at least."""
+    @property
+    def taken(self) -> int:
+        """Bytes taken in so far, at least."""
+        ...
 
     @property
     def number(self) -> int: ...

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -15,7 +15,7 @@ from palaver.importers.claude_code.disposition import INTO_CONVERSATION, MAPPED,
 from palaver.importers.claude_code.header import HEADER
 from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
 from palaver.importers.claude_code.progress import ProgressShortcut
-from palaver.importers.claude_code.reading import Reading, Records
+from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.resume import cursor_behind, restore, valid_cursor
 from palaver.importers.claude_code.routes import Routes
 from palaver.importers.claude_code.transcript import PLATFORM, Transcript
@@ -47,7 +47,7 @@ _IS_SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{1
 class SessionReader:
     """Reads one unit; its transcripts stay open to the end, since agents refer to the session they belong to."""
 
-    handlers: dict[str, Handler] = HANDLERS
+    handlers: ClassVar[dict[str, Handler]] = HANDLERS
 
     def __init__(self, source: Source, run: Run, *, keep_original_files: bool = False) -> None:
         self.source = source
@@ -257,9 +257,7 @@ def is_warmup(transcript: Transcript) -> bool:
     """Files that versions around 2.0.28 wrote on start-up: "Warmup", an answer, and nothing done."""
     if transcript.sequence or not transcript.messages or plain_text(transcript.messages[0]["content"]) != "Warmup":
         return False
-    return not any(
-        block["type"] == "tool_use" for message in transcript.messages for block in message["content"]
-    )
+    return not any(block["type"] == "tool_use" for message in transcript.messages for block in message["content"])
 
 
 def _stands_in(parent: Transcript, record: Json) -> bool:

@@ -5,13 +5,13 @@ the call that started it in `parent_tool_use_id`; the last record is the result 
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from palaver.importers.claude_code import events
 from palaver.importers.claude_code.answers import raise_usage
 from palaver.importers.claude_code.disposition import INTO_CONVERSATION, INTO_MESSAGE, Disposition, skipped
 from palaver.importers.claude_code.header import Shapes
-from palaver.importers.claude_code.lines import HANDLERS
+from palaver.importers.claude_code.lines import HANDLERS, Handler
 from palaver.importers.claude_code.reading import Reading, Records
 from palaver.importers.claude_code.routes import Routes
 from palaver.importers.claude_code.session import SessionReader, link_agent
@@ -35,7 +35,7 @@ def initial(transcript: Transcript, record: Json, reading: Reading) -> Dispositi
 
 
 def result(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
-    cost = record.get("total_cost_usd")
+    cost: Any = record.get("total_cost_usd")
     if type(cost) in {int, float} and cost >= 0:
         transcript.cost = {"amount": cost, "currency": "USD"}
     transcript.status = "error" if record.get("is_error") is True else "completed"
@@ -75,7 +75,12 @@ def _end_answer(answer: Json, event: Json) -> None:
 
 
 class StreamReader(SessionReader):
-    handlers = {**HANDLERS, "system": initial, "result": result, "stream_event": stream_event}
+    handlers: ClassVar[dict[str, Handler]] = {
+        **HANDLERS,
+        "system": initial,
+        "result": result,
+        "stream_event": stream_event,
+    }
 
     def read_stream(self, records: Records) -> Iterator[Json]:
         routes = self.routes()

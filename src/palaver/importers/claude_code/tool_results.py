@@ -45,7 +45,7 @@ def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_origin
         twin = None
     if not twin:
         return
-    metadata = result.get("metadata")
+    metadata: Any = result.get("metadata")
     if metadata.__class__ is not dict:
         metadata = result["metadata"] = {}
     metadata["tool_use_result"] = twin

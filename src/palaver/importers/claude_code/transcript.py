@@ -27,9 +27,7 @@ BAD_TIMESTAMP = finding_kind("bad-timestamp", "warning", "A time could not be re
 MISSING_PARENT = finding_kind(
     "missing-parent", "note", "A parent link leads to a line that is not in the file; the line before it stands."
 )
-MADE_CALL_ID = finding_kind(
-    "made-call-id", "note", "A tool call without an id got one; its result is found by order."
-)
+MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id got one; its result is found by order.")
 PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
 Json = dict[str, Any]
 
@@ -110,7 +108,7 @@ class Transcript:
     def append(self, record: Json, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
         """Add a message for a line; an id is made for a line that has none, or one that is taken."""
         links = self.links
-        message_id = record.get("uuid")
+        message_id: Any = record.get("uuid")
         if message_id.__class__ is not str or message_id in links or not message_id:
             message_id = self._made_id(message_id, metadata, reading)
         message: Json = {
@@ -120,7 +118,7 @@ class Transcript:
             "content": content,
             "metadata": metadata,
         }
-        parent = record.get("parentUuid")
+        parent: Any = record.get("parentUuid")
         if parent.__class__ is str:
             above = links.get(parent)
             if above:
@@ -163,10 +161,8 @@ class Transcript:
             timestamp = normalize_timestamp(value)
         except ValueError:
             return None
-        if timestamp > self._latest:
-            self._latest = timestamp
-        if timestamp < self._earliest:
-            self._earliest = timestamp
+        self._latest = max(self._latest, timestamp)
+        self._earliest = min(self._earliest, timestamp)
         return timestamp
 
     def name_calls(self, message: Json) -> None:
@@ -196,9 +192,7 @@ class Transcript:
                 self.run.folded("message")
                 return
 
-    def summarise(
-        self, text: str, timestamp: Any, *, covers: str | None = None, leaf: str | None = None
-    ) -> None:
+    def summarise(self, text: str, timestamp: Any, *, covers: str | None = None, leaf: str | None = None) -> None:
         """Add a summary; `leaf` is the line it ends with, which may stand further down or in another file."""
         key = deterministic_uuid(f"{self.conversation_id}-summary-{text}-{leaf or covers}")
         if any(summary["summary_id"] == key for summary in self.summaries):
@@ -305,7 +299,10 @@ class Transcript:
             index = position.get(message_id, 0)
             if index and not self.is_sidechain:
                 message["parent_message_id"] = self.messages[index - 1]["message_id"]
-                message["metadata"]["parent_inferred"] = True
+                if self._is_cycle(message):
+                    del message["parent_message_id"]
+                else:
+                    message["metadata"]["parent_inferred"] = True
             self.run.note(MISSING_PARENT, f"message {message_id}")
 
     def _is_cycle(self, message: Json) -> bool:
@@ -368,9 +365,7 @@ class Transcript:
         )
         held = {message["message_id"] for message in self.messages}
         self.links = {uuid: message for uuid, message in self.links.items() if message.get("message_id") in held}
-        self.answers = {
-            api_id: message for api_id, message in self.answers.items() if message["message_id"] in held
-        }
+        self.answers = {api_id: message for api_id, message in self.answers.items() if message["message_id"] in held}
         self.calls = {}
         self.queued = {}
 
@@ -465,4 +460,3 @@ def signature(content: list[Json]) -> int:
         for value in block.values():
             total = total * 31 + (len(value) if isinstance(value, str | list | dict) else 1)
     return (total & ((1 << 62) - 1)) or 1
-
