@@ -464,3 +464,11 @@ def test_a_source_that_vanishes_is_told(run, session, damaged, tmp_path, monkeyp
     assert result.exit_code == 1
     assert "failed  cannot read" in result.stderr
     assert "1 conversation and" in result.stderr
+
+
+def test_a_zip_that_compresses_nothing_is_read_by_its_members(run, session, tmp_path):
+    with zipfile.ZipFile(tmp_path / "stored.zip", "w", zipfile.ZIP_STORED) as archive:
+        archive.write(session, session.name)
+    result = run("import", tmp_path / "stored.zip", "-o", "-")
+    assert result.exit_code == 0
+    assert result.stdout_bytes == run("import", session, "-o", "-").stdout_bytes

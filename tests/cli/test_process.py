@@ -188,34 +188,42 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setenv("COLUMNS", "80")
-    return stream
+    """Puts a terminal in the place of standard error, when called: between fixture and test pytest puts its own there."""
+
+    def replace():
+        stream = Terminal()
+        monkeypatch.setattr(sys, "stderr", stream)
+        monkeypatch.setenv("COLUMNS", "80")
+        return stream
+
+    return replace
 
 
 def test_a_short_work_has_no_bar(terminal):
+    written = terminal()
     with _output.Progress(1000) as progress:
         progress.advance(1000)
-    assert (progress.done_bytes, terminal.getvalue()) == (1000, "")
+    assert (progress.done_bytes, written.getvalue()) == (1000, "")
 
 
 @pytest.mark.parametrize("total", [1 << 25, 0])
 def test_a_long_work_has_a_bar_that_never_overruns(terminal, monkeypatch, total):
+    written = terminal()
     monkeypatch.setattr(_output, "_BAR_AFTER_SECONDS", -1)
     with _output.Progress(total) as progress:
         progress.advance(1 << 24)
         progress.advance(1 << 25)
     assert progress.done_bytes == 3 << 24
-    assert "MB" in terminal.getvalue()
-    assert ("33.6/33.6 MB" in terminal.getvalue()) == bool(total)
+    assert "MB" in written.getvalue()
+    assert ("33.6/33.6 MB" in written.getvalue()) == bool(total)
 
 
 def test_a_bar_is_for_terminals_that_can_show_it(terminal, monkeypatch):
+    written = terminal()
     monkeypatch.setattr(_output, "_BAR_AFTER_SECONDS", -1)
     monkeypatch.setenv("TERM", "dumb")
     for is_quiet in (False, True):
         with _output.Progress(1 << 25, is_quiet=is_quiet) as progress:
             progress.advance(1 << 24)
         monkeypatch.setenv("TERM", "xterm")
-    assert terminal.getvalue() == ""
+    assert written.getvalue() == ""

@@ -44,14 +44,14 @@ def test_what_was_found_stays_when_its_source_goes(run, used_home, kept):
     assert sorted(kept.rglob("*.jsonl")) == before
 
 
-@pytest.mark.usefixtures("used_home")
-def test_the_report_as_json(run):
+def test_the_report_as_json(run, used_home):
+    (used_home / ".claude" / "projects" / "notes.txt").write_text("no conversation")
     result = run("scan", "--json", "--dry-run")
     assert result.stderr == ""
     report = json.loads(result.stdout)
     assert report["totals"]["sources"] == 5
     assert report["totals"]["conversations"] == sum(source["conversations"] for source in report["sources"])
-    assert any(path.endswith("sessions-index.json") for path in report["unclaimed"])
+    assert report["unclaimed"] == [str(used_home / ".claude" / "projects" / "notes.txt")]
 
 
 @pytest.mark.usefixtures("used_home")

@@ -176,6 +176,7 @@ def test_the_result_does_not_depend_on_where_chunks_end(data):
 @example(b'[\n{"a":1},\n{"b":2}\n]\n', None)
 @example(b'{"a":"x{"a":1}\n', None)
 @example(b'{"a":1}\xef\xbb\xbf{}\n', None)
+@example(b'\x0b{"a":1}\n', None)
 def test_reading_a_part_and_then_from_its_end_is_reading_the_whole(data, chosen):
     whole = read(data)
     cuts = range(len(data) + 1) if chosen is None else [chosen.draw(st.integers(0, len(data)))]

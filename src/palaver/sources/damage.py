@@ -15,6 +15,7 @@ import orjson
 from palaver.model.finding import FindingKind, finding_kind
 
 BOM = b"\xef\xbb\xbf"
+SPACE = b" \t\r\n"
 
 BAD_JSON = finding_kind("bad-json", "error", "A record is not JSON and could not be repaired; its bytes are set aside.")
 TOO_DEEP = finding_kind("too-deep", "error", "A record is nested too deeply to be read; its bytes are set aside.")
@@ -55,7 +56,7 @@ def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
     if clean.startswith(BOM):
         result.remarks.append((BYTE_ORDER_MARK, ""))
         clean = clean.removeprefix(BOM)
-    if not clean.strip():
+    if not clean.strip(SPACE):
         return result
     if not long_numbers(clean) and (value := _quick(clean)) is not _MISSING and not (goes_on and _is_scalar(value)):
         result.values.append(value)

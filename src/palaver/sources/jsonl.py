@@ -8,7 +8,7 @@ import orjson
 
 from palaver.errors import SourceError
 from palaver.model.finding import FindingKind, finding_kind
-from palaver.sources.damage import BAD_JSON, TOO_DEEP, Repaired, long_numbers, repair
+from palaver.sources.damage import BAD_JSON, SPACE, TOO_DEEP, Repaired, long_numbers, repair
 from palaver.sources.run import Run, place
 from palaver.sources.spread import Line, Spread, is_balanced, opens
 
@@ -195,7 +195,7 @@ class JsonLines:
 
     def _slowly(self, raw: bytes, *, is_tail: bool) -> Iterator[Any]:
         """Read a line that is damaged, blank, or a part of an object spread over several lines."""
-        if self._spread is None and not raw.strip():
+        if self._spread is None and not raw.strip(SPACE):
             return
         line = Line(self.number, self.offset, raw)
         if self._spread is not None and self._spread.is_refuted_by(raw, is_tail=is_tail):

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import orjson
 
-from palaver.sources.damage import BOM
+from palaver.sources.damage import BOM, SPACE
 
-_BLANK = b" \t\r\n\0"
+_BLANK = SPACE + b"\0"
 _BEGINS_RECORD = re.compile(rb'\{[ \t]*"')
 _TOKENS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.DOTALL)
 

@@ -25,8 +25,7 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
         return odd_message(transcript, record, "assistant", reading)
     pop: Callable[..., Any] = message.pop
     api_id = pop("id", None)
-    is_named = api_id.__class__ is str
-    if is_named and (earlier := transcript.answers.get(api_id)) is not None:
+    if type(api_id) is str and (earlier := transcript.answers.get(api_id)) is not None:
         return _continue_answer(transcript, earlier, record, message)
     content = pop("content", None)
     if may_be_copy(transcript, record) and (disposition := copied(transcript, record, content, reading)) is not None:
@@ -63,9 +62,9 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
         if usage:
             metadata["usage"] = usage
         return MAPPED
-    if model.__class__ is str:
+    if type(model) is str:
         transcript.models[model] = transcript.models.get(model, 0) + 1
-    if is_named:
+    if type(api_id) is str:
         if transcript.sequence and (left := transcript.earlier_answer(api_id)):
             metadata["continues"] = left[0]
             usage = _increase(left[1], usage)
