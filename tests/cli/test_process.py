@@ -2,17 +2,21 @@
 
 import contextlib
 import io
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from palaver import __version__
+from palaver import __version__, pipeline
 from palaver.cli import _output
+from palaver.workers import in_processes
 
+SOURCE = Path(_output.__file__).parents[2]
 HEAVY = {"ijson", "jsonschema_rs", "orjson", "platformdirs", "pydantic", "rich", "zstandard"}
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes as on POSIX")
 
@@ -26,8 +30,7 @@ atexit.register(lambda: print(*sorted(sys.modules), sep="\\n", file=sys.stderr))
 from palaver.cli import main
 main()
 """
-    source = Path(_output.__file__).parents[2]
-    environment = {**os.environ, "PYTHONPATH": str(source)}
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     result = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
@@ -73,6 +76,45 @@ def test_an_interrupt_leaves_no_partial_file(start, session, tmp_path):
         stdout, stderr = process.stdout.read(), process.stderr.read()
     assert process.returncode == 130
     assert (stdout, stderr) == (b"", b"palaver: interrupted; nothing half-written is left behind\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+@needs_posix
+def test_an_interrupt_ends_all_processes_in_order(case, tmp_path, monkeypatch):
+    program = """
+import os, signal, sys
+from palaver import outputs, pipeline
+from palaver.cli import main
+
+def adopt_and_interrupt(self, unit, part, adopt=outputs.OneFile.adopt):
+    adopt(self, unit, part)
+    os.killpg(os.getpgrp(), signal.SIGINT)
+
+outputs.OneFile.adopt = adopt_and_interrupt
+pipeline._WORTH_PROCESSES = 0
+main()
+"""
+    (tmp_path / "parts").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "parts"))
+    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
+    words = ["import", case("forked_pair"), case("resumed_pair"), "-o", tmp_path / "out.jsonl", "-j", "2"]
+    command = [sys.executable, "-c", program, *map(str, words)]
+    # In a session of its own: the signal goes to every process of the group, as Ctrl-C does.
+    result = subprocess.run(command, capture_output=True, start_new_session=True, check=False)
+    assert result.returncode == 130
+    assert result.stderr == b"palaver: interrupted; nothing half-written is left behind\n"
+    assert [path.name for path in tmp_path.rglob("*")] == ["home", "parts"]
+
+
+def test_processes_end_with_their_work(case, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    units, _ = pipeline.find([case("forked_pair"), case("resumed_pair")])
+    working = in_processes(pipeline._read_to_file, units, {}, jobs=2, advance=lambda _: None)
+    unit, part, *_ = next(working)
+    assert unit == units[0]
+    assert part.is_relative_to(tmp_path)
+    working.close()
+    assert multiprocessing.active_children() == []
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
 
 
@@ -188,7 +230,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """Puts a terminal in the place of standard error, when called: between fixture and test pytest puts its own there."""
+    """Puts a terminal in the place of standard error when called: before the test, pytest would put its own there."""
 
     def replace():
         stream = Terminal()
