@@ -8,9 +8,10 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def set_time(path: Path) -> None:
 # -- importing ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
+@dataclass
 class Imported:
     """One import of the units below a folder, unit by unit."""
 
@@ -97,7 +98,7 @@ class Imported:
     quarantined: list[Quarantined]
     found: Report = field(default_factory=Report)
 
-    @property
+    @cached_property
     def documents(self) -> list[Json]:
         return [json.loads(line) for unit in self.lines for line in unit]
 
@@ -249,6 +250,17 @@ def _relative(value: Any, root: str) -> Any:
             return {key: _relative(item, root) for key, item in value.items()}
         case _:
             return value
+
+
+def difference(new: Any, old: Any, pointer: str = "") -> str:
+    """The first place at which two JSON values differ, in words."""
+    if isinstance(new, dict) and isinstance(old, dict) and new.keys() == old.keys():
+        pairs = [(key, new[key], old[key]) for key in new]
+    elif isinstance(new, list) and isinstance(old, list) and len(new) == len(old):
+        pairs = list(zip(range(len(new)), new, old, strict=True))
+    else:
+        return f"at {pointer or '/'}: {json.dumps(new)}, expected {json.dumps(old)}"
+    return next(difference(one, other, f"{pointer}/{key}") for key, one, other in pairs if one != other)
 
 
 def write_golden(path: Path, entries: list[Json]) -> None:
@@ -419,3 +431,55 @@ def containers(value: Any, leaving_out: Iterable[str] = ()) -> Iterator[Any]:
 def clean(text: str) -> str:
     """A text as a document may hold it: halves of surrogate pairs replaced, no NUL."""
     return _SURROGATES.sub("\ufffd", text).replace("\0", "")
+
+
+# -- the oracle of tokens -------------------------------------------------------------------------------------------
+
+TOKENS = {
+    "input_tokens": "input",
+    "output_tokens": "output",
+    "cache_creation_input_tokens": "cache_write",
+    "cache_read_input_tokens": "cache_read",
+}
+"""The counts of a message, and their names in a conversation's metrics."""
+
+
+class Usage:
+    """The field-wise maximum of token counts, by the id of the API message."""
+
+    def __init__(self) -> None:
+        self.best: dict[str, Counter[str]] = {}
+        self.unnamed: Counter[str] = Counter()
+
+    def add_stated(self, raw: bytes) -> None:
+        """Take the numbers of a source file, wherever in its records an answer stands."""
+        streamed = ""
+        for record in records_of(raw):
+            for value in containers(record):
+                match value:
+                    case {"model": "<synthetic>"} | {"role": "user"}:
+                        pass
+                    case {"id": str(api_id), "usage": dict(usage)}:
+                        self._add(api_id, usage)
+                    case {"type": "message_start", "message": {"id": str(api_id)}}:
+                        streamed = api_id
+                    case {"type": "message_delta", "usage": dict(usage)} if streamed:
+                        self._add(streamed, usage)
+                    case _:
+                        pass
+
+    def add_told(self, documents: list[Json]) -> None:
+        for message in (message for document in documents for message in document["messages"]):
+            usage = message.get("tokens")
+            api_id = message.get("metadata", {}).get("api_message_id")
+            if usage is not None and api_id:
+                self._add(api_id, usage)
+            elif usage is not None:
+                self.unnamed += token_counts(usage)
+
+    def _add(self, api_id: str, usage: Json) -> None:
+        self.best[api_id] = self.best.get(api_id, Counter()) | token_counts(usage)
+
+
+def token_counts(usage: Json) -> Counter[str]:
+    return Counter({name: usage[name] for name in TOKENS if type(usage.get(name)) is int})

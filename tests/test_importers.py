@@ -3,6 +3,7 @@
 import copy
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,15 @@ from importing import (
     LONG,
     Case,
     Imported,
+    Usage,
     cases,
     check,
+    difference,
+    files_of,
     golden,
     import_folder,
     import_units,
+    is_warmup,
     lost_blocks,
     lost_texts,
     named,
@@ -105,7 +110,8 @@ def test_golden(case, tmp_path, update_golden):
     if update_golden:
         write_golden(case.expected, entries)
     assert case.expected.is_file(), f"{case.expected} is missing: run pytest --update-golden and read what it wrote"
-    assert entries == read_golden(case.expected)
+    expected = read_golden(case.expected)
+    assert entries == expected, difference(entries, expected)
 
 
 @every_case
@@ -137,6 +143,27 @@ def test_content_survives(case, tmp_path):
     imported = import_folder(case.lay_out(tmp_path), case.platform)
     assert not lost_texts(imported, case.files())
     assert not lost_blocks(imported, case.files())
+
+
+@every_case
+def test_tokens_are_the_greatest_stated_in_whatever_order(case, tmp_path):
+    """The lines of one answer repeat its usage; which of them comes last must not matter."""
+    root = case.lay_out(tmp_path)
+    for path in [root / name for name in case.files() if name.endswith(".jsonl")]:
+        lines = path.read_bytes().split(b"\n")
+        records = [_loaded(line) for line in lines if line]
+        if all(isinstance(record, dict) and record.get("type") != "stream_event" for record in records):
+            path.write_bytes(b"\n".join(reversed(lines)))
+            set_time(path)
+    for imported in (import_folder(case.lay_out(tmp_path / "as_it_was")), import_folder(root)):
+        check(imported)
+        stated, told = Usage(), Usage()
+        told.add_told(imported.documents)
+        for unit in imported.units:
+            for raw in files_of(unit).values():
+                if "warmup-agent" not in imported.skipped_rules() or not is_warmup(raw):
+                    stated.add_stated(raw)
+        assert stated.best == {api_id: told.best.get(api_id, Counter()) for api_id in stated.best}
 
 
 def test_credentials_reach_neither_documents_nor_findings_nor_the_quarantine(tmp_path):
@@ -188,6 +215,7 @@ class Bench:
     """A fixture laid out on disk, of which one file at a time is changed."""
 
     def __init__(self, case: Case, folder: Path) -> None:
+        self.platform = case.platform
         self.files = case.files()
         self.root = case.lay_out(folder)
         self.units = import_folder(self.root, case.platform).units
@@ -197,7 +225,7 @@ class Bench:
         """Import with other bytes in one file, found anew and as the same units as before."""
         self._write(name, raw)
         try:
-            _, found = pipeline.find([self.root])
+            _, found = pipeline.find([self.root], self.platform)
             imported = import_units(self.root, named(self.units), found)
         finally:
             self._write(name, self.files[name])

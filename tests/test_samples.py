@@ -8,10 +8,10 @@ import pytest
 
 from importing import (
     CHECKOUT,
+    TOKENS,
     Imported,
-    Json,
+    Usage,
     check,
-    containers,
     files_of,
     import_folder,
     is_warmup,
@@ -19,6 +19,7 @@ from importing import (
     lost_texts,
     records_of,
     reference_validator,
+    token_counts,
 )
 from palaver.importers import importer, platforms
 from palaver.model.report import Report
@@ -35,12 +36,6 @@ OTHER_FOLDERS = {"github_copilot": "copilot"}
 OF_OTHERS = {
     "claude_code/ccusage/fixtures/codex/sessions/project-alpha/session-alpha.jsonl": "a rollout of Codex",
     "claude_code/claude-replay/docs/demo-session.jsonl": "turns as claude-replay writes them itself",
-}
-TOKENS = {
-    "input_tokens": "input",
-    "output_tokens": "output",
-    "cache_creation_input_tokens": "cache_write",
-    "cache_read_input_tokens": "cache_read",
 }
 
 
@@ -84,58 +79,33 @@ def test_content_survives(imported):
 # -- numbers --------------------------------------------------------------------------------------------------------
 
 
-class Usage:
-    """The field-wise maximum of token counts, by API message."""
-
-    def __init__(self) -> None:
-        self.best: dict[str, Counter[str]] = {}
-
-    def add(self, key: str, usage: Json | None) -> None:
-        counts = Counter({name: usage[name] for name in TOKENS if type(usage.get(name)) is int}) if usage else Counter()
-        self.best[key] = self.best.get(key, Counter()) | counts
-
-    def total(self) -> Counter[str]:
-        return sum(self.best.values(), Counter())
-
-
 def test_tokens_are_those_of_the_sources_counted_once(imported):
     """One API answer stands on several lines, and in several files: it counts once, with its greatest numbers."""
     stated, told = Usage(), Usage()
-    stated_without_id, told_without_id = Usage(), Usage()
+    without_id = Counter()
     for path in sample_files("claude_code"):
         raw = path.read_bytes()
-        if path.name.startswith("agent-") and is_warmup(raw):
-            continue
-        for number, record in enumerate(records_of(raw)):
-            for message in containers(record):
-                if isinstance(message, dict) and is_answer(message):
-                    stated.add(message["id"], message["usage"])
-            match record.get("message"):
-                case {"usage": dict(usage), **message} if "id" not in message and message.get("model") != "<synthetic>":
-                    stated_without_id.add(record.get("uuid") or f"{path}, record {number}", usage)
-                case _:
-                    pass
+        if not (path.name.startswith("agent-") and is_warmup(raw)):
+            stated.add_stated(raw)
+            without_id += unnamed_usage(raw)
     for one in imported.one_by_one():
-        if not relative(one.units[0].source.label).startswith("claude_code/"):
-            continue
-        for message in (message for document in one.documents for message in document["messages"]):
-            if api_id := message["metadata"].get("api_message_id"):
-                told.add(api_id, message.get("tokens"))
-            else:
-                told_without_id.add(message["message_id"], message.get("tokens"))
+        if relative(one.units[0].source.label).startswith("claude_code/"):
+            told.add_told(one.documents)
     assert len(stated.best) > 600
-    assert {key: usage for key, usage in stated.best.items() if told.best.get(key, Counter()) != usage} == {}
-    assert told.total() == stated.total()
-    assert told_without_id.total() == stated_without_id.total() != Counter()
+    assert stated.best == told.best
+    assert without_id == told.unnamed != Counter()
 
 
-def is_answer(message: Json) -> bool:
-    return (
-        isinstance(message.get("id"), str)
-        and isinstance(message.get("usage"), dict)
-        and message.get("model") != "<synthetic>"
-        and message.get("role") in {"assistant", None}
-    )
+def unnamed_usage(raw: bytes) -> Counter[str]:
+    """What lines say that name no API message: each of them counts."""
+    total = Counter()
+    for record in records_of(raw):
+        match record.get("message"):
+            case {"usage": dict(usage), **message} if "id" not in message and message.get("model") != "<synthetic>":
+                total += token_counts(usage)
+            case _:
+                pass
+    return total
 
 
 def test_metrics_are_the_sum_of_the_messages(imported):

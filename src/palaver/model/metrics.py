@@ -6,23 +6,24 @@ from typing import Any
 Json = dict[str, Any]
 
 _FIELDS = (
-    ("input", "input_tokens"),
-    ("output", "output_tokens"),
-    ("cache_read", "cache_read_input_tokens"),
-    ("cache_write", "cache_creation_input_tokens"),
-    ("thinking", "thinking_tokens"),
+    ("input_tokens", "input"),
+    ("output_tokens", "output"),
+    ("cache_read_input_tokens", "cache_read"),
+    ("cache_creation_input_tokens", "cache_write"),
+    ("thinking_tokens", "thinking"),
 )
 
 
 class MetricsTally:
     """Adds up the messages of a conversation, which may come in fragments."""
 
-    __slots__ = ("_cost", "_currency", "_first", "_last", "_messages", "_tokens", "_tool_calls")
+    __slots__ = ("_cost", "_currency", "_first", "_has_tokens", "_last", "_messages", "_tokens", "_tool_calls")
 
     def __init__(self) -> None:
         self._messages = 0
         self._tool_calls = 0
-        self._tokens: dict[str, int] = {}
+        self._tokens = {name: 0 for _, name in _FIELDS}
+        self._has_tokens = False
         self._cost: float | None = None
         self._currency = "USD"
         self._first = "~"
@@ -41,10 +42,11 @@ class MetricsTally:
             for block in message["content"]:
                 if block["type"] == "tool_use":
                     self._tool_calls += 1
-            if (tokens := message.get("tokens")) is not None:
-                for name, field in _FIELDS:
+            if tokens := message.get("tokens"):
+                self._has_tokens = True
+                for field, name in _FIELDS:
                     if value := tokens.get(field):
-                        totals[name] = totals.get(name, 0) + value
+                        totals[name] += value
             if (cost := message.get("cost")) is not None:
                 self._cost = (self._cost or 0.0) + cost["amount"]
                 self._currency = cost.get("currency") or self._currency
@@ -52,8 +54,8 @@ class MetricsTally:
     def metrics(self, stated: Json | None = None) -> Json:
         """The totals; what the source itself stated (`stated`) stands."""
         metrics: Json = {"total_messages": self._messages}
-        if self._tokens:
-            metrics["total_tokens"] = {name: self._tokens[name] for name, _ in _FIELDS if name in self._tokens}
+        if self._has_tokens:
+            metrics["total_tokens"] = {name: total for name, total in self._tokens.items() if total or name != "thinking"}
         if self._cost is not None:
             metrics["total_cost"] = {"amount": self._cost, "currency": self._currency}
         metrics["tool_calls"] = self._tool_calls

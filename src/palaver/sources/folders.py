@@ -188,8 +188,7 @@ class StandardInput:
         return STDIN_NAME
 
     def names(self, under: str = "") -> list[str]:
-        _ = under
-        return [STDIN_NAME]
+        return [] if under else [STDIN_NAME]
 
     def has(self, name: str) -> bool:
         return name == STDIN_NAME

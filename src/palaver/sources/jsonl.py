@@ -74,13 +74,13 @@ class JsonLines:
 
     @property
     def raw(self) -> bytes:
-        return self._lines[self._index]
+        return self._lines[self._index].removesuffix(b"\n")
 
     @property
     def offset(self) -> int:
         # Lines are measured once, however many of a block ask.
         index, offset = self._measured if self._measured[0] <= self._index else (0, self.taken)
-        offset += sum(map(len, self._lines[index : self._index])) + self._index - index
+        offset += sum(map(len, self._lines[index : self._index]))
         self._measured = self._index, offset
         return offset
 
@@ -93,14 +93,14 @@ class JsonLines:
         marker = shortcut.marker if shortcut else None
         is_first = True
         for base, block, is_last in self._blocks():
-            lines = block.split(b"\n")
+            lines = BytesIO(block).readlines()  # twice as fast as splitting
             self._enter(base, lines)
             suspects = _lines_of(lines, long_numbers(block))
             if is_last:
                 suspects.add(len(lines) - 1)
             if is_first:
                 is_first = False
-                if lines[0].endswith(b"\r"):
+                if lines[0].endswith(b"\r\n"):
                     self._run.note(CARRIAGE_RETURNS, self.where())
             slow = 0
             for self._index, raw in enumerate(lines):
@@ -117,9 +117,9 @@ class JsonLines:
                         yield value
                         continue
                 slow += 1
-                yield from self._slowly(raw, is_tail=is_last and self._index == len(lines) - 1)
+                yield from self._slowly(raw.removesuffix(b"\n"), is_tail=is_last and self._index == len(lines) - 1)
             self._run.read(len(lines) - slow)
-            self.end = base + len(block) + (not is_last)
+            self.end = base + len(block)
             self.end_number = self.number - is_last
         if self._spread is not None:
             first = self._spread.lines[0]
@@ -136,7 +136,7 @@ class JsonLines:
         self.taken = base
 
     def _blocks(self) -> Iterator[tuple[int, bytes, bool]]:
-        """Whole lines without their last newline, with their offset; last, what follows the final newline."""
+        """Whole lines with their offset; last, what follows the final newline."""
         offset = self.taken
         pieces: list[bytes] = []
         held = 0
@@ -151,12 +151,12 @@ class JsonLines:
                 pieces.append(chunk)
                 held += len(chunk)
                 continue
-            pieces.append(chunk[:cut])
+            pieces.append(chunk[: cut + 1])
             block = b"".join(pieces)
             pieces = [chunk[cut + 1 :]]
             held = len(pieces[0])
             yield offset, block, False
-            offset += len(block) + 1
+            offset += len(block)
         if rest := b"".join(pieces):
             yield offset, rest, True
 
@@ -277,7 +277,7 @@ def _lines_of(lines: list[bytes], offsets: list[int]) -> set[int]:
         waiting = sorted(offsets, reverse=True)
         end = 0
         for index, line in enumerate(lines):
-            end += len(line) + 1
+            end += len(line)
             while waiting and waiting[-1] < end:
                 found.add(index)
                 waiting.pop()

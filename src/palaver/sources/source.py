@@ -1,6 +1,7 @@
 """A source: the smallest thing that can be imported on its own, opened as a stream of plain bytes."""
 
 import io
+import os
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -51,16 +52,17 @@ class Source:
     @property
     def file_name(self) -> str:
         """The name without folders and without a compression suffix."""
-        name = PurePosixPath(self.name)
-        return name.stem if name.suffix in _COMPRESSED_SUFFIXES else name.name
+        name = self.name.rpartition("/")[2]
+        stem, suffix = os.path.splitext(name)
+        return stem if suffix in _COMPRESSED_SUFFIXES else name
 
     @property
     def stem(self) -> str:
-        return PurePosixPath(self.file_name).stem
+        return os.path.splitext(self.file_name)[0]
 
     @property
     def suffix(self) -> str:
-        return PurePosixPath(self.file_name).suffix
+        return os.path.splitext(self.file_name)[1]
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -178,6 +178,11 @@ def _merge_block(held: list[Json], new: Json) -> None:
 
 def raise_usage(tokens: Json, usage: Json) -> None:
     """Raise every figure to its maximum: the lines of one answer repeat its usage while it grows."""
+    output = usage.get("output_tokens")
+    if type(output) is int and type(before := tokens.get("output_tokens")) is int and output > before:
+        tokens["output_tokens"] = output
+        if tokens == usage:
+            return  # nearly always nothing else grew
     for key, value in usage.items():
         old = tokens.get(key)
         if old == value:

@@ -12,6 +12,7 @@ MARKER = b'"type":"progress","data":{"type":"'
 _STATES = (b"hook_progress", b"bash_progress", b"waiting_for_task")
 _PARENT = b'{"parentUuid":"'
 _UUID = b'"uuid":"'
+_MARKER_LENGTH = len(MARKER)
 
 
 class ProgressShortcut:
@@ -26,20 +27,16 @@ class ProgressShortcut:
 
     def __call__(self, raw: bytes, position: int) -> bool:
         """Whether the line, in which the marker stands at a position, was read; False sends it the long way."""
+        start = raw.rfind(_UUID)
         if (
-            not raw.startswith(_STATES, position + len(MARKER))
-            or raw.find(b"{", 1, position) >= 0  # the marker stands inside something else
-            or not raw.endswith(b"}")
-            or (not self._takes_sidechains and raw.find(b'"isSidechain":true', 0, position) >= 0)
+            start < position
+            or not raw.startswith(_STATES, position + _MARKER_LENGTH)
+            or raw.find(b"{", 1, position) > 0  # the marker stands inside something else
+            or not raw.endswith((b"}\n", b"}"))
+            or (not self._takes_sidechains and raw.find(b'"isSidechain":true', 0, position) > 0)
         ):
             return False
-        start = raw.rfind(_UUID)
-        if start < position:
-            return False
-        uuid = raw[start + 8 : raw.find(b'"', start + 8)].decode(errors="replace")
-        parent = None
-        if raw.startswith(_PARENT):
-            parent = raw[15 : raw.find(b'"', 15)].decode(errors="replace")
-        self._transcript.link(uuid, parent)
+        parent = raw[15 : raw.find(b'"', 15)].decode() if raw.startswith(_PARENT) else None
+        self._transcript.link(raw[start + 8 : raw.find(b'"', start + 8)].decode(), parent)
         self.count += 1
         return True

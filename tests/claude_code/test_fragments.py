@@ -1,0 +1,155 @@
+"""A session too large for memory comes in fragments that say together what one document would."""
+
+import orjson
+import pytest
+
+from palaver.importers.claude_code import session
+from palaver.model.report import SourceReport
+from palaver.pipeline import documents
+from palaver.sources import jsonl
+from palaver.sources.discovery import Unit
+from palaver.sources.source import Source
+
+SESSION = "6f1d9f0a-1c52-4c39-8f1e-0d4a5f6b7c8d"
+
+
+def line(number, kind, content, *, parent=None, **more):
+    message = {"role": kind, "content": content}
+    if kind == "assistant":
+        message |= {"id": f"msg_{number}", "model": "claude-opus-5", "stop_reason": "end_turn"}
+        message["usage"] = {"input_tokens": 2, "output_tokens": 10 + number}
+    return {
+        "parentUuid": parent,
+        "sessionId": SESSION,
+        "type": kind,
+        "message": message,
+        "uuid": f"line-{number}",
+        "timestamp": f"2026-05-01T10:{number // 60:02}:{number % 60:02}.000Z",
+        **more,
+    }
+
+
+def conversation(length):
+    """Prompts and answers in turn, each hanging on the line before."""
+    return [
+        line(
+            number,
+            "assistant" if number % 2 else "user",
+            f"What the tide table says of day {number}, at some length and in full sentences.",
+            parent=f"line-{number - 1}" if number else None,
+        )
+        for number in range(length)
+    ]
+
+
+def read(tmp_path, lines):
+    path = tmp_path / f"{SESSION}.jsonl"
+    path.write_bytes(b"".join(orjson.dumps(entry) + b"\n" for entry in lines))
+    report = SourceReport("source", "claude_code")
+    unit = Unit(Source.at(path), "claude_code", "")
+    made = [orjson.loads(document) for document in documents(unit, report, {})]
+    assert not report.failure
+    assert report.ledger.adds_up
+    return made, report
+
+
+@pytest.fixture
+def small_fragments(monkeypatch):
+    monkeypatch.setattr(session, "FRAGMENT_BYTES", 4000)
+    monkeypatch.setattr(jsonl, "CHUNK_BYTES", 1000)
+
+
+def merged(made):
+    """What the archive's join makes of fragments, as far as messages go."""
+    messages = {}
+    for document in made:
+        for message in document["messages"]:
+            messages[message["message_id"]] = message
+    return messages
+
+
+def test_a_small_session_is_one_document_without_a_fragment(tmp_path):
+    made, _ = read(tmp_path, conversation(10))
+    assert len(made) == 1
+    assert "fragment" not in made[0]
+
+
+def test_fragments_are_numbered_and_the_last_is_final(tmp_path, small_fragments):
+    made, report = read(tmp_path, conversation(120))
+    assert len(made) > 3
+    assert [document["fragment"]["sequence"] for document in made] == list(range(len(made)))
+    assert [document["fragment"]["final"] for document in made] == [False] * (len(made) - 1) + [True]
+    assert {document["conversation_id"] for document in made} == {SESSION}
+    assert report.conversations == 1
+
+
+def test_fragments_say_together_what_one_document_says(tmp_path, monkeypatch):
+    lines = conversation(120)
+    (whole,), _ = read(tmp_path, lines)
+    monkeypatch.setattr(session, "FRAGMENT_BYTES", 4000)
+    monkeypatch.setattr(jsonl, "CHUNK_BYTES", 1000)
+    made, _ = read(tmp_path, lines)
+    assert merged(made) == merged([whole])
+    assert sum(len(document["messages"]) for document in made) == len(whole["messages"])
+    assert made[-1]["metrics"] == whole["metrics"]
+    assert all("metrics" not in document for document in made[:-1])
+    assert made[-1]["title"] == whole["title"]
+    assert made[-1]["created_at"] == whole["created_at"]
+    assert made[-1]["updated_at"] == whole["updated_at"]
+
+
+def test_a_replay_of_what_already_left_is_folded(tmp_path, small_fragments):
+    lines = conversation(80)
+    made, report = read(tmp_path, [*lines, *lines[:20]])
+    assert sum(len(document["messages"]) for document in made) == 80
+    assert report.ledger.folded["copy"] == 20
+
+
+def test_a_changed_replay_of_what_already_left_comes_again_under_its_id(tmp_path, small_fragments):
+    lines = conversation(80)
+    changed = line(2, "user", "This is not at all what was said on the second day of the table.")
+    made, _ = read(tmp_path, [*lines, changed])
+    versions = [
+        message["content"][0]["text"]
+        for document in made
+        for message in document["messages"]
+        if message["message_id"] == "line-2"
+    ]
+    assert versions == [lines[2]["message"]["content"], changed["message"]["content"]]
+
+
+def test_a_parent_that_already_left_is_found(tmp_path, small_fragments):
+    late = line(90, "user", "Let us go back to the third day of the table, please.", parent="line-3")
+    made, _ = read(tmp_path, [*conversation(80), late])
+    assert merged(made)["line-90"]["parent_message_id"] == "line-3"
+    assert "missing_parent" not in merged(made)["line-90"]["metadata"]
+
+
+def test_the_usage_of_a_late_line_counts_only_what_it_adds(tmp_path, small_fragments):
+    late = line(91, "assistant", "One more sentence of an answer that left long ago.", parent="line-1")
+    late["message"]["id"] = "msg_1"
+    late["message"]["usage"] = {"input_tokens": 2, "output_tokens": 31}
+    lines = conversation(80)
+    made, _ = read(tmp_path, [*lines, late])
+    answers = [entry["message"] for entry in lines if entry["type"] == "assistant"]
+    expected = sum(answer["usage"]["output_tokens"] for answer in answers) + 31 - 11
+    assert made[-1]["metrics"]["total_tokens"]["output"] == expected
+    assert merged(made)["line-91"]["metadata"]["continues"] == "line-1"
+
+
+def test_an_answer_that_spans_two_fragments_stays_one_message(tmp_path, small_fragments):
+    lines = conversation(41)
+    split = [line(50 + part, "assistant", [{"type": "text", "text": f"Part {part}. " * 60}]) for part in range(6)]
+    for part, entry in enumerate(split):
+        entry["message"]["id"] = "msg_split"
+        entry["message"]["stop_reason"] = "end_turn" if part == 5 else None
+    made, _ = read(tmp_path, [*lines, *split, *conversation(60)[55:]])
+    holders = [
+        message
+        for document in made
+        for message in document["messages"]
+        if message["metadata"].get("api_message_id") == "msg_split"
+    ]
+    assert len(holders) == 1
+    assert len(holders[0]["content"]) == 6
+

@@ -1,0 +1,103 @@
+"""What README and CONTRIBUTING tell a reader to do, done."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from importing import CHECKOUT
+
+import palaver.importers
+from palaver.importers import importer
+from palaver.model.report import SourceReport
+from palaver.pipeline import documents, find
+
+README = (CHECKOUT / "README.md").read_text("utf-8")
+CONTRIBUTING = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def commands(text):
+    """Every `$ palaver …` of the console blocks, with the output shown below it."""
+    found = []
+    for block in blocks(text, "console"):
+        for entry in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = entry.partition("\n")
+            if command.startswith("palaver "):
+                found.append((command, output.strip()))
+    return found
+
+
+@pytest.fixture
+def reader(tmp_path):
+    """A folder that looks like a checkout to somebody who follows the README, and a home of its own."""
+    shutil.copytree(CHECKOUT / "fixtures", tmp_path / "fixtures")
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {name: value for name, value in os.environ.items() if name != "CLAUDE_CONFIG_DIR"}
+    environment |= {"HOME": str(home), "USERPROFILE": str(home), "PALAVER_HOME": str(home / "data")}
+    environment["PATH"] = f"{SCRIPTS}{os.pathsep}{environment['PATH']}"
+
+    def run(words):
+        return subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_the_readme_shows_commands():
+    assert len(commands(README)) >= 6
+
+
+def test_the_commands_of_the_readme_work_and_print_what_it_shows(reader):
+    for command, shown in commands(README):
+        done = reader([sys.executable, "-m", *shlex.split(command)])
+        assert done.returncode == 0, (command, done.stderr)
+        assert shown in done.stdout, (command, done.stdout)
+
+
+def test_the_library_example_of_the_readme_works(reader):
+    (example,) = blocks(README, "python")
+    done = reader([sys.executable, "-c", example])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+@pytest.mark.parametrize("target", ["scan", "test"])
+def test_the_two_commands_exist(target):
+    assert f"make {target}" in README
+    assert re.search(rf"^{target}:", (CHECKOUT / "Makefile").read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_importer_of_the_walk_through_works(tmp_path, monkeypatch):
+    """One module and one source file, as CONTRIBUTING has them, and nothing else."""
+    (module,) = (block for block in blocks(CONTRIBUTING, "python") if "IMPORTER" in block)
+    (tmp_path / "importers").mkdir()
+    (tmp_path / "importers" / "toy.py").write_text(module, "utf-8")
+    monkeypatch.setattr(palaver.importers, "__path__", [*palaver.importers.__path__, str(tmp_path / "importers")])
+    importer.cache_clear()
+    source = tmp_path / "garden.toy"
+    source.write_text(
+        '{"chat": "c1", "who": "user", "text": "When do I sow the beans?", "at": 1700000000}\n'
+        '{"chat": "c1", "who": "assistant", "text": "After the last frost.", "at": 1700000005, "mood": "calm"}\n'
+        '{"chat": "c1"}\n',
+        "utf-8",
+    )
+    (unit,), _ = find([source])
+    report = SourceReport(unit.source.label, unit.platform)
+    made = list(documents(unit, report, {}))
+    importer.cache_clear()
+    sys.modules.pop("palaver.importers.toy", None)
+    assert unit.platform == "toy"
+    assert (len(made), report.messages) == (1, 2)
+    assert report.ledger.adds_up
+    assert report.ledger.quarantined.total() == 1
+    assert not report.failure
