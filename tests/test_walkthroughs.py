@@ -10,9 +10,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from importing import CHECKOUT
 
 import palaver.importers
+from importing import CHECKOUT
 from palaver.importers import importer
 from palaver.model.report import SourceReport
 from palaver.pipeline import documents, find

@@ -44,14 +44,18 @@ class Session:
         records = [orjson.loads(line) for line in lines]
         end = self.rng.choice([index for index, record in enumerate(records) if _is_prompt(record)])
         old, new = earlier.lines.session_id.encode(), self.lines.session_id.encode()
-        answers = set()
+        answers, agents = set(), set()
         for line, record in zip(lines[:end], records[:end], strict=True):
             self.lines.write_line(line.replace(old, new))
             self.lines.parent = record.get("uuid", self.lines.parent)
             if record["type"] == "assistant":
                 answers.add(record["message"]["id"])
+            if record["type"] == "progress" and "agentId" in record["data"]:
+                agents.add(record["data"]["agentId"])
             self.truth.messages += record["type"] == "user" or _is_queued_prompt(record)
         self.truth.messages += len(answers)
+        # The files of these agents stay with the earlier session: here they are known from their progress only.
+        self.truth.conversations += len(agents)
         self.lines.now_ms = max(self.lines.now_ms, earlier.lines.now_ms)
 
     def fill(self, target: int) -> None:

@@ -74,7 +74,8 @@ def test_a_small_session_is_one_document_without_a_fragment(tmp_path):
     assert "fragment" not in made[0]
 
 
-def test_fragments_are_numbered_and_the_last_is_final(tmp_path, small_fragments):
+@pytest.mark.usefixtures("small_fragments")
+def test_fragments_are_numbered_and_the_last_is_final(tmp_path):
     made, report = read(tmp_path, conversation(120))
     assert len(made) > 3
     assert [document["fragment"]["sequence"] for document in made] == list(range(len(made)))
@@ -98,14 +99,16 @@ def test_fragments_say_together_what_one_document_says(tmp_path, monkeypatch):
     assert made[-1]["updated_at"] == whole["updated_at"]
 
 
-def test_a_replay_of_what_already_left_is_folded(tmp_path, small_fragments):
+@pytest.mark.usefixtures("small_fragments")
+def test_a_replay_of_what_already_left_is_folded(tmp_path):
     lines = conversation(80)
     made, report = read(tmp_path, [*lines, *lines[:20]])
     assert sum(len(document["messages"]) for document in made) == 80
     assert report.ledger.folded["copy"] == 20
 
 
-def test_a_changed_replay_of_what_already_left_comes_again_under_its_id(tmp_path, small_fragments):
+@pytest.mark.usefixtures("small_fragments")
+def test_a_changed_replay_of_what_already_left_comes_again_under_its_id(tmp_path):
     lines = conversation(80)
     changed = line(2, "user", "This is not at all what was said on the second day of the table.")
     made, _ = read(tmp_path, [*lines, changed])
@@ -118,14 +121,16 @@ def test_a_changed_replay_of_what_already_left_comes_again_under_its_id(tmp_path
     assert versions == [lines[2]["message"]["content"], changed["message"]["content"]]
 
 
-def test_a_parent_that_already_left_is_found(tmp_path, small_fragments):
+@pytest.mark.usefixtures("small_fragments")
+def test_a_parent_that_already_left_is_found(tmp_path):
     late = line(90, "user", "Let us go back to the third day of the table, please.", parent="line-3")
     made, _ = read(tmp_path, [*conversation(80), late])
     assert merged(made)["line-90"]["parent_message_id"] == "line-3"
     assert "missing_parent" not in merged(made)["line-90"]["metadata"]
 
 
-def test_the_usage_of_a_late_line_counts_only_what_it_adds(tmp_path, small_fragments):
+@pytest.mark.usefixtures("small_fragments")
+def test_the_usage_of_a_late_line_counts_only_what_it_adds(tmp_path):
     late = line(91, "assistant", "One more sentence of an answer that left long ago.", parent="line-1")
     late["message"]["id"] = "msg_1"
     late["message"]["usage"] = {"input_tokens": 2, "output_tokens": 31}
@@ -137,7 +142,8 @@ def test_the_usage_of_a_late_line_counts_only_what_it_adds(tmp_path, small_fragm
     assert merged(made)["line-91"]["metadata"]["continues"] == "line-1"
 
 
-def test_an_answer_that_spans_two_fragments_stays_one_message(tmp_path, small_fragments):
+@pytest.mark.usefixtures("small_fragments")
+def test_an_answer_that_spans_two_fragments_stays_one_message(tmp_path):
     lines = conversation(41)
     split = [line(50 + part, "assistant", [{"type": "text", "text": f"Part {part}. " * 60}]) for part in range(6)]
     for part, entry in enumerate(split):
@@ -152,4 +158,3 @@ def test_an_answer_that_spans_two_fragments_stays_one_message(tmp_path, small_fr
     ]
     assert len(holders) == 1
     assert len(holders[0]["content"]) == 6
-

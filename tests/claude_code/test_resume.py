@@ -2,14 +2,21 @@
 
 import orjson
 import pytest
-from importing import FIXTURES
 
+from importing import FIXTURES
 from palaver.importers import importer
 from palaver.sources.cursors import Cursor
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
-CASES = ["plain_session", "split_message", "split_message_interleaved", "tool_use_results", "titles", "session_metadata"]
+CASES = [
+    "plain_session",
+    "split_message",
+    "split_message_interleaved",
+    "tool_use_results",
+    "titles",
+    "session_metadata",
+]
 
 
 def read(path, cursors=None):
@@ -41,7 +48,7 @@ def test_a_file_that_grew_is_continued(tmp_path, case):
         path.write_bytes(data[:cut])
         before, first = read(path)
         path.write_bytes(data)
-        after, second = read(path, stored(first.next_cursors))
+        after, _ = read(path, stored(first.next_cursors))
         assert merged([*before, *after]) == merged(whole), cut
         assert after[-1]["title"] == whole[-1]["title"]
         assert after[-1]["updated_at"] == whole[-1]["updated_at"]

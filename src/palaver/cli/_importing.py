@@ -62,8 +62,9 @@ def import_all(
 ) -> Effort:
     """Read the units platform by platform, since each has its own options; on any failure, leave nothing half done."""
     from palaver.pipeline import import_units
-    from palaver.workers import available_cores
+    from palaver.workers import available_cores, collect_rarely
 
+    collect_rarely()
     output = destination.output
     total_bytes = sum(unit.size_bytes for unit in units)
     try:

@@ -31,23 +31,18 @@ class MetricsTally:
 
     def add(self, messages: list[Json]) -> None:
         self._messages += len(messages)
-        totals = self._tokens
         times = [message["timestamp"] for message in messages]
         if times:
             self._first = min(self._first, *times)
             self._last = max(self._last, *times)
+        kinds = [block["type"] for message in messages for block in message["content"]]
+        self._tool_calls += kinds.count("tool_use")
+        usages = [message["tokens"] for message in messages if message.get("tokens")]
+        self._has_tokens = self._has_tokens or bool(usages)
+        for field, name in _FIELDS:
+            self._tokens[name] += sum([usage.get(field) or 0 for usage in usages])
         for message in messages:
-            if message["role"] != "assistant":
-                continue
-            for block in message["content"]:
-                if block["type"] == "tool_use":
-                    self._tool_calls += 1
-            if tokens := message.get("tokens"):
-                self._has_tokens = True
-                for field, name in _FIELDS:
-                    if value := tokens.get(field):
-                        totals[name] += value
-            if (cost := message.get("cost")) is not None:
+            if "cost" in message and (cost := message["cost"]) is not None:
                 self._cost = (self._cost or 0.0) + cost["amount"]
                 self._currency = cost.get("currency") or self._currency
 
@@ -55,7 +50,8 @@ class MetricsTally:
         """The totals; what the source itself stated (`stated`) stands."""
         metrics: Json = {"total_messages": self._messages}
         if self._has_tokens:
-            metrics["total_tokens"] = {name: total for name, total in self._tokens.items() if total or name != "thinking"}
+            totals = self._tokens.items()
+            metrics["total_tokens"] = {name: total for name, total in totals if total or name != "thinking"}
         if self._cost is not None:
             metrics["total_cost"] = {"amount": self._cost, "currency": self._currency}
         metrics["tool_calls"] = self._tool_calls

@@ -80,8 +80,8 @@ def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
 def long_numbers(block: bytes) -> list[int]:
     """Offsets of digit runs that may be integers past 64 bits: 20 digits, or a minus and 19.
 
-    Twenty such characters hold five bytes of every fourth: five digits, or a minus and four. Looking at those alone makes
-    the search nearly free; backwards, so that the minus, which is rare, is compared first.
+    Twenty such characters hold five bytes of every fourth: five digits, or a minus and four. Looking at those alone
+    makes the search cheap; backwards, so that the minus, which is rare, is compared first.
     """
     sampled = block[::-4].translate(_DIGITS)
     last = len(block) - 17

@@ -29,8 +29,8 @@ class Shortcut(Protocol):
 
     @property
     def marker(self) -> bytes: ...
-    def __call__(self, raw: bytes, position: int) -> bool:
-        """Whether the line, in which the marker stands at the position, was read and has its disposition."""
+    def __call__(self, raw: bytes) -> bool:
+        """Whether the line, which has the marker, was read and has its disposition."""
         ...
 
 
@@ -90,7 +90,7 @@ class JsonLines:
     def __iter__(self) -> Iterator[Any]:
         loads = orjson.loads
         shortcut = self.shortcut
-        marker = shortcut.marker if shortcut else None
+        marker = shortcut.marker if shortcut else b""
         is_first = True
         for base, block, is_last in self._blocks():
             lines = BytesIO(block).readlines()  # twice as fast as splitting
@@ -104,18 +104,18 @@ class JsonLines:
                     self._run.note(CARRIAGE_RETURNS, self.where())
             slow = 0
             for self._index, raw in enumerate(lines):
-                if self._spread is None and not (suspects and self._index in suspects):
-                    if marker is not None and shortcut is not None:
-                        position = raw.find(marker, 0, SHORTCUT_BYTES)
-                        if position > 0 and shortcut(raw, position):
-                            continue
+                if suspects or self._spread is not None:
+                    is_plain = self._spread is None and self._index not in suspects
+                else:
+                    is_plain = True
+                if is_plain:
+                    if shortcut is not None and marker in raw[:SHORTCUT_BYTES] and shortcut(raw):
+                        continue
                     try:
-                        value = loads(raw)
+                        yield loads(raw)
+                        continue
                     except orjson.JSONDecodeError:
                         pass
-                    else:
-                        yield value
-                        continue
                 slow += 1
                 yield from self._slowly(raw.removesuffix(b"\n"), is_tail=is_last and self._index == len(lines) - 1)
             self._run.read(len(lines) - slow)

@@ -1,7 +1,6 @@
 """A source: the smallest thing that can be imported on its own, opened as a stream of plain bytes."""
 
 import io
-import os
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
@@ -53,16 +52,18 @@ class Source:
     def file_name(self) -> str:
         """The name without folders and without a compression suffix."""
         name = self.name.rpartition("/")[2]
-        stem, suffix = os.path.splitext(name)
-        return stem if suffix in _COMPRESSED_SUFFIXES else name
+        stem, dot, suffix = name.rpartition(".")
+        return stem if stem and dot + suffix in _COMPRESSED_SUFFIXES else name
 
     @property
     def stem(self) -> str:
-        return os.path.splitext(self.file_name)[0]
+        name = self.file_name
+        return name.rpartition(".")[0] or name
 
     @property
     def suffix(self) -> str:
-        return os.path.splitext(self.file_name)[1]
+        stem, dot, suffix = self.file_name.rpartition(".")
+        return dot + suffix if stem else ""
 
     @property
     def parts(self) -> tuple[str, ...]:

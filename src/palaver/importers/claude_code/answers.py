@@ -1,10 +1,11 @@
 """`assistant` lines: the lines of one API answer become one message, its usage the field-wise maximum."""
 
 from collections.abc import Callable
+from operator import ge, itemgetter
 from typing import Any
 
 from palaver.importers.claude_code.content import block, blocks
-from palaver.importers.claude_code.copies import copied, may_be_copy, odd_message
+from palaver.importers.claude_code.copies import copied, odd_message
 from palaver.importers.claude_code.disposition import A_COPY, INTO_MESSAGE, MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes, keep
 from palaver.importers.claude_code.reading import Reading
@@ -28,7 +29,10 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
     if type(api_id) is str and (earlier := transcript.answers.get(api_id)) is not None:
         return _continue_answer(transcript, earlier, record, message)
     content = pop("content", None)
-    if may_be_copy(transcript, record) and (disposition := copied(transcript, record, content, reading)) is not None:
+    if (
+        transcript.knows(record.get("uuid"))
+        and (disposition := copied(transcript, record, content, reading)) is not None
+    ):
         return disposition
     metadata = transcript.header.metadata(record, _SHAPES)
     model = pop("model", None)
@@ -178,11 +182,12 @@ def _merge_block(held: list[Json], new: Json) -> None:
 
 def raise_usage(tokens: Json, usage: Json) -> None:
     """Raise every figure to its maximum: the lines of one answer repeat its usage while it grows."""
-    output = usage.get("output_tokens")
-    if type(output) is int and type(before := tokens.get("output_tokens")) is int and output > before:
-        tokens["output_tokens"] = output
-        if tokens == usage:
-            return  # nearly always nothing else grew
+    try:
+        if all(map(ge, _figures(usage), _figures(tokens))) and None not in usage.values():
+            tokens.update(usage)  # nearly always the later line is right in everything
+            return
+    except (KeyError, TypeError):
+        pass  # a figure is missing, or is none
     for key, value in usage.items():
         old = tokens.get(key)
         if old == value:
@@ -194,6 +199,9 @@ def raise_usage(tokens: Json, usage: Json) -> None:
             raise_usage(old, value)
         elif value is not None:
             tokens[key] = value
+
+
+_figures = itemgetter("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 def _increase(counted: Json, usage: Any) -> Any:

@@ -32,7 +32,10 @@ def blocks(content: Any) -> list[Json]:
         return [{"type": "text", "text": content}]
     if type(content) is list:
         for index, raw in enumerate(content):
-            content[index] = block(raw)
+            if raw.__class__ is dict and raw.get("type") == "tool_result":
+                tool_result(raw)
+            else:
+                content[index] = block(raw)
         return content or [build.text("")]
     if content is None:
         return [build.text("")]
@@ -41,13 +44,17 @@ def blocks(content: Any) -> list[Json]:
 
 def tool_result(raw: Json) -> Json:
     content = raw.get("content")
+    if content.__class__ is str:
+        if "is_error" not in raw or raw["is_error"] is None:
+            raw["is_error"] = False
+        return raw
     if type(content) is list:
         for index, item in enumerate(content):
             if type(item) is not dict or item.get("type") != "text":
                 content[index] = block(item)
         if not content:
             raw["content"] = ""
-    elif type(content) is not str:
+    else:
         raw["content"] = "" if content is None else [build.opaque(kind="content", raw=content)]
     if raw.get("is_error") is None:
         raw["is_error"] = False

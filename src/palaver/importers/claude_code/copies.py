@@ -20,12 +20,6 @@ Json = dict[str, Any]
 _SHAPES = Shapes("message")
 
 
-def may_be_copy(transcript: Transcript, record: Json) -> bool:
-    """Whether it is worth asking: nearly every line is new."""
-    uuid = record.get("uuid")
-    return uuid.__class__ is str and (uuid in transcript.links or transcript.sequence > 0)
-
-
 def copied(transcript: Transcript, record: Json, content: Any, reading: Reading) -> Disposition | None:
     """The disposition of a line whose uuid came before; None for a new one.
 

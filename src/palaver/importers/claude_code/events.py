@@ -188,15 +188,14 @@ def _queued_command(transcript: Transcript, record: Json, inner: Json, metadata:
 
 def queue_operation(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     """A prompt in the queue counts as said until its own line comes and takes its place."""
-    if record.get("operation") == "popAll":
-        for returned in transcript.queued.values():
-            returned["metadata"].update(hidden=True, returned_to_input=True)
-        transcript.queued = {}
     if not (content := record.pop("content", None)):
         transcript.note_time(record.get("timestamp"))
         return skipped("queue-operation")
     made = blocks(content)
     text = plain_text(made)
+    if record.get("operation") == "popAll" and (returned := transcript.queued.pop(text, None)) is not None:
+        returned["metadata"].update(hidden=True, returned_to_input=True)
+        return INTO_MESSAGE
     if text in transcript.queued or (record.get("operation") != "enqueue" and _was_just_said(transcript, text)):
         return INTO_MESSAGE
     metadata = transcript.header.metadata(record, _SHAPES)

@@ -1,72 +1,73 @@
 """What was already handed out of a session too large for memory: looked up rarely, kept on disk.
 
 A session past the fragment size leaves in pieces. A later line may still point back (a parent link, a replayed line,
-a late block of an answer), so ids must stay known; a temporary database keeps memory flat however long the file is.
-A Bloom filter answers nearly every question without asking it, and the index is made only when it is asked.
+a late block of an answer), so ids must stay known. Memory holds eight bytes an id; the rest is in a temporary file, a
+piece for each fragment, read again only when an id of it turns up. A bitmap answers nearly every question before that.
 """
 
-import sqlite3
-from collections.abc import Iterable
+import tempfile
+from array import array
+from bisect import bisect_left
 from typing import Any
 
 import orjson
 
 _BITS = 26
 _MASK = (1 << _BITS) - 1
-_PROBES = 4
+
+Lines = dict[str, tuple[str, int]]
+Answers = dict[str, tuple[str, dict[str, Any] | None]]
 
 
 class Flushed:
     def __init__(self) -> None:
         self._bits = bytearray(1 << (_BITS - 3))
-        self._database = sqlite3.connect("")  # an empty name is SQLite's temporary file, deleted on close
-        self._database.execute("create table line (key integer, message_id text, signature integer)")
-        self._database.execute("create table answer (key integer, message_id text, usage blob)")
-        self._is_indexed = False
+        self._keys: list[array[int]] = []
+        self._places: list[tuple[int, int]] = []
+        self._file = tempfile.TemporaryFile(prefix="palaver-")  # noqa: SIM115 - closed in `close`
+        self._loaded: tuple[int, Any] = (-1, None)
 
-    def add(
-        self,
-        lines: Iterable[tuple[str, str | None, int]],
-        answers: Iterable[tuple[str, str, dict[str, Any] | None]],
-    ) -> None:
-        """Remember lines as (uuid, message id, content signature) and answers as (API id, message id, usage)."""
-        self._database.executemany(
-            "insert into line values (?, ?, ?)",
-            [(self._mark(uuid), message_id, signature) for uuid, message_id, signature in lines],
-        )
-        self._database.executemany(
-            "insert into answer values (?, ?, ?)",
-            [(self._mark(api_id), message_id, orjson.dumps(usage)) for api_id, message_id, usage in answers],
-        )
+    def add(self, lines: Lines, answers: Answers) -> None:
+        """Remember lines as uuid: (message id, content signature), and answers as API id: (message id, usage)."""
+        keys = sorted([*map(hash, lines), *map(hash, answers)])
+        bits = self._bits
+        for key in keys:
+            bit = key & _MASK
+            bits[bit >> 3] |= 1 << (bit & 7)
+        self._keys.append(array("q", keys))
+        piece = orjson.dumps((lines, answers))
+        self._places.append((self._file.seek(0, 2), len(piece)))
+        self._file.write(piece)
 
-    def line(self, uuid: str) -> tuple[str | None, int] | None:
-        row = self._find("select message_id, signature from line where key = ?", uuid)
-        return None if row is None else (row[0], row[1])
+    def may_hold(self, text: str) -> bool:
+        bit = hash(text) & _MASK
+        return self._bits[bit >> 3] & (1 << (bit & 7)) != 0
+
+    def line(self, uuid: str) -> tuple[str, int] | None:
+        return self._find(uuid, 0)
 
     def answer(self, api_id: str) -> tuple[str, dict[str, Any]] | None:
-        row = self._find("select message_id, usage from answer where key = ?", api_id)
-        return None if row is None else (row[0], orjson.loads(row[1]) or {})
+        found = self._find(api_id, 1)
+        return None if found is None else (found[0], found[1] or {})
 
     def close(self) -> None:
-        self._database.close()
+        self._file.close()
 
-    def _mark(self, text: str) -> int:
+    def _find(self, text: str, part: int) -> Any:
+        """Look for an id, in the newest fragment first."""
+        if not self.may_hold(text):
+            return None
         key = hash(text)
-        bit, step = key & _MASK, key >> _BITS
-        for _ in range(_PROBES):
-            self._bits[bit >> 3] |= 1 << (bit & 7)
-            bit = (bit + step) & _MASK
-        return key
+        for number in range(len(self._keys) - 1, -1, -1):
+            keys = self._keys[number]
+            index = bisect_left(keys, key)
+            if index < len(keys) and keys[index] == key and (found := self._load(number)[part].get(text)) is not None:
+                return found
+        return None
 
-    def _find(self, query: str, text: str) -> Any:
-        key = hash(text)
-        bit, step = key & _MASK, key >> _BITS
-        for _ in range(_PROBES):
-            if not self._bits[bit >> 3] & (1 << (bit & 7)):
-                return None
-            bit = (bit + step) & _MASK
-        if not self._is_indexed:
-            self._database.execute("create index line_key on line (key)")
-            self._database.execute("create index answer_key on answer (key)")
-            self._is_indexed = True
-        return self._database.execute(query, (key,)).fetchone()
+    def _load(self, number: int) -> Any:
+        if self._loaded[0] != number:
+            start, size = self._places[number]
+            self._file.seek(start)
+            self._loaded = (number, orjson.loads(self._file.read(size)))
+        return self._loaded[1]

@@ -5,7 +5,7 @@ from typing import Any
 from palaver.importers.claude_code.answers import assistant
 from palaver.importers.claude_code.authors import author_of
 from palaver.importers.claude_code.content import blocks, plain_text, result_text
-from palaver.importers.claude_code.copies import copied, may_be_copy, odd_message
+from palaver.importers.claude_code.copies import copied, odd_message
 from palaver.importers.claude_code.disposition import MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes, keep
 from palaver.importers.claude_code.reading import Reading
@@ -26,22 +26,30 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
             return odd_message(transcript, record, "user", reading)
         message = record["message"] = {"content": record.pop("content")}
     content = message.get("content")
-    if may_be_copy(transcript, record) and (disposition := copied(transcript, record, content, reading)) is not None:
+    if (
+        transcript.knows(record.get("uuid"))
+        and (disposition := copied(transcript, record, content, reading)) is not None
+    ):
         return disposition
     metadata = transcript.header.metadata(record, _SHAPES)
-    if len(message) != 2 or "role" not in message or "content" not in message:
-        for key, value in message.items():
-            if value is not None and key not in {"content", "role", "type"}:
-                keep(metadata, key, value)
-    if message.get("role", "user") != "user":
-        metadata["role"] = message["role"]
+    if len(message) != 2 or content is None or message.get("role") != "user":
+        _keep_unmapped(message, metadata)
     made = blocks(content)
-    if made[0]["type"] == "tool_result" or any(block["type"] == "tool_result" for block in made):
+    if len(made) == 1 and made[0]["type"] == "tool_result":
         metadata["author_kind"] = "tool"
-        _finish_results(transcript, record, made, metadata, reading)
+        twin = record.get("toolUseResult")
+        if twin is None:
+            twin = metadata.pop("tool_use_result", None)
+        _finish_result(transcript, made[0], twin, metadata, reading)
+        transcript.append(record, "user", made, metadata, reading)
+        return MAPPED
+    if (twin := record.get("toolUseResult")) is not None:
+        metadata["tool_use_result"] = twin
+    if results := [block for block in made if block["type"] == "tool_result"]:
+        metadata["author_kind"] = "tool"
+        for result in results:
+            _finish_result(transcript, result, None, metadata, reading)
     else:
-        if (twin := record.get("toolUseResult")) is not None:
-            metadata["tool_use_result"] = twin
         _name_author(transcript, record, made, metadata)
     added = transcript.append(record, "user", made, metadata, reading)
     if record.get("isCompactSummary"):
@@ -51,31 +59,34 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     return MAPPED
 
 
-def _finish_results(transcript: Transcript, record: Json, made: list[Json], metadata: Json, reading: Reading) -> None:
-    twin = record.get("toolUseResult")
+def _keep_unmapped(message: Json, metadata: Json) -> None:
+    for key, value in message.items():
+        if value is not None and key not in {"content", "role", "type"}:
+            keep(metadata, key, value)
+    if (role := message.get("role", "user")) != "user":
+        metadata["role"] = role
+
+
+def _finish_result(transcript: Transcript, result: Json, twin: Any, metadata: Json, reading: Reading) -> None:
+    """Pair a result with its call, restore its full text, and attach what the structured twin tells."""
+    call_id: Any = result.get("tool_use_id")
+    if call_id.__class__ is not str:
+        call_id = transcript.unanswered.pop(0) if transcript.unanswered else f"unpaired-{reading.number}"
+        result["tool_use_id"] = call_id
+    text: Any = result["content"]
+    if text.__class__ is not str:
+        text = result_text(result)
+    if text.startswith(PERSISTED):
+        if restore_persisted(result, text, reading):
+            text = result["content"]
+        else:
+            transcript.run.note(PERSISTED_MISSING, reading.where())
     if twin is None:
-        twin = metadata.pop("tool_use_result", None)
-    results = made if len(made) == 1 else [block for block in made if block["type"] == "tool_result"]
-    for result in results:
-        call_id = result.get("tool_use_id")
-        if type(call_id) is not str:
-            call_id = transcript.unanswered.pop(0) if transcript.unanswered else f"unpaired-{reading.number}"
-            result["tool_use_id"] = call_id
-        text = result["content"]
-        if type(text) is not str:
-            text = result_text(result)
-        if text.startswith(PERSISTED):
-            if restore_persisted(result, text, reading):
-                text = result["content"]
-            else:
-                transcript.run.note(PERSISTED_MISSING, reading.where())
-        if twin is not None and len(results) == 1:
-            if type(twin) is dict and type(agent := twin.get("agentId")) is str:
-                metadata["agent_conversation_id"] = transcript.agent_conversation(agent)
-                transcript.task_of_agent[agent] = call_id
-            attach_twin(result, text, twin, transcript.calls.get(call_id), reading.keep_original_files)
-    if twin is not None and len(results) > 1:
-        metadata["tool_use_result"] = twin
+        return
+    if twin.__class__ is dict and "agentId" in twin and type(agent := twin["agentId"]) is str:
+        metadata["agent_conversation_id"] = transcript.agent_conversation(agent)
+        transcript.task_of_agent[agent] = call_id
+    attach_twin(result, text, twin, transcript.calls.get(call_id), reading.keep_original_files)
 
 
 def _name_author(transcript: Transcript, record: Json, made: list[Json], metadata: Json) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ClassVar
 
 import orjson
@@ -71,7 +72,7 @@ class SessionReader:
             restore(routes.main, cursor.state)
         try:
             with self.source.open(start) as stream:
-                shortcut = None if routes.splits else ProgressShortcut(routes.main, takes_sidechains=False)
+                shortcut = None if routes.splits else ProgressShortcut(routes.main.progress, takes_sidechains=False)
                 records = JsonLines(stream, self.run, start=start, number=number, shortcut=shortcut)
                 agents = frozenset(agent.agent_id for agent in side.agents)
                 reading = Reading(records, self.keep_original_files, side.outputs, agents=agents)
@@ -99,32 +100,32 @@ class SessionReader:
         records = reading.records
         main = routes.main
         splits, branches = routes.splits, routes.branches
-        handlers = self.handlers
-        tally: dict[Disposition, int] = {MAPPED: 0}
+        handlers: dict[Any, Handler] = {**self.handlers, "progress": partial(self._progress, routes)}
+        tally: dict[Disposition, int] = {}
+        mapped = 0
         limit = records.taken + FRAGMENT_BYTES
         for record in records:
-            if type(record) is not dict:
+            if record.__class__ is not dict:
                 self.run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
                 continue
             try:
-                kind = record.get("type")
+                try:
+                    handler = handlers[record["type"]]
+                except (KeyError, TypeError):  # no type, a new one, or one that is no text
+                    handler = handler_of(record)
                 transcript = main
                 if (branches and record.get("isSidechain")) or (splits and record.get("sessionId") != main.session_id):
                     transcript = routes.of(record)
                 if parent is not None and _stands_in(parent, record):
                     disposition = _IN_THE_PARENT
-                elif kind == "progress":
-                    disposition = self._progress(routes, transcript, record, reading)
-                elif kind.__class__ is str and kind in handlers:
-                    disposition = handlers[kind](transcript, record, reading)
                 else:
-                    disposition = handler_of(record)(transcript, record, reading)
+                    disposition = handler(transcript, record, reading)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other lines
                 message = f"{type(error).__name__}: {error}"
                 self.run.quarantined(UNFORESEEN, records.raw, records.where(), message)
                 continue
             if disposition is MAPPED:
-                tally[MAPPED] += 1
+                mapped += 1
             else:
                 tally[disposition] = tally.get(disposition, 0) + 1
             if records.taken > limit:
@@ -132,6 +133,7 @@ class SessionReader:
                 for transcript in routes.all():
                     if (document := transcript.fragment()) is not None:
                         yield document
+        tally[MAPPED] = mapped
         return Counter(tally)
 
     def routes(self) -> Routes:
@@ -222,7 +224,7 @@ class SessionReader:
         link_agent(transcript, main, agent.about, self.tasks)
         routes = Routes(transcript, self.run, self.fallback_time, splits=False, branches=False)
         with agent.source.open() as stream:
-            shortcut = ProgressShortcut(transcript, takes_sidechains=True)
+            shortcut = ProgressShortcut(transcript.progress, takes_sidechains=True)
             records = JsonLines(stream, self.run, label=agent.source.name if main else "", shortcut=shortcut)
             agent_reading = replace(reading, records=records) if reading else Reading(records, self.keep_original_files)
             tally = yield from self.read_records(routes, agent_reading, main)

@@ -1,6 +1,7 @@
 """`toolUseResult`, the structured twin of a tool result: kept without the text that stands elsewhere already."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from palaver.importers.claude_code.reading import Reading
@@ -22,7 +23,8 @@ def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_origin
     if twin.__class__ is dict:
         known = call_input.values() if call_input.__class__ is dict else ()
         said: list[str] = []
-        for key, value in twin.items():
+        for key in _wordy(tuple(twin)):
+            value = twin[key]
             kind = value.__class__
             if kind is str:
                 length = len(value)
@@ -56,6 +58,29 @@ def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_origin
 
 
 _WORTH_COMPARING = 16
+_WORDLESS = frozenset(
+    {
+        *("interrupted", "isImage", "noOutputExpected", "type", "numLines", "numFiles", "truncated", "durationMs"),
+        *(
+            "durationSeconds",
+            "code",
+            "codeText",
+            "bytes",
+            "replaceAll",
+            "userModified",
+            "appliedLimit",
+            "mode",
+            "status",
+        ),
+        *("totalDurationMs", "totalTokens", "totalToolUseCount", "usage", "structuredPatch", "stderr", "agentId"),
+    }
+)
+"""Fields of known tools that never repeat the result's text."""
+
+
+@lru_cache(maxsize=4096)
+def _wordy(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(key for key in keys if key not in _WORDLESS)
 
 
 def _without_content(file: Json, text: str, content: Any) -> Json:

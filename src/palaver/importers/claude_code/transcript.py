@@ -65,6 +65,8 @@ class Transcript:
         self.messages: list[Json] = []
         self.links: dict[str, Json] = {}
         """Line uuid to message; a line that is no message leads to its nearest ancestor that is one, or to `ROOT`."""
+        self.progress: dict[bytes, bytes] = {}
+        """Raw uuid of a progress line to that of its parent, resolved when somebody asks."""
         self.answers: dict[str, Json] = {}
         """API message id to message, while more lines of it may come."""
         self.calls: dict[str, Any] = {}
@@ -94,6 +96,7 @@ class Transcript:
         self.streamed_id = ""
         """The answer whose stream events come in."""
         self.sequence = 0
+        self._title_authors = ("human", "model") if is_sidechain else ("human",)
         self._is_fork = not is_sidechain
         """Whether lines of another session may still come: true until the first that is this one's own."""
         self._fallback_time = fallback_time
@@ -104,6 +107,12 @@ class Transcript:
         self._flushed: Flushed | None = None
 
     # -- adding -----------------------------------------------------------------------------------------------------
+
+    def knows(self, uuid: Any) -> bool:
+        """Whether a line may have come before."""
+        if uuid.__class__ is not str:
+            return False
+        return uuid in self.links or (self._flushed is not None and self._flushed.may_hold(uuid))
 
     def append(self, record: Json, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
         """Add a message for a line; an id is made for a line that has none, or one that is taken."""
@@ -121,6 +130,8 @@ class Transcript:
         parent: Any = record.get("parentUuid")
         if parent.__class__ is str:
             above = links.get(parent)
+            if above is None and self.progress:
+                above = self._through_progress(parent)
             if above:
                 message["parent_message_id"] = above["message_id"]
             elif above is None:
@@ -136,7 +147,27 @@ class Transcript:
     def _made_id(self, taken: Any, metadata: Json, reading: Reading) -> str:
         if taken is not None:
             metadata["uuid"] = taken
-        return deterministic_uuid(f"{self.conversation_id}-{reading.number}")
+        made = deterministic_uuid(f"{self.conversation_id}-{reading.number}")
+        while made in self.links:  # several records on one line
+            made = deterministic_uuid(f"{made}+")
+        return made
+
+    def _through_progress(self, uuid: str) -> Json | None:
+        """The message that a progress line hangs on, perhaps through others."""
+        step = uuid.encode(errors="surrogatepass")
+        for _ in range(len(self.progress)):
+            above = self.progress.get(step)
+            if above is None:
+                return None
+            if not above:
+                self.links[uuid] = ROOT
+                return ROOT
+            known = self.links.get(above.decode(errors="replace"))
+            if known is not None:
+                self.links[uuid] = known
+                return known
+            step = above
+        return None
 
     def _note_origin(self, metadata: Json) -> None:
         """A resumed or forked file begins with lines of the session it continues; it leaves it at the last of them."""
@@ -217,7 +248,10 @@ class Transcript:
         """The id of the message that a line is or hangs on; empty for a root, None when the line is not known."""
         if type(uuid) is not str:
             return ""
-        if (message := self.links.get(uuid)) is not None:
+        message = self.links.get(uuid)
+        if message is None and self.progress:
+            message = self._through_progress(uuid)
+        if message is not None:
             return message.get("message_id", "")
         known = self.previous_links.get(uuid)
         if known is None and self._flushed and (line := self._flushed.line(uuid)):
@@ -353,15 +387,18 @@ class Transcript:
     def _remember(self, leaving: list[Json]) -> None:
         if self._flushed is None:
             self._flushed = Flushed()
+        for uuid in self.progress:
+            self._through_progress(uuid.decode(errors="replace"))
+        self.progress.clear()
         signatures = {message["message_id"]: signature(message["content"]) for message in leaving}
         self.previous_links = {uuid: message.get("message_id", "") for uuid, message in self.links.items()}
         self._flushed.add(
-            ((uuid, known, signatures.get(known, 0)) for uuid, known in self.previous_links.items()),
-            (
-                (api_id, message["message_id"], message.get("tokens"))
+            {uuid: (known, signatures.get(known, 0)) for uuid, known in self.previous_links.items()},
+            {
+                api_id: (message["message_id"], message.get("tokens"))
                 for api_id, message in self.answers.items()
                 if message["message_id"] in signatures
-            ),
+            },
         )
         held = {message["message_id"] for message in self.messages}
         self.links = {uuid: message for uuid, message in self.links.items() if message.get("message_id") in held}
@@ -407,7 +444,8 @@ class Transcript:
             if title := self.titles.get(source):
                 return title
         for message in messages:
-            if message["role"] == "user" and message["metadata"].get("author_kind") == "human":
+            author = message["metadata"].get("author_kind")
+            if message["role"] == "user" and author in self._title_authors:
                 words = " ".join(without_injections(plain_text(message["content"])).translate(_CONTROLS).split())
                 if words:
                     self.titles["prompt"] = words[:_TITLE_LENGTH]
@@ -454,9 +492,17 @@ class Transcript:
 
 
 def signature(content: list[Json]) -> int:
-    """A number that tells most different contents apart, cheaply; never 0."""
-    total = len(content)
+    """A number that tells different contents apart, by the length and both ends of their texts; never 0."""
+    ends: list[Any] = []
     for block in content:
-        for value in block.values():
-            total = total * 31 + (len(value) if isinstance(value, str | list | dict) else 1)
-    return (total & ((1 << 62) - 1)) or 1
+        for key in _SIGNED:
+            if key in block:
+                text = block[key]
+                if text.__class__ is not str:
+                    text = str(text)
+                ends += (len(text), text[:_END], text[-_END:])
+    return hash(tuple(ends)) or 1
+
+
+_SIGNED = ("text", "thinking", "content", "input", "raw")
+_END = 48
