@@ -36,7 +36,7 @@ class Routes:
     def of(self, record: Json) -> Transcript:
         session_id = record.get("sessionId")
         transcript = self.main
-        if self.splits and session_id != self.main.session_id and type(session_id) is str:
+        if self.splits and session_id and session_id != self.main.session_id and type(session_id) is str:
             transcript = self.sessions.get(session_id) or self._new_session(session_id)
         if self.branches and record.get("isSidechain"):
             return self._sidechain(transcript, record)

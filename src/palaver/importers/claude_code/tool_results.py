@@ -33,7 +33,7 @@ def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_origin
                 ):
                     said.append(key)
             elif kind is list:
-                if value and (value == content or value in known):
+                if value and (value in known or (content.__class__ is list and all(part in content for part in value))):
                     said.append(key)
             elif kind is dict and key == "file":
                 twin[key] = _without_content(value, text, content)
