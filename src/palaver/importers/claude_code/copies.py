@@ -4,9 +4,10 @@ from typing import Any
 
 from palaver.importers.claude_code.content import blocks
 from palaver.importers.claude_code.disposition import A_COPY, MAPPED, Disposition
+from palaver.importers.claude_code.flushed import signature
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.transcript import Transcript, signature
+from palaver.importers.claude_code.transcript import Transcript
 from palaver.model import build
 from palaver.model.finding import finding_kind
 

@@ -71,3 +71,20 @@ class Flushed:
             self._file.seek(start)
             self._loaded = (number, orjson.loads(self._file.read(size)))
         return self._loaded[1]
+
+
+def signature(content: list[dict[str, Any]]) -> int:
+    """A number that tells different contents apart, by the length and both ends of their texts; never 0."""
+    ends: list[Any] = []
+    for block in content:
+        for key in _SIGNED:
+            if key in block:
+                text = block[key]
+                if text.__class__ is not str:
+                    text = str(text)
+                ends += (len(text), text[:_END], text[-_END:])
+    return hash(tuple(ends)) or 1
+
+
+_SIGNED = ("text", "thinking", "content", "input", "raw")
+_END = 48

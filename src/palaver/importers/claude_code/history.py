@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
+from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.session import time_of
-from palaver.importers.claude_code.transcript import PLATFORM, Transcript
+from palaver.importers.claude_code.transcript import Transcript
 from palaver.model import build
 from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid, deterministic_uuid

@@ -13,13 +13,14 @@ import orjson
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.copies import bare
 from palaver.importers.claude_code.disposition import INTO_CONVERSATION, MAPPED, Disposition, skipped
+from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.header import HEADER
 from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
 from palaver.importers.claude_code.progress import ProgressShortcut
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.resume import cursor_behind, restore, valid_cursor
 from palaver.importers.claude_code.routes import Routes
-from palaver.importers.claude_code.transcript import PLATFORM, Transcript
+from palaver.importers.claude_code.transcript import Transcript
 from palaver.importers.claude_code.unit import AgentFile, SideFiles, agent_id_of, index_entry, read_about, side_files
 from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid

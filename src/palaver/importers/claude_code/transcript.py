@@ -6,10 +6,9 @@ the fragment size is handed out in pieces; what was handed out stays known (`flu
 
 from typing import Any
 
-from palaver.importers.claude_code.authors import without_injections
 from palaver.importers.claude_code.branches import mark_abandoned
-from palaver.importers.claude_code.content import plain_text
-from palaver.importers.claude_code.flushed import Flushed
+from palaver.importers.claude_code.document import document
+from palaver.importers.claude_code.flushed import Flushed, signature
 from palaver.importers.claude_code.header import Header
 from palaver.importers.claude_code.reading import Reading
 from palaver.model import build
@@ -17,8 +16,6 @@ from palaver.model.finding import finding_kind
 from palaver.model.ids import deterministic_uuid
 from palaver.model.timestamps import is_canonical, normalize_timestamp
 from palaver.sources.run import Run
-
-PLATFORM = "claude_code"
 
 INFERRED_TIMESTAMP = finding_kind(
     "inferred-timestamp", "note", "A message without a time of its own got the nearest known one."
@@ -31,13 +28,9 @@ MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id g
 PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
 Json = dict[str, Any]
 
-_TITLE_LENGTH = 200
 _OPEN_MESSAGES = 64
 ROOT: Json = {}
 _LATEST = "~"
-_CONTROLS = dict.fromkeys([*range(9), *range(14, 32), 127], " ")
-_NO_BRANCH = frozenset({"", "HEAD"})
-_ALWAYS_TOLD = frozenset({"slug", "entrypoint"})
 
 
 class Transcript:
@@ -96,7 +89,6 @@ class Transcript:
         self.streamed_id = ""
         """The answer whose stream events come in."""
         self.sequence = 0
-        self._title_authors = ("human", "model") if is_sidechain else ("human",)
         self._is_fork = not is_sidechain
         """Whether lines of another session may still come: true until the first that is this one's own."""
         self._fallback_time = fallback_time
@@ -282,9 +274,10 @@ class Transcript:
             return None
         self._settle()
         leaving, self.messages = self.messages[:first_open], self.messages[first_open:]
-        document = self._document(leaving, is_final=False)
+        made = document(self, leaving, is_final=False)
+        self.sequence += 1
         self._remember(leaving)
-        return document
+        return made
 
     def finish(self) -> Json | None:
         """Hand out the rest; None when there never was a message."""
@@ -292,7 +285,9 @@ class Transcript:
         if not self.messages and not self.sequence:
             return None
         mark_abandoned(self.messages)
-        return self._document(self.messages, is_final=True)
+        made = document(self, self.messages, is_final=True)
+        self.sequence += 1
+        return made
 
     def close(self) -> None:
         if self._flushed is not None:
@@ -368,7 +363,7 @@ class Transcript:
             metadata = message["metadata"]
             kind = BAD_TIMESTAMP if "timestamp" in metadata else INFERRED_TIMESTAMP
             self.run.note(kind, f"message {message['message_id']}")
-            message["timestamp"] = nearest or self._created()
+            message["timestamp"] = nearest or self.created_at
             metadata["timestamp_inferred"] = True
         return [message["timestamp"] for message in self.messages]
 
@@ -381,8 +376,13 @@ class Transcript:
     def span(self, span: tuple[str, str]) -> None:
         self._earliest, self._latest = span
 
-    def _created(self) -> str:
+    @property
+    def created_at(self) -> str:
         return self._earliest if self._earliest != _LATEST else self._fallback_time
+
+    @property
+    def updated_at(self) -> str:
+        return self._latest or self.created_at
 
     def _remember(self, leaving: list[Json]) -> None:
         if self._flushed is None:
@@ -405,104 +405,3 @@ class Transcript:
         self.answers = {api_id: message for api_id, message in self.answers.items() if message["message_id"] in held}
         self.calls = {}
         self.queued = {}
-
-    # -- the document -----------------------------------------------------------------------------------------------
-
-    def _document(self, messages: list[Json], *, is_final: bool) -> Json:
-        created = self._created()
-        summaries = self._dated_summaries(created)
-        fragment = None
-        if self.sequence or not is_final:
-            fragment = {"sequence": self.sequence, "final": is_final}
-        self.sequence += 1
-        return build.conversation(
-            conversation_id=self.conversation_id,
-            title=self.title(messages),
-            platform=self._platform(),
-            session=self._session(),
-            context=self._context(),
-            created_at=created,
-            updated_at=self._latest or created,
-            status=self.status,
-            messages=messages,
-            summaries=summaries,
-            metrics={"total_cost": self.cost} if self.cost else None,
-            tags=self.tags or None,
-            fragment=fragment,
-        )
-
-    def _dated_summaries(self, created: str) -> list[Json] | None:
-        for summary in self.summaries:
-            if covered := self.resolve(summary.get("leaf_uuid")):
-                summary["covers_messages"] = [covered]
-                self.titles["summary"] = summary["text"]
-            summary["timestamp"] = self.note_time(summary["timestamp"]) or self._latest or created
-        return self.summaries or None
-
-    def title(self, messages: list[Json]) -> str | None:
-        for source in ("custom", "ai", "summary", "index", "prompt"):
-            if title := self.titles.get(source):
-                return title
-        for message in messages:
-            author = message["metadata"].get("author_kind")
-            if message["role"] == "user" and author in self._title_authors:
-                words = " ".join(without_injections(plain_text(message["content"])).translate(_CONTROLS).split())
-                if words:
-                    self.titles["prompt"] = words[:_TITLE_LENGTH]
-                    return self.titles["prompt"]
-        return self.titles.get("command") or self.titles.get("last")
-
-    def _platform(self) -> Json:
-        platform: Json = {"name": PLATFORM}
-        versions = [version for version in self.header.seen["version"] if type(version) is str]
-        if versions:
-            platform["version"] = versions[-1]
-        if self.models:
-            platform["model"] = max(self.models, key=lambda model: self.models[model])
-        metadata = dict(self.facts)
-        for name, values in self.header.seen.items():
-            if len(values) > 1 or (values and name in _ALWAYS_TOLD):
-                metadata[name] = values if len(values) > 1 else values[0]
-        if metadata:
-            platform["metadata"] = metadata
-        return platform
-
-    def _session(self) -> Json:
-        session: Json = {"is_sidechain": self.is_sidechain}
-        if self.session_id:
-            session["session_id"] = self.session_id
-        if self.parent_id:
-            session["parent_conversation_id"] = self.parent_id
-        if self.fork_point:
-            session["fork_point"] = self.fork_point
-        return session
-
-    def _context(self) -> Json | None:
-        context: Json = {}
-        workspace: Json = {}
-        for name, key in (("path", "cwd"), ("git_branch", "gitBranch")):
-            values = self.header.seen[key]
-            if values and type(values[0]) is str and values[0] not in _NO_BRANCH:
-                workspace[name] = values[0]
-        if workspace:
-            context["workspace"] = workspace
-        if self.custom:
-            context["custom"] = self.custom
-        return context or None
-
-
-def signature(content: list[Json]) -> int:
-    """A number that tells different contents apart, by the length and both ends of their texts; never 0."""
-    ends: list[Any] = []
-    for block in content:
-        for key in _SIGNED:
-            if key in block:
-                text = block[key]
-                if text.__class__ is not str:
-                    text = str(text)
-                ends += (len(text), text[:_END], text[-_END:])
-    return hash(tuple(ends)) or 1
-
-
-_SIGNED = ("text", "thinking", "content", "input", "raw")
-_END = 48

@@ -1,0 +1,109 @@
+"""A conversation's document: everything but its messages, from what their lines said along the way."""
+
+from typing import TYPE_CHECKING, Any
+
+from palaver.importers.claude_code.authors import without_injections
+from palaver.importers.claude_code.content import plain_text
+from palaver.model import build
+
+if TYPE_CHECKING:
+    from palaver.importers.claude_code.transcript import Transcript
+
+Json = dict[str, Any]
+
+PLATFORM = "claude_code"
+
+_TITLE_LENGTH = 200
+_TITLES = ("custom", "ai", "summary", "index", "prompt")
+_CONTROLS = dict.fromkeys([*range(9), *range(14, 32), 127], " ")
+_NO_BRANCH = frozenset({"", "HEAD"})
+_ALWAYS_TOLD = frozenset({"slug", "entrypoint"})
+
+
+def document(transcript: "Transcript", messages: list[Json], *, is_final: bool) -> Json:
+    """The document of some messages: the whole conversation, or a fragment of it."""
+    summaries = _summaries(transcript)
+    fragment = None
+    if transcript.sequence or not is_final:
+        fragment = {"sequence": transcript.sequence, "final": is_final}
+    return build.conversation(
+        conversation_id=transcript.conversation_id,
+        title=_title(transcript, messages),
+        platform=_platform(transcript),
+        session=_session(transcript),
+        context=_context(transcript),
+        created_at=transcript.created_at,
+        updated_at=transcript.updated_at,
+        status=transcript.status,
+        messages=messages,
+        summaries=summaries,
+        metrics={"total_cost": transcript.cost} if transcript.cost else None,
+        tags=transcript.tags or None,
+        fragment=fragment,
+    )
+
+
+def _summaries(transcript: "Transcript") -> list[Json] | None:
+    """The summaries, with the message each ends with; the last that ends with one of this file is a title."""
+    for summary in transcript.summaries:
+        if covered := transcript.resolve(summary.get("leaf_uuid")):
+            summary["covers_messages"] = [covered]
+            transcript.titles["summary"] = summary["text"]
+        summary["timestamp"] = transcript.note_time(summary["timestamp"]) or transcript.updated_at
+    return transcript.summaries or None
+
+
+def _title(transcript: "Transcript", messages: list[Json]) -> str | None:
+    titles = transcript.titles
+    for source in _TITLES:
+        if title := titles.get(source):
+            return title
+    authors = ("human", "model") if transcript.is_sidechain else ("human",)
+    for message in messages:
+        if message["role"] == "user" and message["metadata"].get("author_kind") in authors:
+            words = " ".join(without_injections(plain_text(message["content"])).translate(_CONTROLS).split())
+            if words:
+                titles["prompt"] = words[:_TITLE_LENGTH]
+                return titles["prompt"]
+    return titles.get("command") or titles.get("last")
+
+
+def _platform(transcript: "Transcript") -> Json:
+    platform: Json = {"name": PLATFORM}
+    versions = [version for version in transcript.header.seen["version"] if type(version) is str]
+    if versions:
+        platform["version"] = versions[-1]
+    if transcript.models:
+        platform["model"] = max(transcript.models, key=lambda model: transcript.models[model])
+    metadata = dict(transcript.facts)
+    for name, values in transcript.header.seen.items():
+        if len(values) > 1 or (values and name in _ALWAYS_TOLD):
+            metadata[name] = values if len(values) > 1 else values[0]
+    if metadata:
+        platform["metadata"] = metadata
+    return platform
+
+
+def _session(transcript: "Transcript") -> Json:
+    session: Json = {"is_sidechain": transcript.is_sidechain}
+    if transcript.session_id:
+        session["session_id"] = transcript.session_id
+    if transcript.parent_id:
+        session["parent_conversation_id"] = transcript.parent_id
+    if transcript.fork_point:
+        session["fork_point"] = transcript.fork_point
+    return session
+
+
+def _context(transcript: "Transcript") -> Json | None:
+    context: Json = {}
+    workspace: Json = {}
+    for name, key in (("path", "cwd"), ("git_branch", "gitBranch")):
+        values = transcript.header.seen[key]
+        if values and type(values[0]) is str and values[0] not in _NO_BRANCH:
+            workspace[name] = values[0]
+    if workspace:
+        context["workspace"] = workspace
+    if transcript.custom:
+        context["custom"] = transcript.custom
+    return context or None
