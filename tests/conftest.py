@@ -2,6 +2,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run, so that a failure is the change's; and untimed: that tells of the machine, not the law.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("importing")

@@ -42,14 +42,11 @@ class Folder(Protocol):
 
 
 class DiskFolder:
-    __slots__ = ("path",)
+    __slots__ = ("label", "path")
 
     def __init__(self, path: Path) -> None:
         self.path = path
-
-    @property
-    def label(self) -> str:
-        return str(self.path)
+        self.label = str(path)
 
     def names(self, under: str = "") -> list[str]:
         top = self.path / under if under else self.path
@@ -61,7 +58,7 @@ class DiskFolder:
 
     def open(self, name: str) -> BinaryIO:
         try:
-            return (self.path / name).open("rb")
+            return open(os.path.join(self.label, name), "rb")
         except OSError as error:
             raise SourceError(f"cannot read {self.path / name}: {error.strerror or error}") from error
         except ValueError as error:
@@ -80,7 +77,7 @@ class DiskFolder:
 
     def _status(self, name: str) -> os.stat_result | None:
         try:
-            return (self.path / name).stat()
+            return os.stat(os.path.join(self.label, name))
         except (OSError, ValueError):
             return None
 

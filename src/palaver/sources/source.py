@@ -125,15 +125,17 @@ class Source:
 
     def beside(self, name: str) -> "Source":
         """Another file, named relative to this one's folder."""
-        return Source(self.folder, str(PurePosixPath(self.name).parent / name))
+        above, slash, _ = self.name.rpartition("/")
+        return Source(self.folder, f"{above}{slash}{name}")
 
     def exists(self) -> bool:
         return self.folder.has(self.name)
 
     def under(self, folder: str) -> "list[Source]":
         """All files below a folder that is named relative to this one's."""
-        top = str(PurePosixPath(self.name).parent / folder)
-        if isinstance(self.folder, DiskFolder) and not (self.folder.path / top).is_dir():
+        above, slash, _ = self.name.rpartition("/")
+        top = f"{above}{slash}{folder}"
+        if isinstance(self.folder, DiskFolder) and not self.folder.has(top):
             return []
         return [Source(self.folder, name) for name in self.folder.names(top)]
 

@@ -5,8 +5,9 @@ from a message to its parent. Every other spelling takes the long way.
 """
 
 _MARKER = b'"type":"progress","data":{"type":"'
-_STATES = (b"hook_progress", b"bash_progress", b"waiting_for_task")
-_MARKER_LENGTH = len(_MARKER)
+_STATES = frozenset({b"hook_progress", b"bash_progress", b"waiting_for_t"})
+"""The first thirteen bytes of the states that are skipped."""
+
 _PARENT = b'{"parentUuid":"'
 _UUID = b'"uuid":"'
 _ENDS = (b"}\n", b"}")
@@ -24,17 +25,17 @@ class ProgressShortcut:
 
     def __call__(self, raw: bytes) -> bool:
         """Whether the line was read; False sends it the long way."""
-        position = raw.find(_MARKER)
-        start = raw.rfind(_UUID)
+        head, _, rest = raw.partition(_MARKER)
+        _, found, tail = rest.rpartition(_UUID)
         if (
-            start < position
-            or not raw.startswith(_STATES, position + _MARKER_LENGTH)
-            or b"{" in raw[1:position]  # the marker stands inside something else
-            or not raw.endswith(_ENDS)
-            or (not self._takes_sidechains and b'"isSidechain":true' in raw[:position])
+            not found
+            or rest[:13] not in _STATES
+            or b"{" in head[1:]  # the marker stands inside something else
+            or not tail.endswith(_ENDS)
+            or (b'"isSidechain":true' in head and not self._takes_sidechains)
         ):
             return False
-        parent = raw[15 : raw.find(b'"', 15)] if raw.startswith(_PARENT) else b""
-        self._parents[raw[start + 8 : raw.find(b'"', start + 8)]] = parent
+        parent = head[15:].partition(b'"')[0] if head.startswith(_PARENT) else b""
+        self._parents[tail.partition(b'"')[0]] = parent
         self.count += 1
         return True

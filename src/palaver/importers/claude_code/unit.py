@@ -78,6 +78,8 @@ def agent_id_of(source: Source) -> str | None:
 
 def index_entry(index: Source, session_id: str | None) -> dict[str, Any]:
     """What `sessions-index.json`, a cache that may be stale or missing, says of a session."""
+    if not index.exists():
+        return {}
     try:
         with index.open() as stream:
             content = orjson.loads(stream.read(_LARGEST_INDEX))
