@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same examples in every run, so that a failure is the change's; and untimed: that tells of the machine, not the law.
+# The same examples in every run, so that a failure is the change's; untimed, since time tells of the machine.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 

@@ -104,11 +104,7 @@ class JsonLines:
                     self._run.note(CARRIAGE_RETURNS, self.where())
             slow = 0
             for self._index, raw in enumerate(lines):
-                if suspects or self._spread is not None:
-                    is_plain = self._spread is None and self._index not in suspects
-                else:
-                    is_plain = True
-                if is_plain:
+                if self._spread is None and (not suspects or self._index not in suspects):
                     if shortcut is not None and marker in raw[:SHORTCUT_BYTES] and shortcut(raw):
                         continue
                     try:

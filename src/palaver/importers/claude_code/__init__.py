@@ -18,7 +18,7 @@ What is left out, and counted under these rules
     `progress` (states of running tools and hooks), `file-history` (names of backups), `queue-operation` (without a
     text), `warmup-agent`, `stream-event` (parts of messages that follow whole), `session-file-exists` (prompts that the
     session itself holds), `no-conversation` (facts in a file without any message), `unreferenced-output`, `side-file`.
-    Not kept from the lines that are: fields whose value is the same as on the line before (`cwd`, `gitBranch`,
+    Not kept from the lines that are: fields that say what the conversation's first line said (`cwd`, `gitBranch`,
     `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on), HTTP headers of failed calls.
 """
 

@@ -1,6 +1,5 @@
 """`assistant` lines: the lines of one API answer become one message, its usage the field-wise maximum."""
 
-from collections.abc import Callable
 from operator import ge, itemgetter
 from typing import Any
 
@@ -18,32 +17,28 @@ _AGENT_TOOLS = ("Task", "Agent")
 
 
 _SHAPES = Shapes("message", "requestId", "costUSD", "durationMs")
+_MESSAGE_SHAPES = Shapes("id", "type", "model", "usage", "stop_reason", "content", "role", has_header=False)
 
 
 def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     message: Any = record.get("message")
     if message.__class__ is not dict:
         return odd_message(transcript, record, "assistant", reading)
-    pop: Callable[..., Any] = message.pop
-    api_id = pop("id", None)
-    if type(api_id) is str and (earlier := transcript.answers.get(api_id)) is not None:
+    api_id: Any = message.get("id")
+    if api_id.__class__ is str and (earlier := transcript.answers.get(api_id)) is not None:
         return _continue_answer(transcript, earlier, record, message)
-    content = pop("content", None)
-    if (
-        transcript.knows(record.get("uuid"))
-        and (disposition := copied(transcript, record, content, reading)) is not None
-    ):
-        return disposition
+    content = message.get("content")
+    if transcript.knows(record.get("uuid")) and (copy := copied(transcript, record, content, reading)) is not None:
+        return copy
     metadata = transcript.header.metadata(record, _SHAPES)
-    model = pop("model", None)
-    usage = pop("usage", None)
-    stop_reason = pop("stop_reason", None)
-    if (role := pop("role", None)) is not None and role != "assistant":
-        metadata["role"] = role
-    pop("type", None)
-    for key, value in message.items():
-        if value is not None:
+    for key in _MESSAGE_SHAPES.of(message).own:
+        if (value := message[key]) is not None:
             keep(metadata, key, value)
+    if message.get("role", "assistant") != "assistant":
+        metadata["role"] = message["role"]
+    model: Any = message.get("model")
+    usage: Any = message.get("usage")
+    stop_reason = message.get("stop_reason")
     if api_id is not None:
         metadata["api_message_id"] = api_id
     metadata["author_kind"] = "model"
@@ -104,54 +99,58 @@ def _answer_blocks(transcript: Transcript, content: Any) -> list[Json]:
 def _continue_answer(transcript: Transcript, earlier: Json, record: Json, message: Json) -> Disposition:
     """Another line of an answer: a new block, or a longer copy of one that is there."""
     metadata = earlier["metadata"]
-    uuid = record.get("uuid")
-    pop = message.pop
+    uuid: Any = record.get("uuid")
     held = earlier["content"]
-    new_blocks = _answer_blocks(transcript, pop("content", None))
-    if type(uuid) is str:
+    known_calls = len(transcript.calls)
+    new_blocks = _answer_blocks(transcript, message.get("content"))
+    if uuid.__class__ is str:
         if uuid not in transcript.links:
+            transcript.links[uuid] = earlier
             if "source_ids" in metadata:
                 metadata["source_ids"].append(uuid)
             else:
                 metadata["source_ids"] = [earlier["message_id"], uuid]
-            transcript.links[uuid] = earlier
         elif all(new in held for new in new_blocks):
             return A_COPY
-    for new in new_blocks:
-        _merge_block(held, new)
+    if len(new_blocks) == 1 and len(transcript.calls) > known_calls:
+        held.append(new_blocks[0])  # a call that was never seen
+    else:
+        for new in new_blocks:
+            _merge_block(held, new)
     if transcript.unnamed:
         transcript.name_calls(earlier)
     if transcript.new_tasks:
         transcript.place_tasks(earlier)
-    stop_reason = pop("stop_reason", None)
+    stop_reason = message.get("stop_reason")
     if stop_reason is not None:
         metadata["stop_reason"] = stop_reason
         metadata.pop("tokens_partial", None)
-    usage = pop("usage", None)
-    if type(usage) is dict and metadata["author_kind"] == "model":
+    usage: Any = message.get("usage")
+    if usage.__class__ is dict and metadata["author_kind"] == "model":
         tokens = earlier.get("tokens")
         if tokens is None:
             earlier["tokens"] = usage
         elif tokens != usage:
             raise_usage(tokens, usage)
-    request_id = record.get("requestId")
-    if request_id is not None and request_id != metadata.get("request_id"):
-        others = metadata.setdefault("other_request_ids", [])
-        if request_id not in others:
-            others.append(request_id)
+    if record.get("requestId") != metadata.get("request_id"):
+        _note_request(metadata, record.get("requestId"))
     timestamp = record.get("timestamp")
     if timestamp != earlier["timestamp"] and (completed_at := transcript.note_time(timestamp)) is not None:
         metadata["completed_at"] = completed_at
     for key in _SHAPES.of(record).own:
         if (value := record[key]) is not None:
             keep(metadata, key, value)
-    pop("role", None)
-    pop("type", None)
-    pop("model", None)
-    for key, value in message.items():
-        if value is not None:
+    for key in _MESSAGE_SHAPES.of(message).own:
+        if (value := message[key]) is not None:
             keep(metadata, key, value)
     return INTO_MESSAGE
+
+
+def _note_request(metadata: Json, request_id: Any) -> None:
+    if request_id is not None:
+        others = metadata.setdefault("other_request_ids", [])
+        if request_id not in others:
+            others.append(request_id)
 
 
 def _merge_block(held: list[Json], new: Json) -> None:

@@ -79,12 +79,15 @@ def signature(content: list[dict[str, Any]]) -> int:
     for block in content:
         for key in _SIGNED:
             if key in block:
-                text = block[key]
-                if text.__class__ is not str:
-                    text = str(text)
-                ends += (len(text), text[:_END], text[-_END:])
+                value = block[key]
+                if value.__class__ is str:
+                    ends += (len(value), value[:_END], value[-_END:])
+                else:
+                    ends.append(len(value) if value.__class__ in _SIZED else 1)
+                break
     return hash(tuple(ends)) or 1
 
 
 _SIGNED = ("text", "thinking", "content", "input", "raw")
+_SIZED = (dict, list)
 _END = 48

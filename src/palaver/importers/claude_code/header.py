@@ -38,9 +38,9 @@ class Shape:
 
     __slots__ = ("header", "header_keys", "own")
 
-    def __init__(self, keys: tuple[str, ...], mapped: frozenset[str]) -> None:
-        self.header_keys = tuple(key for key in keys if key in HEADER)
-        self.own = tuple(key for key in keys if key not in HEADER and key not in mapped)
+    def __init__(self, keys: tuple[str, ...], mapped: frozenset[str], header: frozenset[str]) -> None:
+        self.header_keys = tuple(key for key in keys if key in header)
+        self.own = tuple(key for key in keys if key not in header and key not in mapped)
         """Unmapped fields: they go to the message's metadata under their own names."""
         self.header: Callable[[Json], Any] = itemgetter(*self.header_keys) if self.header_keys else _nothing
 
@@ -58,10 +58,14 @@ def keep(metadata: Json, key: str, value: Any) -> None:
 
 
 class Shapes:
-    """The shapes seen so far of the lines that one function takes; `mapped` are the fields it maps itself."""
+    """The shapes seen so far of the lines that one function takes; `mapped` are the fields it maps itself.
 
-    def __init__(self, *mapped: str) -> None:
-        self._mapped = MAPPED_ALWAYS.union(mapped)
+    Without `has_header`, of the messages inside the lines, which repeat nothing.
+    """
+
+    def __init__(self, *mapped: str, has_header: bool = True) -> None:
+        self._header = HEADER if has_header else frozenset[str]()
+        self._mapped = MAPPED_ALWAYS.union(mapped) if has_header else frozenset(mapped)
         self.known: dict[tuple[str, ...], Shape] = {}
 
     def of(self, record: Json) -> Shape:
@@ -70,7 +74,7 @@ class Shapes:
     def learn(self, keys: tuple[str, ...]) -> Shape:
         if len(self.known) >= _SHAPES_KEPT:
             self.known.clear()
-        shape = self.known[keys] = Shape(keys, self._mapped)
+        shape = self.known[keys] = Shape(keys, self._mapped, self._header)
         return shape
 
 

@@ -91,6 +91,7 @@ class Transcript:
         self.sequence = 0
         self._is_fork = not is_sidechain
         """Whether lines of another session may still come: true until the first that is this one's own."""
+        self._summary_ids: set[str] = set()
         self._fallback_time = fallback_time
         self._earliest = _LATEST
         self._latest = ""
@@ -218,8 +219,9 @@ class Transcript:
     def summarise(self, text: str, timestamp: Any, *, covers: str | None = None, leaf: str | None = None) -> None:
         """Add a summary; `leaf` is the line it ends with, which may stand further down or in another file."""
         key = deterministic_uuid(f"{self.conversation_id}-summary-{text}-{leaf or covers}")
-        if any(summary["summary_id"] == key for summary in self.summaries):
+        if key in self._summary_ids:
             return
+        self._summary_ids.add(key)
         summary: Json = {"summary_id": key, "type": "automatic", "text": text, "timestamp": timestamp}
         if covers:
             summary["covers_messages"] = [covers]
@@ -401,7 +403,13 @@ class Transcript:
             },
         )
         held = {message["message_id"] for message in self.messages}
-        self.links = {uuid: message for uuid, message in self.links.items() if message.get("message_id") in held}
+        self.links = {
+            uuid: message
+            for message in self.messages
+            for uuid in (message["message_id"], *message["metadata"].get("source_ids", ()))
+        }
         self.answers = {api_id: message for api_id, message in self.answers.items() if message["message_id"] in held}
+        # A summary leaves once; one whose last line is not known yet waits for it.
+        self.summaries = [one for one in self.summaries if "leaf_uuid" in one and "covers_messages" not in one]
         self.calls = {}
         self.queued = {}
