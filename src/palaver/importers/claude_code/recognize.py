@@ -52,8 +52,9 @@ def guess(source: Source) -> Guess:
         if found.form and found.is_sure:
             return found
         best = best if best.form else found
-    if best.form is None and b"\n" not in head and head.startswith(b"{") and _LONG_FIRST_LINE.search(head, 0, 4096):
-        return Guess("session", "a first line, longer than was looked at, with the fields of a session")
+    is_cut = b"\n" not in head and head.startswith(b"{")
+    if best.form is None and is_cut and (_LONG_FIRST_LINE.search(head, 0, 4096) or _is_named_like_session(source)):
+        return Guess("session", "a first line, longer than was looked at, of a session")
     return best
 
 

@@ -1,0 +1,49 @@
+"""Sessions are found though their first line is long, and files of others are left alone."""
+
+import orjson
+import pytest
+
+from palaver.importers import importer
+from palaver.sources.source import Source
+
+SESSION = "0b9c8d7e-6f5a-4b3c-9d2e-1f0a9b8c7d6e.jsonl"
+LONG = "a picture as text " * 10_000
+
+
+def verdict(tmp_path, name, *lines):
+    path = tmp_path / name
+    path.write_bytes(b"".join(line if isinstance(line, bytes) else orjson.dumps(line) + b"\n" for line in lines))
+    return importer("claude_code").recognizes(Source.at(path)).verdict
+
+
+def prompt(**more):
+    return {"type": "user", **more, "message": {"role": "user", "content": LONG}}
+
+
+def test_a_first_line_longer_than_the_head(tmp_path):
+    assert verdict(tmp_path, SESSION, prompt()) == "yes"
+    assert verdict(tmp_path, "copy.jsonl", prompt(sessionId="s")) == "yes"
+    assert verdict(tmp_path, "other.jsonl", {"text": LONG}) == "no"
+
+
+def test_an_empty_session(tmp_path):
+    assert verdict(tmp_path, SESSION) == "yes"
+    assert verdict(tmp_path, "agent-a1.jsonl", b"\n") == "yes"
+    assert verdict(tmp_path, "notes.jsonl") == "no"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "session_meta", "payload": {"id": "x"}, "timestamp": "2026-01-01T00:00:00Z"},
+        {"type": "user", "uuid": "a", "sessionId": "s", "message": {"role": "user", "parts": [{"text": "hi"}]}},
+        {"type": "session.start", "data": {"sessionId": "s"}},
+        {"kind": 0, "v": {"version": 3, "sessionId": "s", "requests": []}},
+        {"request": {"url": "x"}, "response": {"status": 200}},
+        b'data: {"type":"message_start","message":{"id":"m","content":[]}}\n\n',
+        [],
+        {"type": ["user"], "session_id": []},
+    ],
+)
+def test_lines_of_others(tmp_path, line):
+    assert verdict(tmp_path, "lines.jsonl", line) == "no"
