@@ -9,7 +9,7 @@ from palaver.sources.damage import BAD_JSON, INVALID_UTF8, repair
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
-UNREADABLE_SIDE_FILE = finding_kind("unreadable-side-file", "warning", "A file beside the source could not be read.")
+UNREADABLE_SIDE_FILE = finding_kind("unreadable-side-file", "error", "A file beside the source could not be read.")
 
 LARGEST_BYTES = 1 << 28
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from palaver.errors import SourceError
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.copies import bare
 from palaver.importers.claude_code.disposition import INTO_CONVERSATION, MAPPED, Disposition, skipped
@@ -29,7 +30,7 @@ from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.whole import counted, json_document
+from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted, json_document
 
 UNFORESEEN = finding_kind(
     "unforeseen", "error", "A record broke the importer, which is a bug; its bytes are set aside."
@@ -86,7 +87,10 @@ class SessionReader:
                 self.run.next_cursors[self.source.name] = behind
             self.tasks = dict(routes.main.tasks)
             for agent in side.agents:
-                yield from self._read_agent(agent, routes.main, reading)
+                try:
+                    yield from self._read_agent(agent, routes.main, reading)
+                except (SourceError, OSError) as error:  # one agent's file must not cost the others
+                    self.run.note(UNREADABLE_SIDE_FILE, agent.source.name, str(error), kept=False)
         finally:
             routes.close()
         for name, output in side.outputs.items():
@@ -187,9 +191,12 @@ class SessionReader:
     def _add_side_files(self, side: SideFiles, main: Transcript) -> None:
         """Add what the files beside a session tell of it: workflows, and the index that the product caches."""
         for journal in side.journals:
-            with journal.open() as stream:
-                records = JsonLines(stream, self.run, label=journal.name)
-                entries = list(records)
+            try:
+                with journal.open() as stream:
+                    entries = list(JsonLines(stream, self.run, label=journal.name))
+            except (SourceError, OSError) as error:
+                self.run.note(UNREADABLE_SIDE_FILE, journal.name, str(error), kept=False)
+                continue
             main.facts.setdefault("journals", {})[journal.name] = entries
             self.run.folded("conversation", len(entries))
         for state in side.states:

@@ -4,8 +4,10 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from palaver.errors import SourceError
 from palaver.importers.claude_code.reading import Reading
 from palaver.model.finding import finding_kind
+from palaver.sources.source import Source
 
 PERSISTED_MISSING = finding_kind(
     "persisted-output-missing", "note", "The full text of a large tool output is gone; its preview is kept."
@@ -122,11 +124,19 @@ def restore_persisted(result: Json, preview: str, reading: Reading) -> bool:
     name = re.split(r"[\\/]", saved["path"].strip())[-1] if saved else ""
     source = reading.outputs.get(name)
     metadata = result.setdefault("metadata", {})
-    if source is None:
+    full = _full_text(source) if source else None
+    if full is None:
         metadata["truncated"] = True
         return False
-    with source.open() as stream:
-        result["content"] = stream.read().decode(errors="replace")
+    result["content"] = full
     reading.used_outputs.add(name)
     metadata["persisted_output"] = name
     return True
+
+
+def _full_text(source: Source) -> str | None:
+    try:
+        with source.open() as stream:
+            return stream.read().decode(errors="replace")
+    except (SourceError, OSError):
+        return None
