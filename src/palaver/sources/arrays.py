@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from palaver.sources._cutter import BLANK, OPENING_BYTES, SCALAR, SPACE, Guess, Opening, Scan, Window
+from palaver.sources.damage import parses
 
 _TRAILING_BYTES = 1 << 10
 _BRACE, _BRACKET, _BRACKET_END, _BRACE_END, _COMMA = b"{[]},"
@@ -319,7 +320,7 @@ class ArrayElements:
             size, start = found.start() - window.at, found.end() - window.at
             scan = self._scan(start)
             if scan.size:
-                if self._is_followed(start + scan.size) and _parses(window.copy(start, scan.size)):
+                if self._is_followed(start + scan.size) and parses(window.copy(start, scan.size)):
                     return size
             elif not scan.is_broken and not window.ended and start > window.ahead // 2:
                 return size
@@ -353,11 +354,3 @@ def elements_path(head: bytes) -> tuple[str, ...] | None:
             return None
         window.at += scan.size
     return None
-
-
-def _parses(raw: bytes) -> bool:
-    try:
-        orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return False
-    return True

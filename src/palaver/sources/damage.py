@@ -44,6 +44,15 @@ class Repaired:
     )
 
 
+def parses(raw: bytes) -> bool:
+    """Whether the bytes are JSON as they stand."""
+    try:
+        orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
 def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
     """Read what can be read of a line.
 

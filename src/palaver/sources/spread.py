@@ -3,9 +3,7 @@
 import re
 from typing import NamedTuple
 
-import orjson
-
-from palaver.sources.damage import BOM, SPACE
+from palaver.sources.damage import BOM, SPACE, parses
 
 _BLANK = SPACE + b"\0"
 _BEGINS_RECORD = re.compile(rb'\{[ \t]*"')
@@ -54,7 +52,7 @@ class Spread:
         """Whether a line shows that there was no object: it begins a value of its own where none can stand."""
         if _first_part(raw).lstrip(_BLANK)[:1] not in {b"{", b"["}:
             return False
-        return self._last not in {b"[", b",", b":"} or (not is_tail and _is_like_a_record(raw) and _parses(raw))
+        return self._last not in {b"[", b",", b":"} or (not is_tail and _is_like_a_record(raw) and parses(raw))
 
     def holds_records(self) -> bool:
         """Whether some lines look like records of their own: parts of an object would be indented."""
@@ -77,11 +75,3 @@ def _first_part(raw: bytes) -> bytes:
 
 def _is_like_a_record(raw: bytes) -> bool:
     return _BEGINS_RECORD.match(_first_part(raw)) is not None
-
-
-def _parses(raw: bytes) -> bool:
-    try:
-        orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return False
-    return True
