@@ -1,6 +1,7 @@
 """The totals of a conversation, the same for every platform."""
 
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 Json = dict[str, Any]
@@ -12,6 +13,7 @@ _FIELDS = (
     ("cache_creation_input_tokens", "cache_write"),
     ("thinking_tokens", "thinking"),
 )
+_all_but_thinking = itemgetter(*(field for field, _ in _FIELDS[:-1]))
 
 
 class MetricsTally:
@@ -38,13 +40,22 @@ class MetricsTally:
         kinds = [block["type"] for message in messages for block in message["content"]]
         self._tool_calls += kinds.count("tool_use")
         usages = [message["tokens"] for message in messages if message.get("tokens")]
-        self._has_tokens = self._has_tokens or bool(usages)
-        for field, name in _FIELDS:
-            self._tokens[name] += sum([usage.get(field) or 0 for usage in usages])
+        if usages:
+            self._has_tokens = True
+            self._add_tokens(usages)
         for message in messages:
             if "cost" in message and (cost := message["cost"]) is not None:
                 self._cost = (self._cost or 0.0) + cost["amount"]
                 self._currency = cost.get("currency") or self._currency
+
+    def _add_tokens(self, usages: list[Json]) -> None:
+        try:
+            columns = [sum(column) for column in zip(*map(_all_but_thinking, usages), strict=True)]
+            columns.append(sum([usage["thinking_tokens"] or 0 for usage in usages if "thinking_tokens" in usage]))
+        except (KeyError, TypeError):  # a figure is missing, or null
+            columns = [sum([usage.get(field) or 0 for usage in usages]) for field, _ in _FIELDS]
+        for (_, name), total in zip(_FIELDS, columns, strict=True):
+            self._tokens[name] += total
 
     def metrics(self, stated: Json | None = None) -> Json:
         """The totals; what the source itself stated (`stated`) stands."""
