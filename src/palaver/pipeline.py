@@ -21,8 +21,8 @@ from palaver.outputs import Output
 from palaver.sources.discovery import Claim, Unclaimed, Unit, discover
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
-from palaver.validate.repair import flattened, repaired
-from palaver.validate.schema import is_valid
+from palaver.validate.repair import INVALID_DOCUMENT, flattened, repaired
+from palaver.validate.schema import is_valid, schema_errors
 from palaver.workers import in_processes
 
 Document = dict[str, Any]
@@ -182,6 +182,8 @@ def _counting(report: SourceReport, advance: Callable[[int], None]) -> Callable[
 def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> bytes | None:
     """Check a document against the published schema, add its metrics, write it down."""
     if not is_valid(document) and repaired(document, run.note) is None:
+        error = next(schema_errors(document))
+        run.set_aside(INVALID_DOCUMENT, _line(document, run), "the document", f"{error.pointer}: {error.message}")
         return None
     conversation_id = document["conversation_id"]
     tally = tallies.get(conversation_id) or MetricsTally()
@@ -191,6 +193,10 @@ def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> 
         document["metrics"] = tally.metrics(document.get("metrics"))
     else:
         tallies[conversation_id] = tally
+    return _line(document, run)
+
+
+def _line(document: Document, run: Run) -> bytes:
     try:
         return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:

@@ -63,6 +63,10 @@ class Run:
 
     def quarantined(self, kind: FindingKind, raw: bytes, where: str, message: str = "") -> None:
         self.ledger.quarantined[kind.code] += 1
+        self.set_aside(kind, raw, where, message)
+
+    def set_aside(self, kind: FindingKind, raw: bytes, where: str, message: str = "") -> None:
+        """Keep bytes that are no record: what was made of records and could not be written."""
         self.note(kind, where, message, kept=False)
         if self._set_aside is not None:
             self._set_aside(Quarantined(self.source, where, kind.code, message or kind.meaning, raw))

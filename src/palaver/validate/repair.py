@@ -42,10 +42,7 @@ def repaired(document: Json, note: Note) -> Json | None:
         if not is_valid({**document, "messages": [message]}):
             document["messages"][index] = _wrapped(message, document["created_at"])
             note(INVALID_MESSAGE, f"/messages/{index}", "")
-    if is_valid(document):
-        return document
-    note(INVALID_DOCUMENT, "", next(f"{error.pointer}: {error.message}" for error in schema_errors(document)))
-    return None
+    return document if is_valid(document) else None
 
 
 def _set_aside(document: Json, error: SchemaError, note: Note) -> None:

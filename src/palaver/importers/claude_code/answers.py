@@ -1,6 +1,5 @@
 """`assistant` lines: the lines of one API answer become one message, its usage the field-wise maximum."""
 
-from operator import ge, itemgetter
 from typing import Any
 
 from palaver.importers.claude_code.content import block, blocks
@@ -181,12 +180,6 @@ def _merge_block(held: list[Json], new: Json) -> None:
 
 def raise_usage(tokens: Json, usage: Json) -> None:
     """Raise every figure to its maximum: the lines of one answer repeat its usage while it grows."""
-    try:
-        if all(map(ge, _figures(usage), _figures(tokens))) and None not in usage.values():
-            tokens.update(usage)  # nearly always the later line is right in everything
-            return
-    except (KeyError, TypeError):
-        pass  # a figure is missing, or is none
     for key, value in usage.items():
         old = tokens.get(key)
         if old == value:
@@ -198,9 +191,6 @@ def raise_usage(tokens: Json, usage: Json) -> None:
             raise_usage(old, value)
         elif value is not None:
             tokens[key] = value
-
-
-_figures = itemgetter("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 def _increase(counted: Json, usage: Any) -> Any:

@@ -81,7 +81,8 @@ def plain_text(content: list[Json]) -> str:
 
 
 def _redacted(raw: Json) -> Json:
-    return build.thinking("", redacted_data=raw.get("data"))
+    rest = {key: value for key, value in raw.items() if key not in {"type", "data"}}
+    return {**rest, **build.thinking("", redacted_data=raw.get("data"))}
 
 
 def _image(raw: Json) -> Json:
@@ -108,10 +109,10 @@ def _document(raw: Json) -> Json:
                 name=raw.get("title"),
                 media_type=media_type,
             )
-        case {"type": "url", "url": str(url)}:
-            made = build.file(source={"type": "url", "data": url}, name=raw.get("title"))
-        case {"type": "file", "file_id": str(file_id)}:
-            made = build.file(source={"type": "file", "data": file_id}, name=raw.get("title"))
+        case {"type": "url", "url": str(url), **source}:
+            made = build.file(source={**source, "type": "url", "data": url}, name=raw.get("title"))
+        case {"type": "file", "file_id": str(file_id), **source}:
+            made = build.file(source={**source, "type": "file", "data": file_id}, name=raw.get("title"))
         case _:
             return build.opaque(kind="document", raw=raw)
     return {**rest, **made}

@@ -15,7 +15,7 @@ from palaver.importers.claude_code.disposition import (
     Disposition,
     skipped,
 )
-from palaver.importers.claude_code.header import HEADER, MAPPED_ALWAYS, Shapes
+from palaver.importers.claude_code.header import HEADER, MAPPED_ALWAYS, Shapes, keep
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.model import build
@@ -178,7 +178,7 @@ def _queued_command(transcript: Transcript, record: Json, inner: Json, metadata:
         return INTO_MESSAGE
     for key, value in inner.items():
         if key not in {"prompt", "type"}:
-            metadata.setdefault(key, value)
+            keep(metadata, key, value)
     is_notice = inner.get("commandMode") == "task-notification"
     metadata["author_kind"] = "harness" if is_notice else author_of(text, metadata)
     metadata["queued"] = True
@@ -223,6 +223,7 @@ def summary(transcript: Transcript, record: Json, _reading: Reading) -> Disposit
     transcript.summarise(
         text if type(text) is str else "", record.get("timestamp"), leaf=leaf if type(leaf) is str else None
     )
+    _keep_rest(transcript, record, "summary", "leafUuid", "message")
     return INTO_CONVERSATION
 
 
@@ -233,6 +234,7 @@ def title(transcript: Transcript, record: Json, _reading: Reading) -> Dispositio
             given = transcript.facts.setdefault("titles", [])
             if text not in given:
                 given.append(text)
+    _keep_rest(transcript, record, "customTitle", "aiTitle")
     return INTO_CONVERSATION
 
 
@@ -241,12 +243,14 @@ def last_prompt(transcript: Transcript, record: Json, _reading: Reading) -> Disp
     if type(text) is str:
         transcript.titles["last"] = text[:200]
         transcript.facts["last_prompt"] = text
+    _keep_rest(transcript, record, "lastPrompt", "text")
     return INTO_CONVERSATION
 
 
 def tag(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
     text = record.get("tag")
     transcript.tags = [text] if type(text) is str and text else []
+    _keep_rest(transcript, record, "tag")
     return INTO_CONVERSATION
 
 
@@ -278,6 +282,13 @@ def fact(transcript: Transcript, record: Json, _reading: Reading) -> Disposition
     value = next(iter(fields.values())) if len(fields) == 1 else fields
     transcript.facts[str(record["type"]).replace("-", "_")] = value
     return INTO_CONVERSATION
+
+
+def _keep_rest(transcript: Transcript, record: Json, *mapped: str) -> None:
+    """Keep what such a line says beyond what was taken from it; the last one counts."""
+    rest = {key: value for key, value in _own_fields(record).items() if key not in mapped and value is not None}
+    if rest:
+        transcript.facts.setdefault("line_fields", {})[record["type"]] = rest
 
 
 def _own_fields(record: Json) -> Json:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from palaver.importers.claude_code.lines import HANDLERS
+from palaver.importers.claude_code.unit import is_session_id
 from palaver.sources.source import Source
 
 Form = Literal["session", "web-export", "stream-json", "stream-json-array", "history"]
@@ -26,7 +27,6 @@ BLANK = b"\xef\xbb\xbf\0 \t\r\n"
 _LINES_LOOKED_AT = 60
 _SESSION_FIELDS = ("uuid", "parentUuid", "sessionId", "isSidechain", "leafUuid")
 _FACT_TYPES = frozenset(HANDLERS) - {"user", "assistant", "system", "tool_use", "tool_result", "summary", "result"}
-_IS_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
 _LOG_LINES = re.compile(rb'\s*\{\s*(?:"[^"]*"\s*:\s*(?:"[^"]*"|[0-9]+|null|true|false)\s*,\s*)*"loglines"\s*:\s*\[')
 _LONG_FIRST_LINE = re.compile(rb'"(?:parentUuid|isSidechain|sessionId)"\s*:')
 
@@ -74,7 +74,7 @@ def is_array(source: Source) -> bool:
 
 
 def _is_named_like_session(source: Source) -> bool:
-    return source.suffix == ".jsonl" and (source.stem.startswith("agent-") or bool(_IS_UUID(source.stem)))
+    return source.suffix == ".jsonl" and (source.stem.startswith("agent-") or bool(is_session_id(source.stem)))
 
 
 def _by_name(source: Source) -> Guess:

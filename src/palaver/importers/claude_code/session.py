@@ -1,6 +1,5 @@
 """A session file and what lies beside it, read line by line into conversations."""
 
-import re
 from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import replace
@@ -22,7 +21,15 @@ from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.resume import cursor_behind, restore, valid_cursor
 from palaver.importers.claude_code.routes import Routes
 from palaver.importers.claude_code.transcript import Transcript
-from palaver.importers.claude_code.unit import AgentFile, SideFiles, agent_id_of, index_entry, read_about, side_files
+from palaver.importers.claude_code.unit import (
+    AgentFile,
+    SideFiles,
+    agent_id_of,
+    index_entry,
+    is_session_id,
+    read_about,
+    side_files,
+)
 from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import normalize_timestamp
@@ -44,7 +51,6 @@ Tasks = dict[str, tuple[str, Any]]
 Documents = Generator[Json, None, Tally]
 
 _IN_THE_PARENT: Disposition = ("folded", "parent conversation")
-_IS_SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
 
 
 class SessionReader:
@@ -143,7 +149,7 @@ class SessionReader:
 
     def routes(self) -> Routes:
         stem = self.source.stem
-        is_session = bool(_IS_SESSION_ID(stem))
+        is_session = bool(is_session_id(stem))
         session_id, first_time = (stem, None) if is_session else first_session(self.source.head())
         conversation_id = session_id or conversation_uuid(PLATFORM, first_time or self.fallback_time, stem)
         main = Transcript(conversation_id, self.run, session_id=session_id, fallback_time=self.fallback_time)

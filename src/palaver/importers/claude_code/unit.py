@@ -1,5 +1,6 @@
 """The files of one session: its own, and those in the folder of the same name beside it."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -67,6 +68,10 @@ def read_about(agent: AgentFile, run: Run) -> None:
         for value in json_document(beside, run):
             run.folded("conversation")
             agent.about = value if type(value) is dict else {}
+
+
+is_session_id = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
+"""Whether a file's stem is the id of a session."""
 
 
 def agent_id_of(source: Source) -> str | None:
