@@ -21,7 +21,7 @@ from palaver.sources.folders import DiskFolder, StandardInput, ZipFolder, files_
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import HEAD_BYTES, Source
-from palaver.sources.whole import json_document, text_document
+from palaver.sources.whole import json_document
 
 RECORDS = [{"n": number, "text": hashlib.blake2b(b"%d" % number, digest_size=15).hexdigest()} for number in range(4000)]
 LINES = [json.dumps(record).encode() + b"\n" for record in RECORDS]
@@ -254,7 +254,6 @@ def test_a_file_knows_its_names(tmp_path):
     path.write_bytes(gzip.compress(DATA, mtime=0))
     source = Source.at(path)
     assert (source.name, source.file_name, source.stem, source.suffix) == ("a.b.jsonl.gz", "a.b.jsonl", "a.b", ".jsonl")
-    assert source.parts == path.parent.parts
     assert source.label == str(path)
     assert source.size_bytes == path.stat().st_size
     assert source.modified_at() == path.stat().st_mtime
@@ -304,7 +303,7 @@ def test_a_zip_is_a_folder_of_its_members(tmp_path):
     assert folder.names("dir") == ["dir/c.jsonl"]
     member = Source(folder, "dir/c.jsonl")
     assert member.label == f"{tmp_path / 'a.zip'}!dir/c.jsonl"
-    assert (member.parts, member.stem, member.size_bytes) == (("dir",), "c", 3)
+    assert (member.stem, member.size_bytes) == ("c", 3)
     assert member.modified_at() == (tmp_path / "a.zip").stat().st_mtime
     assert not member.is_plain_file()
 
@@ -509,13 +508,12 @@ def test_a_folder_that_cannot_be_listed_is_passed_by_and_told(tmp_path, monkeypa
 # Small files read whole
 
 
-def document(data: bytes | None, tmp_path: Path, reader=json_document) -> tuple[object, Run]:
+def document(data: bytes | None, tmp_path: Path) -> tuple[list[object], Run]:
     run = Run("a.jsonl")
     path = tmp_path / "side.json"
     if data is not None:
         path.write_bytes(data)
-    result = reader(Source.at(path), run)
-    return (result if reader is text_document else list(result)), run
+    return list(json_document(Source.at(path), run)), run
 
 
 @pytest.mark.parametrize(
@@ -556,19 +554,11 @@ def test_a_document_that_cannot_be_read_is_quarantined(data, code, tmp_path):
     assert run.ledger.quarantined == {code: 1}
 
 
-@pytest.mark.parametrize("reader", [json_document, text_document])
-def test_a_side_file_that_cannot_be_opened_or_is_cut_off_is_skipped(reader, tmp_path, monkeypatch):
+def test_a_side_file_that_cannot_be_opened_or_is_cut_off_is_skipped(tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "LARGEST_BYTES", 1000)
     for data in (None, gzip.compress(DATA[:900], mtime=0)[:-5], b"x" * 1001):
-        result, run = document(data, tmp_path, reader)
+        result, run = document(data, tmp_path)
         assert not result
         assert run.ledger.adds_up
         assert run.ledger.skipped == {"unreadable-side-file": 1}
         assert run.findings.counts == {"unreadable-side-file": 1}
-
-
-def test_a_text_document_is_text_whatever_it_holds(tmp_path):
-    assert document("é\n".encode(), tmp_path, text_document)[0] == "é\n"
-    text, run = document(b"caf\xe9", tmp_path, text_document)
-    assert text == "caf\ufffd"
-    assert run.findings.counts == {"invalid-utf8": 1}

@@ -1,7 +1,7 @@
 """A source: the smallest thing that can be imported on its own, opened as a stream of plain bytes."""
 
 import io
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO
 
 from palaver.errors import SourceError
@@ -64,12 +64,6 @@ class Source:
     def suffix(self) -> str:
         stem, dot, suffix = self.file_name.rpartition(".")
         return dot + suffix if stem else ""
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The folder names above the file, as far as they are known."""
-        path = self.folder.path_of(self.name)
-        return path.absolute().parts[:-1] if path is not None else PurePosixPath(self.name).parts[:-1]
 
     def is_zip(self) -> bool:
         return not self.is_folder and self._raw_head().startswith(ZIP_MAGIC)

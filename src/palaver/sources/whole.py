@@ -1,11 +1,11 @@
-"""Small files read whole, each one record: a JSON document, a text, a file that is only counted."""
+"""Small files, each one record: a JSON document read whole, a file that is only counted."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
-from palaver.sources.damage import BAD_JSON, INVALID_UTF8, repair
+from palaver.sources.damage import BAD_JSON, repair
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -33,17 +33,6 @@ def json_document(source: Source, run: Run) -> Iterator[Any]:
         run.quarantined(kind, raw, source.name, message)
     else:
         run.quarantined(BAD_JSON, raw, source.name, "there is nothing in it")
-
-
-def text_document(source: Source, run: Run) -> str | None:
-    raw = _bytes(source, run)
-    if raw is None:
-        return None
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        run.note(INVALID_UTF8, source.name, f"first at byte {error.start}")
-        return raw.decode(errors="replace")
 
 
 def counted(source: Source, run: Run) -> Source:
