@@ -1,6 +1,9 @@
-"""What the hallway does with a document that no repair makes valid."""
+"""What the hallway does with documents that the writer or the schema refuses."""
+
+from typing import Any
 
 import orjson
+import pytest
 
 from palaver import pipeline
 from palaver.model.report import SourceReport
@@ -8,35 +11,123 @@ from palaver.sources.discovery import Unit
 from palaver.sources.source import Source
 
 
-class Stubborn:
-    """An importer whose second document has an id that is none."""
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Sends documents through the pipeline, as if an importer had read them."""
 
-    platform = "claude_code"
+    def write(*documents: dict[str, Any]) -> tuple[list[dict[str, Any]], SourceReport, list[Any]]:
+        monkeypatch.setattr(pipeline, "importer", lambda _platform: Reader(documents))
+        (tmp_path / "a").touch()
+        aside: list[Any] = []
+        report = SourceReport("a", "claude_code")
+        unit = Unit(Source.at(tmp_path / "a"), "claude_code", "")
+        made = [orjson.loads(line) for line in pipeline.documents(unit, report, {}, aside.append)]
+        assert not report.failure
+        return made, report, aside
 
-    def __init__(self, options):
-        self.options = options
+    return write
+
+
+class Reader:
+    options = pipeline.importer("claude_code").options
+
+    def __init__(self, documents):
+        self.documents = documents
 
     def read(self, _source, run):
-        for conversation_id in ("first", "", "third"):
+        for document in self.documents:
             run.read()
             run.mapped()
-            yield {
-                "schema_version": "1.0.0",
-                "conversation_id": conversation_id,
-                "platform": {"name": "claude_code"},
-                "created_at": "2026-01-01T00:00:00.000Z",
-                "messages": [],
+            yield document
+
+
+def document(conversation_id="first", *tokens, **fields) -> dict[str, Any]:
+    return {
+        "schema_version": "1.0.0",
+        "conversation_id": conversation_id,
+        "platform": {"name": "claude_code"},
+        "created_at": "2026-01-01T00:00:00.000Z",
+        "messages": [
+            {
+                "message_id": str(number),
+                "role": "assistant",
+                "timestamp": "2026-01-01T00:00:00.000Z",
+                "content": [{"type": "tool_use", "id": "t", "name": "Add", "input": {"value": 7}}],
+                "tokens": {"input_tokens": tokens[number]},
+                "metadata": {},
             }
+            for number in range(len(tokens))
+        ],
+        **fields,
+    }
 
 
-def test_a_document_that_cannot_be_made_valid_is_set_aside_and_the_others_are_written(tmp_path, monkeypatch):
-    options = pipeline.importer("claude_code").options
-    monkeypatch.setattr(pipeline, "importer", lambda _platform: Stubborn(options))
-    (tmp_path / "a").touch()
-    aside = []
-    report = SourceReport("a", "claude_code")
-    made = list(pipeline.documents(Unit(Source.at(tmp_path / "a"), "claude_code", ""), report, {}, aside.append))
-    assert [orjson.loads(line)["conversation_id"] for line in made] == ["first", "third"]
+def codes(report: SourceReport) -> dict[str, int]:
+    return {code: count for code, count in report.findings.counts.items() if count}
+
+
+def test_a_document_that_cannot_be_made_valid_is_set_aside_and_the_others_are_written(write):
+    made, report, aside = write(document("first"), document(""), document("third"))
+    assert [one["conversation_id"] for one in made] == ["first", "third"]
     assert [(entry.code, orjson.loads(entry.raw)["conversation_id"]) for entry in aside] == [("invalid-document", "")]
     assert not report.is_clean
-    assert not report.failure
+
+
+def test_an_integer_past_64_bits_is_written_as_its_digits(write):
+    broken = document("first", 1, platform={"name": "claude_code", "metadata": {"seed": -(1 << 70)}})
+    broken["messages"][0]["content"][0]["input"] = {"value": 1 << 64, "list": [1, (1 << 64) - 1, [10**30]]}
+    [made], report, _ = write(broken)
+    assert made["messages"][0]["content"][0]["input"] == {
+        "value": "18446744073709551616",
+        "list": [1, (1 << 64) - 1, [str(10**30)]],
+    }
+    assert made["platform"]["metadata"] == {"seed": str(-(1 << 70))}
+    assert codes(report) == {"big-integer": 2}
+
+
+def test_a_figure_past_64_bits_is_kept_beside_the_tokens(write):
+    [made], report, _ = write(document("first", 5, 1 << 80))
+    assert made["metrics"]["total_tokens"]["input"] == 5
+    assert made["messages"][1]["metadata"]["invalid_fields"] == {"tokens/input_tokens": str(1 << 80)}
+    assert codes(report) == {"big-integer": 1, "invalid-value": 1}
+
+
+def test_a_sum_past_64_bits_is_written(write):
+    [made], report, _ = write(document("first", (1 << 64) - 1, 1 << 63))
+    assert made["metrics"]["total_tokens"]["input"] == pytest.approx((1 << 64) - 1 + (1 << 63))
+    assert not codes(report)
+
+
+@pytest.mark.parametrize("depth", [50, 300, 20_000])
+def test_a_value_nested_too_deeply_to_be_written_is_kept_as_text(write, depth):
+    broken = document("first", 1, platform={"name": "claude_code", "metadata": {"state": nested(depth)}})
+    broken["messages"][0]["content"][0]["input"] = nested(depth)
+    [made], report, _ = write(broken)
+    assert codes(report) == {"flattened" if depth > 100 else "big-integer": 2}
+    for inner in (made["platform"]["metadata"]["state"], made["messages"][0]["content"][0]["input"]):
+        left = depth
+        while type(inner) is dict:
+            inner = inner["a"]
+            left -= 1
+        if depth > 100:
+            assert inner == '{"a":' * left + '[1180591620717411303424,"x"]' + "}" * left
+        else:
+            assert (left, inner) == (0, ["1180591620717411303424", "x"])
+
+
+def nested(depth: int) -> Any:
+    value: Any = [1 << 70, "x"]
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def test_what_a_source_states_of_the_whole_stands_beside_what_is_counted(write):
+    [made], _, _ = write(document("first", 3, 4, metrics={"total_cost": {"amount": 0.5, "currency": "USD"}}))
+    assert made["metrics"] == {
+        "total_messages": 2,
+        "total_tokens": {"input": 7, "output": 0, "cache_read": 0, "cache_write": 0},
+        "tool_calls": 2,
+        "duration_ms": 0,
+        "total_cost": {"amount": 0.5, "currency": "USD"},
+    }

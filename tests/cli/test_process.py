@@ -17,7 +17,7 @@ from palaver.cli import _output
 from palaver.workers import in_processes
 
 SOURCE = Path(_output.__file__).parents[2]
-HEAVY = {"ijson", "jsonschema_rs", "orjson", "platformdirs", "pydantic", "rich", "zstandard"}
+HEAVY = {"ijson", "jsonschema_rs", "msgspec", "orjson", "platformdirs", "pydantic", "rich", "zstandard"}
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes as on POSIX")
 
 

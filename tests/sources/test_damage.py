@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from palaver.sources.damage import BAD_JSON, TOO_DEEP, long_numbers, repair, without_surrogates
+from palaver.sources.damage import BAD_JSON, TOO_DEEP, repair, without_surrogates
 
 LETTERS = st.characters(codec=None, exclude_categories=[])
 LINES = st.lists(
@@ -74,7 +74,7 @@ def test_a_whole_object_on_an_unfinished_line_is_whole(line):
     ("line", "remarks"),
     [
         (
-            b'{"a":[18446744073709551616,-9223372036854775809],"b":NaN}',
+            b'{"a":[%b,-%b],"b":NaN}' % (b"9" * 5000, b"9" * 5000),
             {"big-integer": "2 integers", "non-finite-number": "1 numbers"},
         ),
         (b'{"a":["\\ud800","\\udfff","\\ud83d\\ude00"]}', {"lone-surrogate": "2 strings"}),
@@ -137,22 +137,3 @@ def test_surrogates_are_replaced_however_deep_they_stand():
         value = [value]
     value, replaced = without_surrogates(value)
     assert replaced == 1
-
-
-@given(
-    st.lists(st.integers(-(1 << 70), 1 << 70) | st.integers(-99, 99), min_size=1),
-    st.text("x-1. ", max_size=9),
-    st.sampled_from([",", ", ", "],["]),
-)
-def test_no_integer_past_64_bits_is_overlooked(numbers, prefix, separator):
-    block = (prefix + " " + separator.join(map(str, numbers))).encode()
-    found = long_numbers(block)
-    for number in numbers:
-        if not -(1 << 63) <= number < 1 << 64:
-            assert any(block.startswith(str(number).encode(), offset) for offset in found)
-
-
-@given(st.integers(-9223372036854775808, 9999999999999999999), st.integers(0, 7))
-def test_integers_of_up_to_19_digits_are_no_suspects(number, shift):
-    suspects = long_numbers(b" " * shift + str(number).encode())
-    assert len(suspects) == (number <= -(10**18))

@@ -147,16 +147,12 @@ def test_good_lines_are_yielded_as_they_are(lines, ends_with_newline):
     reading = read(b"\n".join(lines) + b"\n" * ends_with_newline)
     assert reading.values == [expected(line) for line in lines]
     assert not reading.aside
-    assert reading.codes.keys() <= {"big-integer"}
+    assert not reading.codes
 
 
 def expected(line: bytes) -> Any:
     """What a good line means, by the standard library."""
-
-    def integer(digits: str) -> int | str:
-        return int(digits) if -(1 << 63) <= int(digits) < 1 << 64 else digits
-
-    return json.loads(line, parse_int=integer)
+    return json.loads(line)
 
 
 @settings(max_examples=300)
@@ -206,7 +202,7 @@ def test_a_file_cut_at_any_byte_gives_its_whole_lines_and_a_note(lines, chosen):
         assert reading.first["unfinished-tail"].severity == "note"
     else:
         assert reading.end == cut
-    assert reading.codes.keys() <= {"big-integer"}
+    assert not reading.codes
 
 
 @settings(max_examples=500)
@@ -308,12 +304,12 @@ def test_a_line_of_100_mb_is_read():
     ("line", "values", "codes"),
     [
         (BOM + b'{"a":1}', [{"a": 1}], ["byte-order-mark"]),
-        (BOM + b'{"a":-9223372036854775809}', [{"a": "-9223372036854775809"}], ["byte-order-mark", "big-integer"]),
+        (BOM + b'{"a":-9223372036854775809}', [{"a": -9223372036854775809}], ["byte-order-mark"]),
         (b"\0" * 40, [], ["nul-bytes"]),
         (b"\0\0" + b'{"a":1}', [{"a": 1}], ["nul-bytes"]),
         (b'{"a":1}' + b"\0\0", [{"a": 1}], ["nul-bytes"]),
         (b'{"a":\0\0"x\0y"}', [{"a": "xy"}], ["nul-bytes"]),
-        (b'\0{"a":18446744073709551616}', [{"a": "18446744073709551616"}], ["nul-bytes", "big-integer"]),
+        (b'\0{"a":18446744073709551616}', [{"a": 18446744073709551616}], ["nul-bytes"]),
         (b'{"a":"x\xffy\xe2\x82z"}', [{"a": "x\ufffdy\ufffdz"}], ["invalid-utf8"]),
         (b'{"a":"x\\ud800y"}', [{"a": "x\ufffdy"}], ["lone-surrogate"]),
         (b'{"a":"\\udc00\\ud83d\\ude00"}', [{"a": "\ufffd😀"}], ["lone-surrogate"]),
@@ -392,7 +388,7 @@ PRETTY = json.dumps({"a": {"b": [{"c": "}"}, []]}, "d": {}}, indent=2).encode()
         (around(PRETTY), [BEFORE, json.loads(PRETTY), AFTER]),
         (BOM + PRETTY.replace(b"\n", b"\r\n"), [json.loads(PRETTY)]),
         (around(b'{\n"a":1}'), [BEFORE, {"a": 1}, AFTER]),
-        (around(b'{\n\n "a": 18446744073709551616\n}'), [BEFORE, {"a": "18446744073709551616"}, AFTER]),
+        (around(b'{\n\n "a": 18446744073709551616\n}'), [BEFORE, {"a": 18446744073709551616}, AFTER]),
         (around(b"[\n  1,\n  [2]\n]"), [BEFORE, [1, [2]], AFTER]),
     ],
     ids=repr,
@@ -453,49 +449,29 @@ def test_an_open_object_past_the_longest_line_is_given_up(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("digits", "value"),
+    ("line", "value"),
     [
-        ("9223372036854775807", 9223372036854775807),
-        ("9999999999999999999", 9999999999999999999),
-        ("18446744073709551615", 18446744073709551615),
-        ("18446744073709551616", "18446744073709551616"),
-        ("-9223372036854775808", -9223372036854775808),
-        ("-9223372036854775809", "-9223372036854775809"),
-        ("-9999999999999999999", "-9999999999999999999"),
-        ("1" + "0" * 5000, "1" + "0" * 5000),
+        ("[%s]", ["%s"]),
+        ("%s", "%s"),
+        ('{"a":[1,%s,-5]}', {"a": [1, "%s", -5]}),
+        ('\ufeff{"a":-%s}', {"a": "-%s"}),
+        ('{"a":NaN,"b":[[%s]]}', {"a": None, "b": [["%s"]]}),
     ],
-    ids=lambda item: str(item)[:24],
 )
-@pytest.mark.parametrize("shape", ['{"%s":[%s]}', '{"%s":[1,%s,-5,12345]}', '{"%s":{"a":%s,"b":[[%s]]}}', "%s\n[%s]"])
-def test_integers_past_64_bits_are_kept_whatever_their_place(digits, value, shape):
-    for shift in range(8):
-        line = shape.replace("%s", "k" * shift, 1).replace("%s", digits)
-        line = line.replace("k" * shift + "\n", " " * shift + "\n", 1)
-        reading = read(line.encode() + b"\n")
-        assert reading.values == [json.loads(line, parse_int=lambda text: value if text == digits else int(text))]
-        assert type(value) is int or reading.codes == {"big-integer": 1}
-
-
-@pytest.mark.parametrize("shift", range(8))
-def test_an_integer_past_64_bits_may_be_all_there_is(shift):
-    reading = read(b" " * shift + b"18446744073709551616\n" + b" " * shift + b"-9223372036854775809\n{}\n")
-    assert reading.values == ["18446744073709551616", "-9223372036854775809", {}]
+def test_an_integer_with_more_digits_than_python_converts_is_kept_as_text(line, value):
+    digits = "1" + "0" * 5000
+    reading = read((line % digits).encode() + b"\n")
+    assert reading.values == [json.loads(json.dumps(value) % digits)]
+    assert reading.codes["big-integer"] == 1
 
 
 @given(st.lists(st.integers(-(1 << 80), 1 << 80) | st.integers(-20, 20), max_size=12), st.integers(0, 7))
 def test_no_integer_becomes_a_float(numbers, shift):
     line = b" " * shift + json.dumps({"a": numbers}, separators=(",", ":")).encode()
-    [value] = read(line + b"\n").values
-    assert [int(number) for number in value["a"]] == numbers
-    assert all(type(number) in {int, str} for number in value["a"])
-
-
-@pytest.mark.parametrize("shift", range(4))
-def test_long_digits_elsewhere_change_nothing(shift):
-    text = '{"%s":"18446744073709551616 -9223372036854775809","b":0.18446744073709551616,"c":1.5e-3}' % ("k" * shift)
-    reading = read(text.encode() + b"\n")
-    assert reading.values == [json.loads(text)]
-    assert not reading.codes
+    for before in (b"", b"\0"):
+        [value] = read(before + line + b"\n").values
+        assert value["a"] == numbers
+        assert all(type(number) is int for number in value["a"])
 
 
 # Damage that is set aside

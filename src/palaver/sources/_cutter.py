@@ -9,7 +9,7 @@ import codecs
 import re
 from typing import BinaryIO, cast
 
-import orjson
+from palaver.sources.parse import NOT_JSON, parse
 
 SPACE = rb"[ \t\n\r]*+"
 BLANK = rb"[\x00-\x20]*+"
@@ -101,8 +101,8 @@ class Window:
             return None
         self.at = match.end()
         try:
-            return orjson.loads(match[1])
-        except orjson.JSONDecodeError:
+            return parse(match[1])
+        except NOT_JSON:
             return match[1][1:-1].decode(errors="replace")
 
 

@@ -1,6 +1,6 @@
 """Huge JSON arrays: the elements of one, read from a stream and handed out one by one.
 
-Most elements are cut out by a guess (a separator and the opening of the element before) which orjson confirms by
+Most elements are cut out by a guess (a separator and the opening of the element before) which the parser confirms by
 accepting the slice. Where it does not, an exact scan finds the element's end. Where there is no end to find, because
 a quote or bracket is lost, reading resumes at the next element that can be read, and what lies between is handed out
 as one damaged element.
@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from palaver.sources._cutter import BLANK, OPENING_BYTES, SCALAR, SPACE, Guess, Opening, Scan, Window
-from palaver.sources.damage import parses
+from palaver.sources.parse import NOT_JSON, parse, parses
 
 _TRAILING_BYTES = 1 << 10
 _BRACE, _BRACKET, _BRACKET_END, _BRACE_END, _COMMA = b"{[]},"
@@ -37,7 +37,7 @@ class Element:
     offset: int
     """Where the element begins in the (inflated) stream."""
     value: Any | None
-    """What orjson made of it; None for null, and if it does not parse."""
+    """The element, parsed; None for null, and if it does not parse."""
     error: str | None
     """Why it does not parse, or None."""
 
@@ -149,8 +149,8 @@ class ArrayElements:
         level = self.wrapper
         for name in self._path[: self._depth - 1]:
             level = level.setdefault(name, {})
-        with suppress(orjson.JSONDecodeError):
-            level[key] = orjson.loads(raw)
+        with suppress(*NOT_JSON):
+            level[key] = parse(raw)
 
     def _elements(self) -> Iterator[Element]:
         """All elements up to the closing bracket, or to the end of the stream."""
@@ -180,8 +180,8 @@ class ArrayElements:
         # one, since its last brace closes its first. So a separator inside the element gives a slice that is too short
         # to parse, and one behind a later element a slice with a comma between two values.
         try:
-            value = orjson.loads(raw)
-        except orjson.JSONDecodeError:
+            value = parse(raw)
+        except NOT_JSON:
             self._guess.was_wrong(size)
             return None
         self._guess.was_right(size)
@@ -210,8 +210,8 @@ class ArrayElements:
             self._guess.learn(size)
         raw = window.copy(0, size)
         try:
-            return self._taken(raw, orjson.loads(raw), None)
-        except orjson.JSONDecodeError as error:
+            return self._taken(raw, parse(raw), None)
+        except NOT_JSON as error:
             return self._taken(raw, None, str(error)) if self._is_followed(size) else str(error)
 
     def _taken(self, raw: bytes, value: Any, error: str | None) -> Element:

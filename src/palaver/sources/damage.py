@@ -1,7 +1,6 @@
 """Repairing a damaged JSON line: what can be read is read, what cannot is handed back.
 
-This is the slow path: a line comes here only after orjson refused it, or when it holds a run of digits that may
-be an integer past 64 bits (which orjson would turn into a float without a word).
+This is the slow path: a line comes here only after the parser refused it.
 """
 
 import json
@@ -10,9 +9,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from palaver.model.finding import FindingKind, finding_kind
+from palaver.sources.parse import NOT_JSON, parse
 
 BOM = b"\xef\xbb\xbf"
 SPACE = b" \t\r\n"
@@ -24,7 +22,7 @@ NUL_BYTES = finding_kind("nul-bytes", "warning", "NUL bytes, left by a crash, we
 BYTE_ORDER_MARK = finding_kind("byte-order-mark", "note", "A byte order mark was skipped.")
 INVALID_UTF8 = finding_kind("invalid-utf8", "warning", "Bytes that are not UTF-8 were replaced by U+FFFD.")
 LONE_SURROGATE = finding_kind("lone-surrogate", "warning", "Half of a surrogate pair was replaced by U+FFFD.")
-BIG_INTEGER = finding_kind("big-integer", "warning", "An integer past 64 bits is kept as a string.")
+BIG_INTEGER = finding_kind("big-integer", "warning", "An integer past 64 bits is kept as a string of its digits.")
 NON_FINITE = finding_kind("non-finite-number", "warning", "NaN or an infinite number became null.")
 JOINED_OBJECTS = finding_kind("joined-objects", "warning", "Several objects stood on one line; each was read.")
 TORN_LINE = finding_kind("torn-line", "warning", "A whole object was found behind a torn one on the same line.")
@@ -44,15 +42,6 @@ class Repaired:
     )
 
 
-def parses(raw: bytes) -> bool:
-    """Whether the bytes are JSON as they stand."""
-    try:
-        orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
 def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
     """Read what can be read of a line.
 
@@ -67,7 +56,7 @@ def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
         clean = clean.removeprefix(BOM)
     if not clean.strip(SPACE):
         return result
-    if not long_numbers(clean) and (value := _quick(clean)) is not _MISSING and not (goes_on and _is_scalar(value)):
+    if (value := _quick(clean)) is not _MISSING and not (goes_on and _is_scalar(value)):
         result.values.append(value)
         return result
     try:
@@ -86,29 +75,9 @@ def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
     return result
 
 
-def long_numbers(block: bytes) -> list[int]:
-    """Offsets of digit runs that may be integers past 64 bits: 20 digits, or a minus and 19.
-
-    Twenty such characters hold five bytes of every fourth: five digits, or a minus and four. Looking at those alone
-    makes the search cheap; backwards, so that the minus, which is rare, is compared first.
-    """
-    sampled = block[::-4].translate(_DIGITS)
-    last = len(block) - 17
-    found: set[int] = set()
-    for pattern in (b"00000", b"0000-"):
-        position = sampled.find(pattern)
-        while position >= 0:
-            start = last - position * 4
-            if block[start + 1 : start + 17].isdigit() and (
-                run := _LONG_RUN.search(block, max(0, start - 3), start + 24)
-            ):
-                found.add(run.start())
-            position = sampled.find(pattern, position + 1)
-    return sorted(found)
-
-
-_DIGITS = bytes(byte if byte == 45 else 48 if 48 <= byte <= 57 else 32 for byte in range(256))
-_LONG_RUN = re.compile(rb"(?<![0-9.])(?:-[0-9]{19}|[0-9]{20})")
+def is_big(value: Any) -> bool:
+    """Whether a value is an integer past 64 bits, which few writers and readers of JSON keep."""
+    return type(value) is int and not -(1 << 63) <= value < 1 << 64
 
 
 def without_surrogates(value: Any) -> tuple[Any, int]:
@@ -163,8 +132,8 @@ def _replace_surrogates(text: str) -> str:
 
 def _quick(raw: bytes) -> Any:
     try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError:
+        return parse(raw)
+    except NOT_JSON:
         return _MISSING
 
 
@@ -173,7 +142,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 class _Reader:
-    """Reads one text with the standard library, which accepts more than orjson and says where it stopped."""
+    """Reads one text with the standard library, which accepts more and says where it stopped."""
 
     def __init__(self, text: str, *, goes_on: bool) -> None:
         self.values: list[Any] = []
@@ -279,12 +248,11 @@ class _Reader:
         return position
 
     def _integer(self, digits: str) -> int | str:
-        if len(digits) < 19:
+        try:
             return int(digits)
-        if len(digits) <= 20 and -(1 << 63) <= int(digits) < 1 << 64:
-            return int(digits)
-        self._big_integers += 1
-        return digits
+        except ValueError:  # thousands of digits, which Python refuses to convert
+            self._big_integers += 1
+            return digits
 
     def _float(self, digits: str) -> float | None:
         number = float(digits)

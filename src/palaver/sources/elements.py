@@ -7,7 +7,7 @@ from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
 from palaver.sources.arrays import ArrayElements
 from palaver.sources.damage import BAD_JSON, NUL_BYTES, repair
-from palaver.sources.jsonl import CUT_OFF, UNFINISHED_TAIL, long_numbers
+from palaver.sources.jsonl import CUT_OFF, UNFINISHED_TAIL
 from palaver.sources.run import Run
 
 TRAILING_BYTES = finding_kind("trailing-bytes", "warning", "Something follows the end of the JSON document.")
@@ -58,7 +58,7 @@ class JsonElements:
                 self.number = element.index + 1
                 self.taken = element.offset
                 self.raw = element.raw
-                if element.error is None and not long_numbers(element.raw):
+                if element.error is None:
                     self._run.read()
                     yield element.value
                 elif element.error == "truncated":

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Any, BinaryIO, Protocol
-
-import orjson
+from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
 from palaver.model.finding import FindingKind, finding_kind
-from palaver.sources.damage import BAD_JSON, SPACE, TOO_DEEP, Repaired, long_numbers, repair
+from palaver.sources.damage import BAD_JSON, SPACE, TOO_DEEP, Repaired, repair
+from palaver.sources.parse import NOT_JSON, parse, parse_lines
 from palaver.sources.run import Run, place
 from palaver.sources.spread import Line, Spread, is_balanced, opens
 
@@ -19,19 +18,8 @@ CUT_OFF = finding_kind("source-cut-off", "error", "The source could not be read 
 LINE_TOO_LONG = finding_kind("line-too-long", "error", "A line is longer than 512 MiB; its beginning is set aside.")
 
 CHUNK_BYTES = 1 << 18
-SHORTCUT_BYTES = 700
 LONGEST_LINE_BYTES = 1 << 29
 _TOO_LONG_KEPT = 1 << 16
-
-
-class Shortcut(Protocol):
-    """Takes over raw lines that have a marker in their first bytes, so that they need not be parsed."""
-
-    @property
-    def marker(self) -> bytes: ...
-    def __call__(self, raw: bytes) -> bool:
-        """Whether the line, which has the marker, was read and has its disposition."""
-        ...
 
 
 class JsonLines:
@@ -49,9 +37,7 @@ class JsonLines:
         label: str = "",
         start: int = 0,
         number: int = 0,
-        shortcut: Shortcut | None = None,
     ) -> None:
-        self.shortcut = shortcut
         self.taken = start
         """Bytes before the current block of lines."""
         self.end = start
@@ -88,33 +74,21 @@ class JsonLines:
         return place(self.number, self.offset, self._label)
 
     def __iter__(self) -> Iterator[Any]:
-        loads = orjson.loads
-        shortcut = self.shortcut
-        marker = shortcut.marker if shortcut else b""
         is_first = True
         for base, block, is_last in self._blocks():
             lines = BytesIO(block).readlines()  # twice as fast as splitting
             self._enter(base, lines)
-            suspects = _lines_of(lines, long_numbers(block))
-            if is_last:
-                suspects.add(len(lines) - 1)
             if is_first:
                 is_first = False
                 if lines[0].endswith(b"\r\n"):
                     self._run.note(CARRIAGE_RETURNS, self.where())
-            slow = 0
-            for self._index, raw in enumerate(lines):
-                if self._spread is None and (not suspects or self._index not in suspects):
-                    if shortcut is not None and marker in raw[:SHORTCUT_BYTES] and shortcut(raw):
-                        continue
-                    try:
-                        yield loads(raw)
-                        continue
-                    except orjson.JSONDecodeError:
-                        pass
-                slow += 1
-                yield from self._slowly(raw.removesuffix(b"\n"), is_tail=is_last and self._index == len(lines) - 1)
-            self._run.read(len(lines) - slow)
+            values = None if is_last or self._spread is not None else _a_value_each(block, lines)
+            if values is None:
+                yield from self._one_after_another(lines, is_last=is_last)
+            else:
+                for self._index, value in enumerate(values):
+                    yield value
+                self._run.read(len(values))
             self.end = base + len(block)
             self.end_number = self.number - is_last
         if self._spread is not None:
@@ -123,6 +97,21 @@ class JsonLines:
             self.end, self.end_number = first.offset, first.number - 1
         elif self._pending is not None:
             self.end = self._pending
+
+    def _one_after_another(self, lines: list[bytes], *, is_last: bool) -> Iterator[Any]:
+        """Read lines of which some are damaged, blank, unfinished, or parts of an object."""
+        for self._index, raw in enumerate(lines):
+            is_tail = is_last and self._index == len(lines) - 1
+            if self._spread is None and not is_tail:
+                try:
+                    value = parse(raw)
+                except NOT_JSON:
+                    pass
+                else:
+                    self._run.read()
+                    yield value
+                    continue
+            yield from self._slowly(raw.removesuffix(b"\n"), is_tail=is_tail)
 
     def _enter(self, base: int, lines: list[bytes]) -> None:
         self._before += len(self._lines)
@@ -266,15 +255,14 @@ class JsonLines:
         self._run.quarantined(kind, line.raw, place(line.number, line.offset, self._label), message)
 
 
-def _lines_of(lines: list[bytes], offsets: list[int]) -> set[int]:
-    """Which lines some offsets of their block fall into."""
-    found: set[int] = set()
-    if offsets:
-        waiting = sorted(offsets, reverse=True)
-        end = 0
-        for index, line in enumerate(lines):
-            end += len(line)
-            while waiting and waiting[-1] < end:
-                found.add(index)
-                waiting.pop()
-    return found
+def _a_value_each(block: bytes, lines: list[bytes]) -> list[Any] | None:
+    """The values of a block in which every line is one, which is the rule; None for any other."""
+    try:
+        values = parse_lines(block)
+    except NOT_JSON:
+        return None
+    return values if len(values) == len(lines) and min(map(len, lines)) >= _SHORTEST_BYTES else None
+
+
+_SHORTEST_BYTES = 3
+"""Braces and a newline. A shorter line is blank, or a part of a value, or not worth the hurry."""

@@ -3,7 +3,8 @@
 import re
 from typing import NamedTuple
 
-from palaver.sources.damage import BOM, SPACE, parses
+from palaver.sources.damage import BOM, SPACE
+from palaver.sources.parse import parses
 
 _BLANK = SPACE + b"\0"
 _BEGINS_RECORD = re.compile(rb'\{[ \t]*"')

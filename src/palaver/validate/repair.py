@@ -11,6 +11,7 @@ import orjson
 
 from palaver.model import build
 from palaver.model.finding import FindingKind, finding_kind
+from palaver.sources.damage import BIG_INTEGER, is_big
 from palaver.validate.schema import SchemaError, is_valid, schema_errors
 
 INVALID_VALUE = finding_kind(
@@ -98,18 +99,23 @@ def _wrapped(message: Any, created_at: str) -> Json:
     )
 
 
-def flattened(document: Json, note: Note) -> Json:
-    """Replace values nested too deeply for the writer by their JSON text."""
-    for index, message in enumerate(document["messages"]):
+def made_writable(document: Json, note: Note) -> None:
+    """Change what the writer refuses: text for values nested too deeply, digits for integers past 64 bits."""
+    parts: list[tuple[str, Any, Any]] = [(f"/{key}", document, key) for key in document if key != "messages"]
+    parts += [(f"/messages/{index}", document["messages"], index) for index in range(len(document["messages"]))]
+    for where, holder, key in parts:
         try:
-            orjson.dumps(message)
+            orjson.dumps(holder[key])
         except TypeError:
-            _flatten(message)
-            note(FLATTENED, f"/messages/{index}", "")
-    return document
+            flattened, spelled = _rewrite(holder[key])
+            if flattened:
+                note(FLATTENED, where, f"{flattened} values")
+            if spelled:
+                note(BIG_INTEGER, where, f"{spelled} integers")
 
 
-def _flatten(root: Any) -> None:
+def _rewrite(root: Any) -> tuple[int, int]:
+    flattened = spelled = 0
     stack: list[tuple[Any, int]] = [(root, 0)]
     while stack:
         node, depth = stack.pop()
@@ -118,8 +124,13 @@ def _flatten(root: Any) -> None:
             if isinstance(value, dict | list):
                 if depth >= _DEEPEST:
                     node[key] = _as_text(value)
+                    flattened += 1
                 else:
                     stack.append((value, depth + 1))
+            elif is_big(value):
+                node[key] = str(value)
+                spelled += 1
+    return flattened, spelled
 
 
 def _as_text(value: Any) -> str:
@@ -141,7 +152,7 @@ def _as_text(value: Any) -> str:
                 items += [_Literal("," if position else ""), item]
             stack.extend(reversed([*items, _Literal("]")]))
         else:
-            pieces.append(orjson.dumps(node).decode())
+            pieces.append(str(node) if is_big(node) else orjson.dumps(node).decode())
     return "".join(pieces)
 
 

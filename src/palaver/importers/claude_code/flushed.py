@@ -35,7 +35,10 @@ class Flushed:
             bit = key & _MASK
             bits[bit >> 3] |= 1 << (bit & 7)
         self._keys.append(array("q", keys))
-        piece = orjson.dumps((lines, answers))
+        try:
+            piece = orjson.dumps((lines, answers))
+        except TypeError:  # some usage is past 64 bits
+            piece = orjson.dumps((lines, {api_id: (message_id, None) for api_id, (message_id, _) in answers.items()}))
         self._places.append((self._file.seek(0, 2), len(piece)))
         self._file.write(piece)
 

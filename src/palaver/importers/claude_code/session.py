@@ -16,7 +16,6 @@ from palaver.importers.claude_code.disposition import INTO_CONVERSATION, MAPPED,
 from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.header import HEADER
 from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
-from palaver.importers.claude_code.progress import ProgressShortcut
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.resume import cursor_behind, restore, valid_cursor
 from palaver.importers.claude_code.routes import Routes
@@ -50,6 +49,7 @@ Tally = Counter[Disposition]
 Tasks = dict[str, tuple[str, Any]]
 Documents = Generator[Json, None, Tally]
 
+_PROGRESS = skipped("progress")
 _IN_THE_PARENT: Disposition = ("folded", "parent conversation")
 
 
@@ -80,13 +80,10 @@ class SessionReader:
             restore(routes.main, cursor.state)
         try:
             with self.source.open(start) as stream:
-                shortcut = None if routes.splits else ProgressShortcut(routes.main.progress, takes_sidechains=False)
-                records = JsonLines(stream, self.run, start=start, number=number, shortcut=shortcut)
+                records = JsonLines(stream, self.run, start=start, number=number)
                 agents = frozenset(agent.agent_id for agent in side.agents)
                 reading = Reading(records, self.keep_original_files, side.outputs, agents=agents)
                 tally = yield from self.read_records(routes, reading)
-                if shortcut and shortcut.count:
-                    tally[skipped("progress")] += shortcut.count
             self._add_side_files(side, routes.main)
             yield from self.finish(routes, tally)
             if self.run.keeps_cursors and (behind := cursor_behind(self.source, records, routes)):
@@ -178,12 +175,15 @@ class SessionReader:
     def _progress(self, routes: Routes, transcript: Transcript, record: Json, reading: Reading) -> Disposition:
         """Progress links a chain; an agent's messages inside it are read where the agent has no file of its own."""
         transcript.link(record.get("uuid"), record.get("parentUuid"))
-        match record.get("data"):
+        data: Any = record.get("data")
+        if data.__class__ is not dict or data.get("type") != "agent_progress":
+            return _PROGRESS
+        match data:
             case {"type": "agent_progress", "agentId": str(agent), "message": {"type": "user" | "assistant"} as inner}:
                 if type(call_id := record.get("parentToolUseID")) is str:
                     transcript.task_of_agent[agent] = call_id
                 if agent in reading.agents:
-                    return skipped("progress")
+                    return _PROGRESS
                 target = routes.agent(transcript, agent)
                 link_agent(target, transcript, {}, transcript.tasks)
                 for key in HEADER.intersection(record):
@@ -192,7 +192,7 @@ class SessionReader:
                     inner["parentUuid"] = target.messages[-1]["message_id"]
                 return handler_of(inner)(target, inner, reading)
             case _:
-                return skipped("progress")
+                return _PROGRESS
 
     def _add_side_files(self, side: SideFiles, main: Transcript) -> None:
         """Add what the files beside a session tell of it: workflows, and the index that the product caches."""
@@ -238,12 +238,9 @@ class SessionReader:
         link_agent(transcript, main, agent.about, self.tasks)
         routes = Routes(transcript, self.run, self.fallback_time, splits=False, branches=False)
         with agent.source.open() as stream:
-            shortcut = ProgressShortcut(transcript.progress, takes_sidechains=True)
-            records = JsonLines(stream, self.run, label=agent.source.name if main else "", shortcut=shortcut)
+            records = JsonLines(stream, self.run, label=agent.source.name if main else "")
             agent_reading = replace(reading, records=records) if reading else Reading(records, self.keep_original_files)
             tally = yield from self.read_records(routes, agent_reading, main)
-            if shortcut.count:
-                tally[skipped("progress")] += shortcut.count
         if is_warmup(transcript):
             self.run.skipped("warmup-agent", tally.total())
         else:

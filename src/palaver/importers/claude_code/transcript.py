@@ -59,8 +59,6 @@ class Transcript:
         self.messages: list[Json] = []
         self.links: dict[str, Json] = {}
         """Line uuid to message; a line that is no message leads to its nearest ancestor that is one, or to `ROOT`."""
-        self.progress: dict[bytes, bytes] = {}
-        """Raw uuid of a progress line to that of its parent, resolved when somebody asks."""
         self.answers: dict[str, Json] = {}
         """API message id to message, while more lines of it may come."""
         self.calls: dict[str, Any] = {}
@@ -124,8 +122,6 @@ class Transcript:
         parent: Any = record.get("parentUuid")
         if parent.__class__ is str:
             above = links.get(parent)
-            if above is None and self.progress:
-                above = self._through_progress(parent)
             if above:
                 message["parent_message_id"] = above["message_id"]
             elif above is None:
@@ -145,23 +141,6 @@ class Transcript:
         while made in self.links:  # several records on one line
             made = deterministic_uuid(f"{made}+")
         return made
-
-    def _through_progress(self, uuid: str) -> Json | None:
-        """The message that a progress line hangs on, perhaps through others."""
-        step = uuid.encode(errors="surrogatepass")
-        for _ in range(len(self.progress)):
-            above = self.progress.get(step)
-            if above is None:
-                return None
-            if not above:
-                self.links[uuid] = ROOT
-                return ROOT
-            known = self.links.get(above.decode(errors="replace"))
-            if known is not None:
-                self.links[uuid] = known
-                return known
-            step = above
-        return None
 
     def _note_origin(self, metadata: Json) -> None:
         """A resumed or forked file begins with lines of the session it continues; it leaves it at the last of them."""
@@ -231,21 +210,20 @@ class Transcript:
         self.summaries.append(summary)
 
     def link(self, uuid: Any, parent: Any) -> None:
-        """Let a line that is no message lead to its parent."""
-        if type(uuid) is str and uuid not in self.links:
-            above = self.links.get(parent) if type(parent) is str else ROOT
-            if above is None:
-                known = self.resolve(parent)
+        """Let a line that is no message lead to its parent; if that is not known, it leads nowhere."""
+        links = self.links
+        if uuid.__class__ is str and uuid not in links:
+            above = links.get(parent) if parent.__class__ is str else ROOT
+            if above is None and (known := self.resolve(parent)) is not None:
                 above = {"message_id": known} if known else ROOT
-            self.links[uuid] = above
+            if above is not None:
+                links[uuid] = above
 
     def resolve(self, uuid: Any) -> str | None:
         """The id of the message that a line is or hangs on; empty for a root, None when the line is not known."""
         if type(uuid) is not str:
             return ""
         message = self.links.get(uuid)
-        if message is None and self.progress:
-            message = self._through_progress(uuid)
         if message is not None:
             return message.get("message_id", "")
         known = self.previous_links.get(uuid)
@@ -399,9 +377,6 @@ class Transcript:
     def _remember(self, leaving: list[Json]) -> None:
         if self._flushed is None:
             self._flushed = Flushed()
-        for uuid in self.progress:
-            self._through_progress(uuid.decode(errors="replace"))
-        self.progress.clear()
         signatures = {message["message_id"]: signature(message["content"]) for message in leaving}
         self.previous_links = {uuid: message.get("message_id", "") for uuid, message in self.links.items()}
         self._flushed.add(
