@@ -9,6 +9,7 @@ import json
 import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -181,43 +182,56 @@ def _counting(report: SourceReport, advance: Callable[[int], None]) -> Callable[
 
 
 def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> bytes | None:
-    """Write a document down, check it against the published schema, add its metrics."""
+    """Add a document's metrics, write it down, check it against the published schema."""
+    stated = document.get("metrics")
     try:
-        line = _line(document)
-    except TypeError:
+        tally = _measured(document, tallies, stated)
+        line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+        if not is_valid(document):
+            raise ValueError  # noqa: TRY301 - one way for all that is not as it should be
+    except (TypeError, KeyError, ValueError):  # it cannot be counted, or not be written, or is not valid
+        document.pop("metrics", None)
+        if stated is not None:
+            document["metrics"] = stated
         made_writable(document, run.note)
-        line = _line(document)
-    if not is_valid(document):
         if repaired(document, run.note) is None:
             error = next(schema_errors(document))
-            run.set_aside(INVALID_DOCUMENT, line, "the document", f"{error.pointer}: {error.message}")
+            problem = f"{error.pointer}: {error.message}"
+            run.set_aside(INVALID_DOCUMENT, orjson.dumps(document), "the document", problem)
             return None
-        line = _line(document)
-    conversation_id = document["conversation_id"]
-    tally = tallies.get(conversation_id) or MetricsTally()
+        tally = _measured(document, tallies, document.pop("metrics", None))
+        if "metrics" in document:  # a sum may be past 64 bits, which only the standard library writes
+            document["metrics"] = orjson.Fragment(json.dumps(document["metrics"]))
+        line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    if document.get("fragment", _WHOLE)["final"]:
+        tallies.pop(document["conversation_id"], None)
+    else:
+        tallies[document["conversation_id"]] = tally
+    return line
+
+
+def _measured(document: Document, tallies: dict[str, MetricsTally], stated: Document | None) -> MetricsTally:
+    """The totals up to this document; the last one of a conversation carries them."""
+    before = tallies.get(document["conversation_id"])
+    tally = before.copy() if before else MetricsTally()
     tally.add(document["messages"])
-    if not document.get("fragment", _WHOLE)["final"]:
-        tallies[conversation_id] = tally
-        return line
-    tallies.pop(conversation_id, None)
-    if stated := document.pop("metrics", None):
-        line = _line(document)
-    # Writing all of it a second time, for these few bytes, would cost a tenth of the import. The standard library does
-    # it, because a sum may be past 64 bits.
-    return b"".join((memoryview(line)[:-2], b',"metrics":', json.dumps(tally.metrics(stated)).encode(), b"}\n"))
-
-
-def _line(document: Document) -> bytes:
-    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    if document.get("fragment", _WHOLE)["final"]:
+        document["metrics"] = tally.metrics(stated)
+    return tally
 
 
 def parse_options(platform: str, options: dict[str, str]) -> Any:
     """An importer's options from the command line's words."""
+    return _parse_options(platform, tuple(options.items()))
+
+
+@cache
+def _parse_options(platform: str, options: tuple[tuple[str, str], ...]) -> Any:
     from pydantic import ValidationError
 
     known = importer(platform).options
     try:
-        return known.model_validate(options)
+        return known.model_validate(dict(options))
     except ValidationError as error:
         names = ", ".join(known.model_fields) or "none"
         first = error.errors()[0]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from palaver.errors import PalaverError
-from palaver.sources.folders import ZIP_MAGIC, files_of, walk_folders
+from palaver.sources.folders import ZIP_MAGIC, DiskFolder, files_of, walk_folders
 from palaver.sources.source import Source
 
 
@@ -73,10 +73,11 @@ def _in_folder(top: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
         except PalaverError as error:
             yield Unclaimed(str(folder), str(error))
             continue
+        disk = DiskFolder(folder)
         for file in files:
             if file in claimed:
                 continue
-            source = Source.at(file)
+            source = Source(disk, file.name)
             if _is_zip(source):
                 yield from _in_zip(source, judge)
                 continue

@@ -25,6 +25,7 @@ ZIP_MAGIC = b"PK\x03\x04"
 class Folder(Protocol):
     @property
     def label(self) -> str: ...
+    def label_of(self, name: str) -> str: ...
     def names(self, under: str = "") -> list[str]:
         """Every file below, as sorted relative names with forward slashes."""
         ...
@@ -42,11 +43,15 @@ class Folder(Protocol):
 
 
 class DiskFolder:
-    __slots__ = ("label", "path")
+    __slots__ = ("_prefix", "label", "path")
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.label = str(path)
+        self._prefix = str(path / "-")[:-1]
+
+    def label_of(self, name: str) -> str:
+        return self._prefix + (name if os.sep == "/" else name.replace("/", os.sep))
 
     def names(self, under: str = "") -> list[str]:
         top = self.path / under if under else self.path
@@ -58,7 +63,7 @@ class DiskFolder:
 
     def open(self, name: str) -> BinaryIO:
         try:
-            return open(os.path.join(self.label, name), "rb")
+            return open(self.label_of(name), "rb")
         except OSError as error:
             raise SourceError(f"cannot read {self.path / name}: {error.strerror or error}") from error
         except ValueError as error:
@@ -77,7 +82,7 @@ class DiskFolder:
 
     def _status(self, name: str) -> os.stat_result | None:
         try:
-            return os.stat(os.path.join(self.label, name))
+            return os.stat(self.label_of(name))
         except (OSError, ValueError):
             return None
 
@@ -128,6 +133,9 @@ class ZipFolder:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_zip": None}
 
+    def label_of(self, name: str) -> str:
+        return f"{self.label}!{name}"
+
     def names(self, under: str = "") -> list[str]:
         prefix = f"{under.rstrip('/')}/" if under else ""
         names = {member.filename for member in self._opened().infolist()}
@@ -138,7 +146,7 @@ class ZipFolder:
 
     def open(self, name: str) -> BinaryIO:
         try:
-            return zip_member(self._opened(), name, f"{self.label}!{name}")
+            return zip_member(self._opened(), name, self.label_of(name))
         except _NOT_A_ZIP as error:
             raise SourceError(f"cannot read {name} in {self.label}: {error}") from error
 
@@ -183,6 +191,9 @@ class StandardInput:
     @property
     def label(self) -> str:
         return STDIN_NAME
+
+    def label_of(self, name: str) -> str:
+        return name
 
     def names(self, under: str = "") -> list[str]:
         return [] if under else [STDIN_NAME]

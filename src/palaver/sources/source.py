@@ -37,12 +37,7 @@ class Source:
     @property
     def label(self) -> str:
         """The words a user knows it by: a path, `archive.zip!member`, or `-`."""
-        path = self.folder.path_of(self.name)
-        if path is not None:
-            return str(path)
-        if isinstance(self.folder, ZipFolder) and self.name:
-            return f"{self.folder.label}!{self.name}"
-        return self.folder.label
+        return self.folder.label_of(self.name) if self.name else self.folder.label
 
     @property
     def is_folder(self) -> bool:
@@ -90,16 +85,16 @@ class Source:
             return decompressed(self.folder.open(self.name), magic, self.label)
         stream = self.folder.open(self.name)
         try:
-            magic = stream.read(4)
+            magic = stream.peek(4)[:4] if isinstance(stream, io.BufferedReader) else stream.read(4)
         except (SourceError, OSError) as error:
             stream.close()
             raise SourceError(f"cannot read {self.label}: {error}") from error
-        if start or stream.seekable():
+        if start:
             stream.seek(start)
-        else:
+        elif not isinstance(stream, io.BufferedReader):
             stream.close()
             stream = self.folder.open(self.name)
-        return decompressed(stream, magic, self.label)
+        return decompressed(stream, magic, self.label) if is_compressed(magic) else stream
 
     @property
     def can_move(self) -> bool:

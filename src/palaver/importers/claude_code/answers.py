@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from palaver.importers.claude_code.content import block, blocks
+from palaver.importers.claude_code.content import block, blocks, note_unknown
 from palaver.importers.claude_code.copies import copied, odd_message
 from palaver.importers.claude_code.disposition import A_COPY, INTO_MESSAGE, MAPPED, Disposition
-from palaver.importers.claude_code.header import Shapes, keep
+from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.transcript import Transcript
 
@@ -15,71 +15,98 @@ _SYNTHETIC = "<synthetic>"
 _AGENT_TOOLS = ("Task", "Agent")
 
 
-_SHAPES = Shapes("message", "requestId", "costUSD", "durationMs")
-_MESSAGE_SHAPES = Shapes("id", "type", "model", "usage", "stop_reason", "content", "role", has_header=False)
+_SHAPES = Shapes("uuid", "timestamp", "requestId", others=("message", "costUSD", "durationMs"))
+_MESSAGE_SHAPES = Shapes(
+    *("id", "content", "usage", "stop_reason", "model", "role", "stop_sequence"), others=("type",), has_header=False
+)
 
 
 def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     message: Any = record.get("message")
     if message.__class__ is not dict:
         return odd_message(transcript, record, "assistant", reading)
-    api_id: Any = message.get("id")
+    shape = _SHAPES[tuple(record)]
+    message_shape = _MESSAGE_SHAPES[tuple(message)]
+    api_id: Any
+    model: Any
+    usage: Any
+    uuid, timestamp, request_id = shape.fields(record)
+    api_id, content, usage, stop_reason, model, role, stop_sequence = message_shape.fields(message)
     if api_id.__class__ is str and (earlier := transcript.answers.get(api_id)) is not None:
-        return _continue_answer(transcript, earlier, record, message)
-    content = message.get("content")
-    if transcript.knows(record.get("uuid")) and (copy := copied(transcript, record, content, reading)) is not None:
-        return copy
-    metadata = transcript.header.metadata(record, _SHAPES)
-    for key in _MESSAGE_SHAPES.of(message).own:
-        if (value := message[key]) is not None:
-            keep(metadata, key, value)
-    if message.get("role", "assistant") != "assistant":
-        metadata["role"] = message["role"]
-    model: Any = message.get("model")
-    usage: Any = message.get("usage")
-    stop_reason = message.get("stop_reason")
-    if api_id is not None:
-        metadata["api_message_id"] = api_id
-    metadata["author_kind"] = "model"
-    if model is not None:
-        metadata["model_override"] = model
+        metadata = earlier["metadata"]
+        if not _add_blocks(transcript, earlier, uuid, content, reading):
+            return A_COPY
+        if usage.__class__ is dict and metadata["author_kind"] == "model":
+            tokens = earlier.get("tokens")
+            if tokens is None:
+                earlier["tokens"] = usage
+            elif tokens != usage:
+                raise_usage(tokens, usage)
+        if request_id != metadata.get("request_id"):
+            _note_request(metadata, request_id)
+        if timestamp != earlier["timestamp"] and (completed_at := transcript.note_time(timestamp)) is not None:
+            metadata["completed_at"] = completed_at
+        if stop_reason is not None:
+            metadata.pop("tokens_partial", None)
+        if shape.own or shape.clashing:
+            shape.keep_unmapped(record, metadata)
+        result = INTO_MESSAGE
+    else:
+        if transcript.knows(uuid) and (copy := copied(transcript, record, content, reading)) is not None:
+            return copy
+        metadata = transcript.header.metadata(record, shape)
+        metadata["author_kind"] = "model"
+        if api_id is not None:
+            metadata["api_message_id"] = api_id
+        if model is not None:
+            metadata["model_override"] = model
+        if request_id is not None:
+            metadata["request_id"] = request_id
+        if role != "assistant" and role is not None:
+            metadata["role"] = role
+        made = _answer_blocks(transcript, content, reading)
+        added = transcript.append(record, "assistant", made, metadata, reading)
+        if transcript.unnamed:
+            transcript.name_calls(added)
+        if transcript.new_tasks:
+            transcript.place_tasks(added)
+        if "costUSD" in record or "durationMs" in record:
+            _take_cost(record, added)
+        if model == _SYNTHETIC:
+            # The product's own words (an API error, "No response requested."): no model said them, nothing was used.
+            metadata["author_kind"] = "harness"
+            if usage:
+                metadata["usage"] = usage
+        else:
+            if model.__class__ is str:
+                transcript.models[model] = transcript.models.get(model, 0) + 1
+            if api_id.__class__ is str:
+                if transcript.sequence and (left := transcript.earlier_answer(api_id)):
+                    metadata["continues"] = left[0]
+                    usage = _increase(left[1], usage)
+                else:
+                    transcript.answers[api_id] = added
+            if usage.__class__ is dict:
+                added["tokens"] = usage
+                if stop_reason is None:
+                    metadata["tokens_partial"] = True
+            elif usage is not None:
+                metadata["usage"] = usage
+        result = MAPPED
     if stop_reason is not None:
         metadata["stop_reason"] = stop_reason
-    if (request_id := record.get("requestId")) is not None:
-        metadata["request_id"] = request_id
-    added = transcript.append(record, "assistant", _answer_blocks(transcript, content), metadata, reading)
-    if transcript.unnamed:
-        transcript.name_calls(added)
-    if transcript.new_tasks:
-        transcript.place_tasks(added)
-    if "costUSD" in record or "durationMs" in record:
-        _take_cost(record, added)
-    if model == _SYNTHETIC:
-        # The product's own words (an API error, "No response requested."): no model said them, nothing was used.
-        metadata["author_kind"] = "harness"
-        if usage:
-            metadata["usage"] = usage
-        return MAPPED
-    if type(model) is str:
-        transcript.models[model] = transcript.models.get(model, 0) + 1
-    if type(api_id) is str:
-        if transcript.sequence and (left := transcript.earlier_answer(api_id)):
-            metadata["continues"] = left[0]
-            usage = _increase(left[1], usage)
-        else:
-            transcript.answers[api_id] = added
-    if usage.__class__ is dict:
-        added["tokens"] = usage
-        if stop_reason is None:
-            metadata["tokens_partial"] = True
-    elif usage is not None:
-        metadata["usage"] = usage
-    return MAPPED
+    if stop_sequence is not None:
+        metadata["stop_sequence"] = stop_sequence
+    if message_shape.own or message_shape.clashing:
+        message_shape.keep_unmapped(message, metadata)
+    return result
 
 
-def _answer_blocks(transcript: Transcript, content: Any) -> list[Json]:
+def _answer_blocks(transcript: Transcript, content: Any, reading: Reading) -> list[Json]:
     if content.__class__ is not list or not content:
-        return blocks(content)
+        made = blocks(content)
+        note_unknown(made[0], transcript.run, reading)
+        return made
     for index, raw in enumerate(content):
         kind = raw.get("type") if raw.__class__ is dict else None
         if kind == "tool_use":
@@ -92,25 +119,25 @@ def _answer_blocks(transcript: Transcript, content: Any) -> list[Json]:
                 transcript.unnamed.append(raw)
         elif kind != "text" and kind != "thinking":  # noqa: PLR1714 - a set lookup is slower here
             content[index] = block(raw)
+            note_unknown(content[index], transcript.run, reading)
     return content
 
 
-def _continue_answer(transcript: Transcript, earlier: Json, record: Json, message: Json) -> Disposition:
-    """Another line of an answer: a new block, or a longer copy of one that is there."""
-    metadata = earlier["metadata"]
-    uuid: Any = record.get("uuid")
+def _add_blocks(transcript: Transcript, earlier: Json, uuid: Any, content: Any, reading: Reading) -> bool:
+    """Another line of an answer: a new block, or a longer copy of one that is there; False for a whole copy."""
     held = earlier["content"]
     known_calls = len(transcript.calls)
-    new_blocks = _answer_blocks(transcript, message.get("content"))
+    new_blocks = _answer_blocks(transcript, content, reading)
     if uuid.__class__ is str:
         if uuid not in transcript.links:
             transcript.links[uuid] = earlier
+            metadata = earlier["metadata"]
             if "source_ids" in metadata:
                 metadata["source_ids"].append(uuid)
             else:
                 metadata["source_ids"] = [earlier["message_id"], uuid]
         elif all(new in held for new in new_blocks):
-            return A_COPY
+            return False
     if len(new_blocks) == 1 and len(transcript.calls) > known_calls:
         held.append(new_blocks[0])  # a call that was never seen
     else:
@@ -120,29 +147,7 @@ def _continue_answer(transcript: Transcript, earlier: Json, record: Json, messag
         transcript.name_calls(earlier)
     if transcript.new_tasks:
         transcript.place_tasks(earlier)
-    stop_reason = message.get("stop_reason")
-    if stop_reason is not None:
-        metadata["stop_reason"] = stop_reason
-        metadata.pop("tokens_partial", None)
-    usage: Any = message.get("usage")
-    if usage.__class__ is dict and metadata["author_kind"] == "model":
-        tokens = earlier.get("tokens")
-        if tokens is None:
-            earlier["tokens"] = usage
-        elif tokens != usage:
-            raise_usage(tokens, usage)
-    if record.get("requestId") != metadata.get("request_id"):
-        _note_request(metadata, record.get("requestId"))
-    timestamp = record.get("timestamp")
-    if timestamp != earlier["timestamp"] and (completed_at := transcript.note_time(timestamp)) is not None:
-        metadata["completed_at"] = completed_at
-    for key in _SHAPES.of(record).own:
-        if (value := record[key]) is not None:
-            keep(metadata, key, value)
-    for key in _MESSAGE_SHAPES.of(message).own:
-        if (value := message[key]) is not None:
-            keep(metadata, key, value)
-    return INTO_MESSAGE
+    return True
 
 
 def _note_request(metadata: Json, request_id: Any) -> None:
@@ -180,17 +185,18 @@ def _merge_block(held: list[Json], new: Json) -> None:
 
 def raise_usage(tokens: Json, usage: Json) -> None:
     """Raise every figure to its maximum: the lines of one answer repeat its usage while it grows."""
-    for key, value in usage.items():
-        old = tokens.get(key)
-        if old == value:
+    held = tokens.copy()
+    tokens.update({**usage, **held})
+    for key, old in held.items():
+        if (new := usage.get(key, old)) == old:
             continue
-        if type(value) is int and type(old) is int:
-            if value > old:
-                tokens[key] = value
-        elif type(value) is dict and type(old) is dict:
-            raise_usage(old, value)
-        elif value is not None:
-            tokens[key] = value
+        if type(new) is int and type(old) is int:
+            if new > old:
+                tokens[key] = new
+        elif type(new) is dict and type(old) is dict:
+            raise_usage(old, new)
+        elif new is not None:
+            tokens[key] = new
 
 
 def _increase(counted: Json, usage: Any) -> Any:

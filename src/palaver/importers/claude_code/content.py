@@ -5,8 +5,10 @@ A block that already is one passes through untouched; only what differs is rebui
 
 from typing import Any
 
+from palaver.importers.claude_code.reading import Reading
 from palaver.model import build
 from palaver.model.finding import finding_kind
+from palaver.sources.run import Run
 
 UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")
 
@@ -24,6 +26,11 @@ def block(raw: Any) -> Json:
         return raw
     make = _REBUILT.get(kind)
     return make(raw) if make else build.opaque(kind=kind or "block", raw=raw)
+
+
+def note_unknown(made: Json, run: Run, reading: Reading) -> None:
+    if made["type"] == "opaque":
+        run.note(UNKNOWN_BLOCK, reading.where(), f"block {made['kind']!r}")
 
 
 def blocks(content: Any) -> list[Json]:

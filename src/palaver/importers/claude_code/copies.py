@@ -18,7 +18,7 @@ ODD_MESSAGE = finding_kind("odd-message", "warning", "A line's message is not an
 
 Json = dict[str, Any]
 
-_SHAPES = Shapes("message")
+_SHAPES = Shapes(others=("message",))
 
 
 def copied(transcript: Transcript, record: Json, content: Any, reading: Reading) -> Disposition | None:
@@ -52,7 +52,7 @@ def bare(content: list[Json]) -> list[Json]:
 
 def odd_message(transcript: Transcript, record: Json, role: str, reading: Reading) -> Disposition:
     transcript.run.note(ODD_MESSAGE, reading.where())
-    metadata = transcript.header.metadata(record, _SHAPES)
+    metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     metadata["author_kind"] = "harness"
     message = record.get("message")
     made = [build.text(message)] if type(message) is str else [build.opaque(kind="message", raw=message)]

@@ -14,6 +14,7 @@ Json = dict[str, Any]
 PLATFORM = "claude_code"
 
 _TITLE_LENGTH = 200
+_TITLE_LOOKED_AT = 2000
 _TITLES = ("custom", "ai", "summary", "index", "prompt")
 _CONTROLS = dict.fromkeys([*range(9), *range(14, 32), 127], " ")
 _NO_BRANCH = frozenset({"", "HEAD"})
@@ -61,7 +62,8 @@ def _title(transcript: "Transcript", messages: list[Json]) -> str | None:
     authors = ("human", "model") if transcript.is_sidechain else ("human",)
     for message in messages:
         if message["role"] == "user" and message["metadata"].get("author_kind") in authors:
-            words = " ".join(without_injections(plain_text(message["content"])).translate(_CONTROLS).split())
+            said = without_injections(plain_text(message["content"]))[:_TITLE_LOOKED_AT]
+            words = " ".join(said.translate(_CONTROLS).split())
             if words:
                 titles["prompt"] = words[:_TITLE_LENGTH]
                 return titles["prompt"]

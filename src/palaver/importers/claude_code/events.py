@@ -9,9 +9,11 @@ from typing import Any
 from palaver.importers.claude_code.authors import author_of
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.disposition import (
+    AN_AGENTS,
     INTO_CONVERSATION,
     INTO_MESSAGE,
     MAPPED,
+    PROGRESS,
     Disposition,
     skipped,
 )
@@ -30,7 +32,7 @@ _NEAR = 16
 
 
 _SHAPES = Shapes()
-_ATTACHMENT_SHAPES = Shapes("attachment")
+_ATTACHMENT_SHAPES = Shapes(others=("attachment",))
 
 
 def system(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
@@ -43,11 +45,11 @@ def system(transcript: Transcript, record: Json, reading: Reading) -> Dispositio
     else:
         content = record.pop("content", None)
     _without_headers(record)
-    metadata = transcript.header.metadata(record, _SHAPES)
+    metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     if content:
         made = blocks(content)
     else:
-        kept = {key: metadata.pop(key) for key in _SHAPES.of(record).own if key in metadata}
+        kept = {key: metadata.pop(key) for key in _SHAPES[tuple(record)].own if key in metadata}
         made = [build.opaque(kind=subtype if type(subtype) is str and subtype else "system", raw=kept)]
         metadata["hidden"] = True
         if subtype is not None:
@@ -79,7 +81,7 @@ def _without_headers(record: Json) -> None:
 def attachment(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     inner: Any = record.get("attachment")
     kind = inner.get("type") if type(inner) is dict else None
-    metadata = transcript.header.metadata(record, _ATTACHMENT_SHAPES)
+    metadata = transcript.header.metadata(record, _ATTACHMENT_SHAPES[tuple(record)])
     if kind == "queued_command":
         return _queued_command(transcript, record, inner, metadata, reading)
     metadata["author_kind"] = "harness"
@@ -198,7 +200,7 @@ def queue_operation(transcript: Transcript, record: Json, reading: Reading) -> D
         return INTO_MESSAGE
     if text in transcript.queued or (record.get("operation") != "enqueue" and _was_just_said(transcript, text)):
         return INTO_MESSAGE
-    metadata = transcript.header.metadata(record, _SHAPES)
+    metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     metadata["author_kind"] = author_of(text, metadata)
     metadata["queued"] = True
     transcript.queued[text] = transcript.append(record, "user", made, metadata, reading)
@@ -299,8 +301,12 @@ def _own_fields(record: Json) -> Json:
 
 
 def progress(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+    """States of running hooks and tools, up to half of all lines: they matter as links of a chain only."""
     transcript.link(record.get("uuid"), record.get("parentUuid"))
-    return skipped("progress")
+    data: Any = record.get("data")
+    if data.__class__ is dict and data.get("type") == "agent_progress":
+        return AN_AGENTS
+    return PROGRESS
 
 
 def file_history(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
@@ -311,8 +317,8 @@ def file_history(transcript: Transcript, record: Json, _reading: Reading) -> Dis
 def kept_raw(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     """A known type that tells a reader nothing yet, kept whole and in its place."""
     kind = record.get("type")
-    shape = _SHAPES.of(record)
-    metadata = transcript.header.metadata(record, _SHAPES)
+    shape = _SHAPES[tuple(record)]
+    metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     kept = {key: metadata.pop(key) for key in shape.own if key in metadata}
     if kind is not None and type(kind) is not str:
         kept["type"] = kind

@@ -4,6 +4,7 @@ Few shapes of lines exist, and a session's lines repeat nearly all of their head
 its keys are header, which are the line's own. A header that equals the one before costs one comparison.
 """
 
+from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-HEADER = frozenset(
-    {
-        *("cwd", "gitBranch", "version", "slug", "entrypoint", "sessionId", "agentId", "userType", "isSidechain"),
-    }
-)
+HEADER = ("cwd", "gitBranch", "version", "slug", "entrypoint", "sessionId", "agentId", "userType", "isSidechain")
 OURS = frozenset(
     {
         *("author_kind", "user_type", "session_id", "agent_id", "api_message_id", "model_override", "stop_reason"),
@@ -28,7 +25,7 @@ OURS = frozenset(
 )
 """Names that the importer itself gives; a source's field of the same name goes to `source_fields`."""
 
-MAPPED_ALWAYS = frozenset({"uuid", "parentUuid", "timestamp", "type"})
+MAPPED_ALWAYS = ("uuid", "parentUuid", "timestamp", "type")
 
 _SHAPES_KEPT = 4096
 
@@ -36,17 +33,41 @@ _SHAPES_KEPT = 4096
 class Shape:
     """The keys of a line, sorted by what becomes of them."""
 
-    __slots__ = ("header", "header_keys", "own")
+    __slots__ = ("clashing", "fields", "header", "header_keys", "own")
 
-    def __init__(self, keys: tuple[str, ...], mapped: frozenset[str], header: frozenset[str]) -> None:
-        self.header_keys = tuple(key for key in keys if key in header)
-        self.own = tuple(key for key in keys if key not in header and key not in mapped)
+    def __init__(
+        self, keys: tuple[str, ...], mapped: tuple[str, ...], header: tuple[str, ...], handled: set[str]
+    ) -> None:
+        self.header_keys = _header_keys(tuple(key for key in keys if key in header))
+        self.header = _getter(self.header_keys, keys)
+        self.fields = _getter(mapped, keys)
+        """Takes the mapped fields out of such a line, in their order, None for those it has not."""
+        unmapped = [key for key in keys if key not in header and key not in handled]
+        self.own = tuple(key for key in unmapped if key not in OURS)
         """Unmapped fields: they go to the message's metadata under their own names."""
-        self.header: Callable[[Json], Any] = itemgetter(*self.header_keys) if self.header_keys else _nothing
+        self.clashing = tuple(key for key in unmapped if key in OURS)
+        """Unmapped fields that are named like ours."""
+
+    def keep_unmapped(self, record: Json, metadata: Json) -> None:
+        """Keep the unmapped fields of a line in metadata that may hold some already."""
+        for key in self.own:
+            if (value := record[key]) is not None:
+                metadata.setdefault(key, value)
+        for key in self.clashing:
+            if (value := record[key]) is not None:
+                metadata.setdefault("source_fields", {})[key] = value
 
 
-def _nothing(_record: Json) -> tuple[()]:
-    return ()
+@cache
+def _header_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The same object for the same keys, so that they are compared at once."""
+    return keys
+
+
+def _getter(wanted: tuple[str, ...], keys: tuple[str, ...]) -> "Callable[[Json], tuple[Any, ...]]":
+    if len(wanted) > 1 and set(wanted) <= set(keys):
+        return itemgetter(*wanted)
+    return lambda record: tuple([record.get(key) for key in wanted])
 
 
 def keep(metadata: Json, key: str, value: Any) -> None:
@@ -57,24 +78,23 @@ def keep(metadata: Json, key: str, value: Any) -> None:
         metadata.setdefault(key, value)
 
 
-class Shapes:
-    """The shapes seen so far of the lines that one function takes; `mapped` are the fields it maps itself.
+class Shapes(dict[tuple[str, ...], Shape]):
+    """The shapes seen so far of the lines that one function takes, by their keys.
 
-    Without `has_header`, of the messages inside the lines, which repeat nothing.
+    The function asks for the `mapped` fields of every line, and knows what to do with the `others`. Without
+    `has_header`, of the messages inside the lines, which repeat nothing.
     """
 
-    def __init__(self, *mapped: str, has_header: bool = True) -> None:
-        self._header = HEADER if has_header else frozenset[str]()
-        self._mapped = MAPPED_ALWAYS.union(mapped) if has_header else frozenset(mapped)
-        self.known: dict[tuple[str, ...], Shape] = {}
+    def __init__(self, *mapped: str, others: tuple[str, ...] = (), has_header: bool = True) -> None:
+        super().__init__()
+        self._mapped = mapped
+        self._header = HEADER if has_header else ()
+        self._handled = {*mapped, *others, *(MAPPED_ALWAYS if has_header else ())}
 
-    def of(self, record: Json) -> Shape:
-        return self.known.get(keys := tuple(record)) or self.learn(keys)
-
-    def learn(self, keys: tuple[str, ...]) -> Shape:
-        if len(self.known) >= _SHAPES_KEPT:
-            self.known.clear()
-        shape = self.known[keys] = Shape(keys, self._mapped, self._header)
+    def __missing__(self, keys: tuple[str, ...]) -> Shape:
+        if len(self) >= _SHAPES_KEPT:
+            self.clear()
+        shape = self[keys] = Shape(keys, self._mapped, self._header, self._handled)
         return shape
 
 
@@ -91,22 +111,19 @@ class Header:
         self._values: Any = None
         self._extras: Json = {}
 
-    def metadata(self, record: Json, shapes: Shapes) -> Json:
+    def metadata(self, record: Json, shape: Shape) -> Json:
         """A new metadata object with what differs from the conversation's header, and the line's own fields."""
-        keys = tuple(record)
-        shape = shapes.known.get(keys) or shapes.learn(keys)
         values = shape.header(record)
-        if values != self._values or shape.header_keys != self._keys:
+        if values != self._values or shape.header_keys is not self._keys:
             self._extras = self._differing(record, shape.header_keys)
             self._keys = shape.header_keys
             self._values = values
         metadata = self._extras.copy()
         for key in shape.own:
             if (value := record[key]) is not None:
-                if key in OURS:
-                    keep(metadata, key, value)
-                else:
-                    metadata[key] = value
+                metadata[key] = value
+        if shape.clashing:
+            shape.keep_unmapped(record, metadata)
         return metadata
 
     def _differing(self, record: Json, keys: tuple[str, ...]) -> Json:

@@ -4,7 +4,7 @@ from typing import Any
 
 from palaver.importers.claude_code.answers import assistant
 from palaver.importers.claude_code.authors import author_of
-from palaver.importers.claude_code.content import blocks, plain_text, result_text
+from palaver.importers.claude_code.content import blocks, note_unknown, plain_text, result_text
 from palaver.importers.claude_code.copies import copied, odd_message
 from palaver.importers.claude_code.disposition import MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes, keep
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 _SIDE_RUNS = ("acompact", "aprompt_suggestion", "aside_question")
-_SHAPES = Shapes("message", "toolUseResult", "isCompactSummary")
+_SHAPES = Shapes(others=("message", "toolUseResult", "isCompactSummary"))
 
 
 def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
@@ -31,24 +31,29 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
         and (disposition := copied(transcript, record, content, reading)) is not None
     ):
         return disposition
-    metadata = transcript.header.metadata(record, _SHAPES)
+    metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     if len(message) != 2 or content is None or message.get("role") != "user":
         _keep_unmapped(message, metadata)
     made = blocks(content)
     if len(made) == 1 and made[0]["type"] == "tool_result":
         metadata["author_kind"] = "tool"
         twin = record.get("toolUseResult")
-        if twin is None:
-            twin = metadata.pop("tool_use_result", None)
+        if twin is None and "tool_use_result" in metadata:
+            twin = metadata.pop("tool_use_result")
         _finish_result(transcript, made[0], twin, metadata, reading)
         transcript.append(record, "user", made, metadata, reading)
         return MAPPED
     if (twin := record.get("toolUseResult")) is not None:
         metadata["tool_use_result"] = twin
-    if results := [block for block in made if block["type"] == "tool_result"]:
+    results = 0
+    for block in made:
+        if block["type"] == "tool_result":
+            _finish_result(transcript, block, None, metadata, reading)
+            results += 1
+        else:
+            note_unknown(block, transcript.run, reading)
+    if results:
         metadata["author_kind"] = "tool"
-        for result in results:
-            _finish_result(transcript, result, None, metadata, reading)
     else:
         _name_author(transcript, record, made, metadata)
     added = transcript.append(record, "user", made, metadata, reading)

@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Iterator
+from io import BytesIO
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -123,7 +125,7 @@ def _is_stream(record: Json) -> bool:
 def _objects(head: bytes) -> Iterator[Json]:
     """The objects among the first lines; of a pretty-printed document, the first ones."""
     found = False
-    for line in head.split(b"\n")[:_LINES_LOOKED_AT]:
+    for line in islice(BytesIO(head), _LINES_LOOKED_AT):
         try:
             value = orjson.loads(line.strip(b"\0"))
         except orjson.JSONDecodeError:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, ClassVar
 
 import orjson
@@ -12,7 +11,7 @@ import orjson
 from palaver.errors import SourceError
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.copies import bare
-from palaver.importers.claude_code.disposition import INTO_CONVERSATION, MAPPED, Disposition, skipped
+from palaver.importers.claude_code.disposition import AN_AGENTS, INTO_CONVERSATION, PROGRESS, Disposition
 from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.header import HEADER
 from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
@@ -49,7 +48,6 @@ Tally = Counter[Disposition]
 Tasks = dict[str, tuple[str, Any]]
 Documents = Generator[Json, None, Tally]
 
-_PROGRESS = skipped("progress")
 _IN_THE_PARENT: Disposition = ("folded", "parent conversation")
 
 
@@ -108,19 +106,20 @@ class SessionReader:
         records = reading.records
         main = routes.main
         splits, branches = routes.splits, routes.branches
-        handlers: dict[Any, Handler] = {**self.handlers, "progress": partial(self._progress, routes)}
-        tally: dict[Disposition, int] = {}
-        mapped = 0
+        handlers = self.handlers
+        tally: Tally = Counter()
+        dispositions: list[Disposition] = []
+        dispose = dispositions.append
         limit = records.taken + FRAGMENT_BYTES
         for record in records:
-            if record.__class__ is not dict:
-                self.run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
-                continue
             try:
-                try:
-                    handler = handlers[record["type"]]
-                except (KeyError, TypeError):  # no type, a new one, or one that is no text
-                    handler = handler_of(record)
+                handler = handlers[record["type"]]
+            except (KeyError, TypeError):  # no object, no type, a new one, or one that is no text
+                if record.__class__ is not dict:
+                    self.run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
+                    continue
+                handler = handler_of(record)
+            try:
                 transcript = main
                 if (branches and record.get("isSidechain")) or (splits and record.get("sessionId") != main.session_id):
                     transcript = routes.of(record)
@@ -128,21 +127,22 @@ class SessionReader:
                     disposition = _IN_THE_PARENT
                 else:
                     disposition = handler(transcript, record, reading)
+                    if disposition is AN_AGENTS:
+                        disposition = self._agent_progress(routes, transcript, record, reading)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other lines
                 message = f"{type(error).__name__}: {error}"
                 self.run.quarantined(UNFORESEEN, records.raw, records.where(), message)
                 continue
-            if disposition is MAPPED:
-                mapped += 1
-            else:
-                tally[disposition] = tally.get(disposition, 0) + 1
+            dispose(disposition)
             if records.taken > limit:
                 limit = records.taken + FRAGMENT_BYTES
+                tally.update(dispositions)
+                dispositions.clear()
                 for transcript in routes.all():
                     if (document := transcript.fragment()) is not None:
                         yield document
-        tally[MAPPED] = mapped
-        return Counter(tally)
+        tally.update(dispositions)
+        return tally
 
     def routes(self) -> Routes:
         stem = self.source.stem
@@ -172,27 +172,23 @@ class SessionReader:
             else:
                 self.run.skipped(reason, count)
 
-    def _progress(self, routes: Routes, transcript: Transcript, record: Json, reading: Reading) -> Disposition:
-        """Progress links a chain; an agent's messages inside it are read where the agent has no file of its own."""
-        transcript.link(record.get("uuid"), record.get("parentUuid"))
-        data: Any = record.get("data")
-        if data.__class__ is not dict or data.get("type") != "agent_progress":
-            return _PROGRESS
-        match data:
-            case {"type": "agent_progress", "agentId": str(agent), "message": {"type": "user" | "assistant"} as inner}:
+    def _agent_progress(self, routes: Routes, transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+        """An agent's messages inside progress are read where the agent has no file of its own."""
+        match record.get("data"):
+            case {"agentId": str(agent), "message": {"type": "user" | "assistant"} as inner}:
                 if type(call_id := record.get("parentToolUseID")) is str:
                     transcript.task_of_agent[agent] = call_id
                 if agent in reading.agents:
-                    return _PROGRESS
+                    return PROGRESS
                 target = routes.agent(transcript, agent)
                 link_agent(target, transcript, {}, transcript.tasks)
-                for key in HEADER.intersection(record):
+                for key in record.keys() & HEADER:
                     inner.setdefault(key, record[key])
                 if inner.get("parentUuid") is None and target.messages:
                     inner["parentUuid"] = target.messages[-1]["message_id"]
                 return handler_of(inner)(target, inner, reading)
             case _:
-                return _PROGRESS
+                return PROGRESS
 
     def _add_side_files(self, side: SideFiles, main: Transcript) -> None:
         """Add what the files beside a session tell of it: workflows, and the index that the product caches."""

@@ -28,7 +28,7 @@ def initial(transcript: Transcript, record: Json, reading: Reading) -> Dispositi
         return events.system(transcript, record, reading)
     if (version := record.pop("claude_code_version", None)) is not None:
         record["version"] = version
-    fields = transcript.header.metadata(record, _SHAPES)
+    fields = transcript.header.metadata(record, _SHAPES[tuple(record)])
     transcript.facts["init"] = {key: value for key, value in fields.items() if key != "subtype"}
     transcript.note_time(record.get("timestamp"))
     return INTO_CONVERSATION

@@ -7,7 +7,6 @@ the fragment size is handed out in pieces; what was handed out stays known (`flu
 from typing import Any
 
 from palaver.importers.claude_code.branches import mark_abandoned
-from palaver.importers.claude_code.content import UNKNOWN_BLOCK
 from palaver.importers.claude_code.document import document
 from palaver.importers.claude_code.flushed import Flushed, signature
 from palaver.importers.claude_code.header import Header
@@ -255,7 +254,6 @@ class Transcript:
             return None
         self._settle()
         leaving, self.messages = self.messages[:first_open], self.messages[first_open:]
-        self._note_unknown_blocks(leaving)
         made = document(self, leaving, is_final=False)
         self.sequence += 1
         self._remember(leaving)
@@ -267,7 +265,6 @@ class Transcript:
         if not self.messages and not self.sequence:
             return None
         mark_abandoned(self.messages)
-        self._note_unknown_blocks(self.messages)
         made = document(self, self.messages, is_final=True)
         self.sequence += 1
         return made
@@ -275,13 +272,6 @@ class Transcript:
     def close(self) -> None:
         if self._flushed is not None:
             self._flushed.close()
-
-    def _note_unknown_blocks(self, messages: list[Json]) -> None:
-        for message in messages:
-            if message["role"] != "system":
-                for block in message["content"]:
-                    if block["type"] == "opaque":
-                        self.run.note(UNKNOWN_BLOCK, f"message {message['message_id']}", f"block {block['kind']!r}")
 
     def _settle(self) -> None:
         """Resolve what had to wait for later lines: times and parents."""
