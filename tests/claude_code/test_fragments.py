@@ -56,6 +56,7 @@ def read(tmp_path, lines):
 @pytest.fixture
 def small_fragments(monkeypatch):
     monkeypatch.setattr(session, "FRAGMENT_BYTES", 4000)
+    monkeypatch.setattr(session, "LATER_FRAGMENT_BYTES", 4000)
     monkeypatch.setattr(jsonl, "CHUNK_BYTES", 1000)
 
 
@@ -88,6 +89,7 @@ def test_fragments_say_together_what_one_document_says(tmp_path, monkeypatch):
     lines = conversation(120)
     (whole,), _ = read(tmp_path, lines)
     monkeypatch.setattr(session, "FRAGMENT_BYTES", 4000)
+    monkeypatch.setattr(session, "LATER_FRAGMENT_BYTES", 4000)
     monkeypatch.setattr(jsonl, "CHUNK_BYTES", 1000)
     made, _ = read(tmp_path, lines)
     assert merged(made) == merged([whole])

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -14,6 +15,7 @@ _FIELDS = (
     ("cache_creation_input_tokens", "cache_write"),
     ("thinking_tokens", "thinking"),
 )
+_timestamp, _content, _type = itemgetter("timestamp"), itemgetter("content"), itemgetter("type")
 _all_but_thinking = itemgetter(*(field for field, _ in _FIELDS[:-1]))
 
 
@@ -35,11 +37,11 @@ class MetricsTally:
 
     def add(self, messages: list[Json]) -> None:
         self.messages += len(messages)
-        times = [message["timestamp"] for message in messages]
+        times = list(map(_timestamp, messages))
         if times:
             self.first = min(self.first, *times)
             self.last = max(self.last, *times)
-        kinds = [block["type"] for message in messages for block in message["content"]]
+        kinds = list(map(_type, chain.from_iterable(map(_content, messages))))
         self.tool_calls += kinds.count("tool_use")
         usages = [message["tokens"] for message in messages if message.get("tokens")]
         if usages:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from io import BytesIO
+from itertools import chain
+from operator import length_hint, sub
 from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
@@ -22,11 +24,46 @@ LONGEST_LINE_BYTES = 1 << 29
 _TOO_LONG_KEPT = 1 << 16
 
 
+class _Block:
+    """Lines in a row, as they lie in the bytes that were read: nothing is copied before somebody asks for it."""
+
+    __slots__ = ("data", "ends", "is_last", "origin", "start")
+
+    def __init__(self, data: bytes, origin: int, start: int, ends: list[int], *, is_last: bool = False) -> None:
+        self.data = data
+        self.origin = origin
+        """Where the data begins in the stream."""
+        self.start = start
+        """Where the first line begins in the data."""
+        self.ends = ends
+        """Where each line ends in the data, not counting its newline."""
+        self.is_last = is_last
+        """Whether there is no newline behind it, nor anything else."""
+
+    def begin(self, index: int) -> int:
+        return self.ends[index - 1] + 1 if index else self.start
+
+    def line(self, index: int) -> bytes:
+        return self.data[self.begin(index) : self.ends[index]]
+
+    def values(self) -> list[Any] | None:
+        """The values, if every line is one, which is the rule."""
+        try:
+            values = parse_lines(memoryview(self.data)[self.start : self.ends[-1]])
+        except NOT_JSON:
+            return None
+        shortest = min(map(sub, self.ends, chain((self.start - 1,), self.ends)))
+        return values if len(values) == len(self.ends) and shortest > _SHORTEST_BYTES else None
+
+
+_SHORTEST_BYTES = 2
+"""Two braces. What is shorter is blank, or a part of a value, or not worth the hurry."""
+
+
 class JsonLines:
     """Iterates over the values of a JSON Lines stream; `number`, `offset` and `raw` tell the current record's place.
 
-    Counts every record on the run, and sets aside (quarantines) what cannot be read. A place is worked out only when
-    somebody asks for it: most lines are never spoken of.
+    Counts every record on the run, and sets aside (quarantines) what cannot be read.
     """
 
     def __init__(
@@ -48,11 +85,16 @@ class JsonLines:
         self._run = run
         self._label = label
         self._before = number
-        self._lines: list[bytes] = []
-        self._index = 0
-        self._measured = 0, start
+        self._block = _Block(b"", start, 0, [])
+        self._current = 0
+        self._values: Iterator[Any] | None = None
         self._spread: Spread | None = None
         self._pending: int | None = None
+
+    @property
+    def _index(self) -> int:
+        """Which line of the block is the current one: keeping count would cost more than all else here."""
+        return self._current if self._values is None else len(self._block.ends) - length_hint(self._values) - 1
 
     @property
     def number(self) -> int:
@@ -60,37 +102,35 @@ class JsonLines:
 
     @property
     def raw(self) -> bytes:
-        return self._lines[self._index].removesuffix(b"\n")
+        return self._block.line(self._index)
 
     @property
     def offset(self) -> int:
-        # Lines are measured once, however many of a block ask.
-        index, offset = self._measured if self._measured[0] <= self._index else (0, self.taken)
-        offset += sum(map(len, self._lines[index : self._index]))
-        self._measured = self._index, offset
-        return offset
+        return self._block.origin + self._block.begin(self._index)
 
     def where(self) -> str:
         return place(self.number, self.offset, self._label)
 
     def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self._batches())
+
+    def _batches(self) -> Iterator[Iterator[Any]]:
         is_first = True
-        for base, block, is_last in self._blocks():
-            lines = BytesIO(block).readlines()  # twice as fast as splitting
-            self._enter(base, lines)
+        for block in self._blocks():
+            self._enter(block)
             if is_first:
                 is_first = False
-                if lines[0].endswith(b"\r\n"):
+                if block.data.endswith(b"\r", block.start, block.ends[0]):
                     self._run.note(CARRIAGE_RETURNS, self.where())
-            values = None if is_last or self._spread is not None else _a_value_each(block, lines)
+            values = None if block.is_last or self._spread is not None else block.values()
             if values is None:
-                yield from self._one_after_another(lines, is_last=is_last)
+                yield self._one_after_another(block)
             else:
-                for self._index, value in enumerate(values):
-                    yield value
+                self._values = iter(values)
+                yield self._values
                 self._run.read(len(values))
-            self.end = base + len(block)
-            self.end_number = self.number - is_last
+            self.end = block.origin + block.ends[-1] + (not block.is_last)
+            self.end_number = self._before + len(block.ends) - block.is_last
         if self._spread is not None:
             first = self._spread.lines[0]
             self._run.note(UNFINISHED_TAIL, place(first.number, first.offset, self._label))
@@ -98,11 +138,11 @@ class JsonLines:
         elif self._pending is not None:
             self.end = self._pending
 
-    def _one_after_another(self, lines: list[bytes], *, is_last: bool) -> Iterator[Any]:
+    def _one_after_another(self, block: _Block) -> Iterator[Any]:
         """Read lines of which some are damaged, blank, unfinished, or parts of an object."""
-        for self._index, raw in enumerate(lines):
-            is_tail = is_last and self._index == len(lines) - 1
-            if self._spread is None and not is_tail:
+        for self._current in range(len(block.ends)):
+            raw = block.line(self._current)
+            if self._spread is None and not block.is_last:
                 try:
                     value = parse(raw)
                 except NOT_JSON:
@@ -111,39 +151,49 @@ class JsonLines:
                     self._run.read()
                     yield value
                     continue
-            yield from self._slowly(raw.removesuffix(b"\n"), is_tail=is_tail)
+            yield from self._slowly(raw, is_tail=block.is_last)
 
-    def _enter(self, base: int, lines: list[bytes]) -> None:
-        self._before += len(self._lines)
-        self._lines = lines
-        self._index = 0
-        self._measured = 0, base
-        self.taken = base
+    def _enter(self, block: _Block) -> None:
+        self._before += len(self._block.ends)
+        self._block = block
+        self._current = 0
+        self._values = None
+        self.taken = block.origin + block.start
 
-    def _blocks(self) -> Iterator[tuple[int, bytes, bool]]:
-        """Whole lines with their offset; last, what follows the final newline."""
-        offset = self.taken
+    def _blocks(self) -> Iterator[_Block]:
+        """Whole lines, and last, what follows the final newline."""
+        origin = self.taken
         pieces: list[bytes] = []
         held = 0
         while chunk := self._read():
-            if held + len(chunk) > LONGEST_LINE_BYTES:
+            first = chunk.find(b"\n")
+            if held + (len(chunk) if first < 0 else first) > LONGEST_LINE_BYTES:
+                origin, chunk = self._pass_over(origin - held, [*pieces, chunk])
+                pieces, held = [], 0
                 first = chunk.find(b"\n")
-                if held + (len(chunk) if first < 0 else first) > LONGEST_LINE_BYTES:
-                    offset, chunk = self._pass_over(offset, [*pieces, chunk])
-                    pieces, held = [], 0
-            cut = chunk.rfind(b"\n")
-            if cut < 0:
+            if first < 0:
                 pieces.append(chunk)
                 held += len(chunk)
+                origin += len(chunk)
                 continue
-            pieces.append(chunk[: cut + 1])
-            block = b"".join(pieces)
-            pieces = [chunk[cut + 1 :]]
-            held = len(pieces[0])
-            yield offset, block, False
-            offset += len(block)
-        if rest := b"".join(pieces):
-            yield offset, rest, True
+            start = 0
+            if held:
+                pieces.append(chunk[:first])
+                yield _Block(b"".join(pieces), origin - held, 0, [held + first])
+                start = first + 1
+                first = chunk.find(b"\n", start)
+            ends: list[int] = []
+            while first >= 0:
+                ends.append(first)
+                first = chunk.find(b"\n", first + 1)
+            if ends:
+                yield _Block(chunk, origin, start, ends)
+                start = ends[-1] + 1
+            pieces = [chunk[start:]]
+            held = len(chunk) - start
+            origin += len(chunk)
+        if held:
+            yield _Block(b"".join(pieces), origin - held, 0, [held], is_last=True)
 
     def _read(self) -> bytes:
         try:
@@ -163,7 +213,7 @@ class JsonLines:
             if len(beginning) >= _TOO_LONG_KEPT:
                 break
         beginning = beginning[:_TOO_LONG_KEPT].partition(b"\n")[0]
-        self._enter(offset, [beginning])
+        self._enter(_Block(beginning, offset, 0, [len(beginning)]))
         self._run.read()
         self._run.quarantined(LINE_TOO_LONG, beginning, self.where())
         offset += sum(map(len, pieces[:-1]))
@@ -234,15 +284,16 @@ class JsonLines:
         yield from self._take(line, repaired)
 
     def _take(self, line: Line, repaired: Repaired, *, may_open: bool = True) -> Iterator[Any]:
-        before = self._before, self.taken, self._measured, self._lines, self._index
-        self._before, self._lines = line.number - 1, []
-        self._enter(line.offset, [line.raw])
+        before = self._before, self.taken, self._block, self._current
+        self._before = line.number - 1
+        self._block = _Block(line.raw, line.offset, 0, [len(line.raw)])
+        self._current, self.taken = 0, line.offset
         for kind, message in repaired.remarks:
             self._run.note(kind, self.where(), message)
         for value in repaired.values:
             self._run.read()
             yield value
-        self._before, self.taken, self._measured, self._lines, self._index = before
+        self._before, self.taken, self._block, self._current = before
         for start, piece, kind, message in repaired.torn:
             torn = Line(line.number, line.offset + start, piece)
             if may_open and start + len(piece) == len(line.raw) and opens(piece):
@@ -253,16 +304,3 @@ class JsonLines:
     def _quarantine(self, line: Line, kind: FindingKind, message: str) -> None:
         self._run.read()
         self._run.quarantined(kind, line.raw, place(line.number, line.offset, self._label), message)
-
-
-def _a_value_each(block: bytes, lines: list[bytes]) -> list[Any] | None:
-    """The values of a block in which every line is one, which is the rule; None for any other."""
-    try:
-        values = parse_lines(block)
-    except NOT_JSON:
-        return None
-    return values if len(values) == len(lines) and min(map(len, lines)) >= _SHORTEST_BYTES else None
-
-
-_SHORTEST_BYTES = 3
-"""Braces and a newline. A shorter line is blank, or a part of a value, or not worth the hurry."""

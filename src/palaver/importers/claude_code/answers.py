@@ -78,9 +78,9 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
             if usage:
                 metadata["usage"] = usage
         else:
-            if model.__class__ is str:
+            if type(model) is str:
                 transcript.models[model] = transcript.models.get(model, 0) + 1
-            if api_id.__class__ is str:
+            if type(api_id) is str:
                 if transcript.sequence and (left := transcript.earlier_answer(api_id)):
                     metadata["continues"] = left[0]
                     usage = _increase(left[1], usage)

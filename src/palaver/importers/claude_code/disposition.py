@@ -6,8 +6,6 @@ MAPPED: Disposition = ("mapped", "")
 INTO_MESSAGE: Disposition = ("folded", "message")
 INTO_CONVERSATION: Disposition = ("folded", "conversation")
 PROGRESS: Disposition = ("skipped", "progress")
-AN_AGENTS: Disposition = ("skipped", "")
-"""Not decided yet: progress of an agent, in which there may be messages of it."""
 A_COPY: Disposition = ("folded", "copy")
 
 

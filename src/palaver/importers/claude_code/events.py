@@ -9,7 +9,6 @@ from typing import Any
 from palaver.importers.claude_code.authors import author_of
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.disposition import (
-    AN_AGENTS,
     INTO_CONVERSATION,
     INTO_MESSAGE,
     MAPPED,
@@ -300,12 +299,12 @@ def _own_fields(record: Json) -> Json:
 # -- the rest -------------------------------------------------------------------------------------------------------
 
 
-def progress(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def progress(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     """States of running hooks and tools, up to half of all lines: they matter as links of a chain only."""
     transcript.link(record.get("uuid"), record.get("parentUuid"))
     data: Any = record.get("data")
     if data.__class__ is dict and data.get("type") == "agent_progress":
-        return AN_AGENTS
+        return reading.agent_progress(transcript, record, reading)
     return PROGRESS
 
 

@@ -1,9 +1,10 @@
 """What the lines of one unit share while they are read: the place of the current one, options, side files."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from palaver.importers.claude_code.disposition import PROGRESS, Disposition
 from palaver.sources.source import Source
 
 
@@ -32,6 +33,8 @@ class Reading:
     used_outputs: set[str] = field(default_factory=set[str])
     agents: frozenset[str] = frozenset()
     """Agents that have a file of their own."""
+    agent_progress: Callable[..., Disposition] = lambda *_: PROGRESS
+    """Takes a progress line of an agent, in which there may be messages of it."""
 
     @property
     def number(self) -> int:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ClassVar
 
 import orjson
@@ -11,7 +12,7 @@ import orjson
 from palaver.errors import SourceError
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.copies import bare
-from palaver.importers.claude_code.disposition import AN_AGENTS, INTO_CONVERSATION, PROGRESS, Disposition
+from palaver.importers.claude_code.disposition import INTO_CONVERSATION, PROGRESS, Disposition
 from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.header import HEADER
 from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
@@ -42,6 +43,9 @@ UNFORESEEN = finding_kind(
 )
 
 FRAGMENT_BYTES = 1 << 24
+"""What is smaller is one document. Of what is larger, the rest comes in small fragments: what the processor's cache
+still holds is checked and written in half the time."""
+LATER_FRAGMENT_BYTES = 1 << 20
 
 Json = dict[str, Any]
 Tally = Counter[Disposition]
@@ -107,6 +111,7 @@ class SessionReader:
         main = routes.main
         splits, branches = routes.splits, routes.branches
         handlers = self.handlers
+        reading.agent_progress = partial(self._agent_progress, routes)
         tally: Tally = Counter()
         dispositions: list[Disposition] = []
         dispose = dispositions.append
@@ -127,15 +132,13 @@ class SessionReader:
                     disposition = _IN_THE_PARENT
                 else:
                     disposition = handler(transcript, record, reading)
-                    if disposition is AN_AGENTS:
-                        disposition = self._agent_progress(routes, transcript, record, reading)
             except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other lines
                 message = f"{type(error).__name__}: {error}"
                 self.run.quarantined(UNFORESEEN, records.raw, records.where(), message)
                 continue
             dispose(disposition)
             if records.taken > limit:
-                limit = records.taken + FRAGMENT_BYTES
+                limit = records.taken + LATER_FRAGMENT_BYTES
                 tally.update(dispositions)
                 dispositions.clear()
                 for transcript in routes.all():
@@ -172,7 +175,8 @@ class SessionReader:
             else:
                 self.run.skipped(reason, count)
 
-    def _agent_progress(self, routes: Routes, transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+    @staticmethod
+    def _agent_progress(routes: Routes, transcript: Transcript, record: Json, reading: Reading) -> Disposition:
         """An agent's messages inside progress are read where the agent has no file of its own."""
         match record.get("data"):
             case {"agentId": str(agent), "message": {"type": "user" | "assistant"} as inner}:

@@ -22,10 +22,11 @@ PERSISTED = "<persisted-output>"
 def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_original_files: bool) -> None:  # noqa: FBT001
     """Put into the block's metadata what the twin tells beyond the result's text and the call's input."""
     content = result["content"]
+    duration: Any = None
     if twin.__class__ is dict:
         known = call_input.values() if call_input.__class__ is dict else ()
-        said: list[str] = []
-        for key in _wordy(tuple(twin)):
+        wordy, others = _sorted(tuple(twin))
+        for key in wordy:
             value = twin[key]
             kind = value.__class__
             if kind is str:
@@ -33,28 +34,26 @@ def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_origin
                 if length >= _WORTH_COMPARING and (
                     value == text or value in known or (length < len(text) and value in text)
                 ):
-                    said.append(key)
+                    del twin[key]
             elif kind is list:
                 if value and (value in known or (content.__class__ is list and all(part in content for part in value))):
-                    said.append(key)
+                    del twin[key]
             elif kind is dict and key == "file":
                 twin[key] = _without_content(value, text, content)
-        for key in said:
-            del twin[key]
-        if "originalFile" in twin and not keep_original_files:
-            del twin["originalFile"]
+        for key in others:
+            if key != "originalFile":
+                duration = twin[key]
+            elif not keep_original_files:
+                twin.pop(key, None)
     elif twin.__class__ is str:
         twin = None if twin.removeprefix("Error: ") in text else twin
     elif twin == content:
         twin = None
-    if not twin:
-        return
-    metadata: Any = result.get("metadata")
-    if metadata.__class__ is not dict:
-        metadata = result["metadata"] = {}
-    metadata["tool_use_result"] = twin
-    if twin.__class__ is dict:
-        duration = twin.get("durationMs", twin.get("totalDurationMs"))
+    if twin:
+        metadata: Any = result.get("metadata")
+        if metadata.__class__ is not dict:
+            metadata = result["metadata"] = {}
+        metadata["tool_use_result"] = twin
         if duration.__class__ is int and duration >= 0:
             metadata["duration_ms"] = duration
 
@@ -81,8 +80,10 @@ _WORDLESS = frozenset(
 
 
 @lru_cache(maxsize=4096)
-def _wordy(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(key for key in keys if key not in _WORDLESS)
+def _sorted(keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys whose values may repeat the result's text, and those that are looked at for another reason."""
+    others = [key for key in ("originalFile", "totalDurationMs", "durationMs") if key in keys]
+    return tuple(key for key in keys if key not in _WORDLESS), tuple(others)
 
 
 def _without_content(file: Json, text: str, content: Any) -> Json:

@@ -4,6 +4,7 @@ Lines that share an API message id are one message; it stands where its first li
 the fragment size is handed out in pieces; what was handed out stays known (`flushed.py`).
 """
 
+from operator import itemgetter
 from typing import Any
 
 from palaver.importers.claude_code.branches import mark_abandoned
@@ -29,6 +30,8 @@ PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a c
 Json = dict[str, Any]
 
 _OPEN_MESSAGES = 64
+_timestamp = itemgetter("timestamp")
+_place = itemgetter("uuid", "parentUuid", "timestamp")
 ROOT: Json = {}
 _LATEST = "~"
 
@@ -108,25 +111,29 @@ class Transcript:
     def append(self, record: Json, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
         """Add a message for a line; an id is made for a line that has none, or one that is taken."""
         links = self.links
-        message_id: Any = record.get("uuid")
+        message_id: Any
+        parent: Any
+        try:
+            message_id, parent, timestamp = _place(record)
+        except KeyError:
+            message_id, parent, timestamp = record.get("uuid"), record.get("parentUuid"), record.get("timestamp")
         if message_id.__class__ is not str or message_id in links or not message_id:
             message_id = self._made_id(message_id, metadata, reading)
+        above = links.get(parent) if parent.__class__ is str else ROOT
         message: Json = {
             "message_id": message_id,
+            "parent_message_id": above["message_id"] if above else None,
             "role": role,
-            "timestamp": record.get("timestamp"),
+            "timestamp": timestamp,
             "content": content,
             "metadata": metadata,
         }
-        parent: Any = record.get("parentUuid")
-        if parent.__class__ is str:
-            above = links.get(parent)
-            if above:
-                message["parent_message_id"] = above["message_id"]
-            elif above is None:
+        if not above:
+            del message["parent_message_id"]
+            if above is None:
                 self._orphans.append((message, parent))
-        elif parent is not None:
-            metadata["parentUuid"] = parent
+            elif parent is not None and parent.__class__ is not str:
+                metadata["parentUuid"] = parent
         if self._is_fork:
             self._note_origin(metadata)
         links[message_id] = message
@@ -280,7 +287,7 @@ class Transcript:
             for message, parent in self._orphans:
                 self._adopt(message, parent, position)
             self._orphans = []
-        times = [message["timestamp"] for message in self.messages]
+        times = list(map(_timestamp, self.messages))
         try:
             are_good = all(map(is_canonical, times))
         except TypeError:
