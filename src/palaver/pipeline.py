@@ -77,7 +77,7 @@ def _claim(source: Source, asked: list[str]) -> Claim | str | None:
     won = winner(judgements, source.label)
     if won is None:
         return next((match.reason for match in judgements.values() if match.reason), None)
-    return Claim(won[0], won[1].reason, won[1].members)
+    return Claim(won[0], won[1].reason, won[1].members, won[1].form)
 
 
 def import_units(
@@ -150,7 +150,8 @@ def documents(
     report.size_bytes = unit.size_bytes
     if not unit.source.can_move:
         advance = _counting(report, advance)
-    run = Run(unit.source.label, parse_options(unit.platform, options), set_aside=set_aside, advance=advance)
+    parsed = parse_options(unit.platform, options)
+    run = Run(unit.source.label, parsed, form=unit.form, set_aside=set_aside, advance=advance)
     report.ledger, report.findings = run.ledger, run.findings
     tallies: dict[str, MetricsTally] = {}
     try:

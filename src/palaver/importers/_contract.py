@@ -15,25 +15,27 @@ from palaver.sources.source import Source
 class Match:
     """Whether an importer reads a source, and why.
 
-    `members` are the folders and files, named relative to the source's own folder, that belong to the same unit. A
-    `no` with a reason says: this file is known, and it is not a conversation.
+    `members` are the folders and files, named relative to the source's own folder, that belong to the same unit.
+    `form` is the importer's own word for which of its forms it is; `read` finds it on the run, and need not look
+    again. A `no` with a reason says: this file is known, and it is not a conversation.
     """
 
     verdict: Literal["no", "maybe", "yes"]
     reason: str = ""
     members: tuple[str, ...] = ()
+    form: str = ""
 
     @classmethod
     def no(cls, reason: str = "") -> "Match":
         return cls("no", reason)
 
     @classmethod
-    def maybe(cls, reason: str, members: tuple[str, ...] = ()) -> "Match":
-        return cls("maybe", reason, members)
+    def maybe(cls, reason: str, members: tuple[str, ...] = (), form: str = "") -> "Match":
+        return cls("maybe", reason, members, form)
 
     @classmethod
-    def yes(cls, reason: str, members: tuple[str, ...] = ()) -> "Match":
-        return cls("yes", reason, members)
+    def yes(cls, reason: str, members: tuple[str, ...] = (), form: str = "") -> "Match":
+        return cls("yes", reason, members, form)
 
 
 class Options(BaseModel):

@@ -16,6 +16,7 @@ class Claim:
     platform: str
     reason: str
     members: tuple[str, ...] = ()
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,8 @@ class Unit:
     source: Source
     platform: str
     reason: str
+    form: str = ""
+    """The importer's own word for what it is; empty when it was not asked."""
 
     @property
     def size_bytes(self) -> int:
@@ -137,4 +140,4 @@ def _judged_with_members(source: Source, judge: Judge) -> tuple[Unit | Unclaimed
     unopened = Source(source.folder, source.name)
     if not isinstance(claim, Claim):
         return Unclaimed(source.label, reason=claim or "", source=unopened), ()
-    return Unit(unopened, claim.platform, claim.reason), claim.members
+    return Unit(unopened, claim.platform, claim.reason, claim.form), claim.members

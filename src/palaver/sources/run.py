@@ -28,6 +28,7 @@ class Run:
         source: str,
         options: Any = None,
         *,
+        form: str = "",
         cursors: Mapping[str, Cursor] | None = None,
         keeps_cursors: bool = False,
         set_aside: Callable[[Quarantined], None] | None = None,
@@ -35,6 +36,8 @@ class Run:
     ) -> None:
         self.source = source
         self.options = options
+        self.form = form
+        """What the importer called the source when it was asked; empty when it was not."""
         self.cursors: Mapping[str, Cursor] = cursors or {}
         self.keeps_cursors = keeps_cursors
         """Whether somebody wants to continue from here: making a cursor costs a look at the file's end."""

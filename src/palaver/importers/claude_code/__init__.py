@@ -75,11 +75,11 @@ class ClaudeCode:
             return Match.no(found.reason)
         members = (f"{source.stem}.meta.json",) if source.stem.startswith("agent-") else (source.stem,)
         answer = Match.yes if found.is_sure else Match.maybe
-        return answer(found.reason, members if found.form == "session" else ())
+        return answer(found.reason, members if found.form == "session" else (), found.form)
 
     def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
         keep = bool(run.options.original_files) if run.options else False
-        match guess(source).form:
+        match run.form or guess(source).form:
             case "history":
                 yield from read_history(source, run)
             case "web-export":

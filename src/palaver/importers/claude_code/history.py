@@ -5,6 +5,7 @@ Old rows name no session: those of one project become one conversation.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -49,7 +50,7 @@ def _transcript(purged: dict[str, Transcript], row: Json, source: Source, run: R
     key = known or f"project:{project}"
     if key not in purged:
         conversation_id = known or conversation_uuid(PLATFORM, "history", str(project))
-        transcript = Transcript(conversation_id, run, session_id=known, fallback_time=time_of(source))
+        transcript = Transcript(conversation_id, run, session_id=known, fallback_time=partial(time_of, source))
         transcript.status = "archived"
         transcript.facts["recovered_from"] = source.file_name
         if type(project) is str:

@@ -4,7 +4,7 @@ Most files hold one. Until 2.0.2x agents were written inline (`isSidechain`, eac
 name is not a session id may hold several sessions, put together by hand.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from palaver.importers.claude_code.content import blocks, plain_text
@@ -15,7 +15,9 @@ Json = dict[str, Any]
 
 
 class Routes:
-    def __init__(self, main: Transcript, run: Run, fallback_time: str, *, splits: bool, branches: bool = True) -> None:
+    def __init__(
+        self, main: Transcript, run: Run, fallback_time: Callable[[], str], *, splits: bool, branches: bool = True
+    ) -> None:
         self.main = main
         self.splits = splits
         self.branches = branches

@@ -64,9 +64,11 @@ class SessionReader:
         self.source = source
         self.run = run
         self.keep_original_files = keep_original_files
-        self.fallback_time = time_of(source)
         self.tasks: Tasks = {}
         """Calls of agents anywhere in the unit."""
+
+    def fallback_time(self) -> str:
+        return time_of(self.source)
 
     def read(self) -> Iterator[Json]:
         """Read the session's own file, then its agents'."""
@@ -151,7 +153,7 @@ class SessionReader:
         stem = self.source.stem
         is_session = bool(is_session_id(stem))
         session_id, first_time = (stem, None) if is_session else first_session(self.source.head())
-        conversation_id = session_id or conversation_uuid(PLATFORM, first_time or self.fallback_time, stem)
+        conversation_id = session_id or conversation_uuid(PLATFORM, first_time or self.fallback_time(), stem)
         main = Transcript(conversation_id, self.run, session_id=session_id, fallback_time=self.fallback_time)
         return Routes(main, self.run, self.fallback_time, splits=not is_session)
 
@@ -229,7 +231,7 @@ class SessionReader:
             f"{session_id or agent.source.stem}:agent-{agent.agent_id}",
             self.run,
             session_id=session_id,
-            fallback_time=time_of(agent.source),
+            fallback_time=partial(time_of, agent.source),
             parent_id=session_id,
             is_sidechain=True,
             agent_id=agent.agent_id,

@@ -4,6 +4,7 @@ Lines that share an API message id are one message; it stands where its first li
 the fragment size is handed out in pieces; what was handed out stays known (`flushed.py`).
 """
 
+from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
@@ -43,7 +44,7 @@ class Transcript:
         run: Run,
         *,
         session_id: str | None,
-        fallback_time: str,
+        fallback_time: Callable[[], str],
         parent_id: str | None = None,
         is_sidechain: bool = False,
         agent_id: str | None = None,
@@ -365,7 +366,7 @@ class Transcript:
 
     @property
     def created_at(self) -> str:
-        return self._earliest if self._earliest != _LATEST else self._fallback_time
+        return self._earliest if self._earliest != _LATEST else self._fallback_time()
 
     @property
     def updated_at(self) -> str:
