@@ -26,14 +26,8 @@ class Unit:
     reason: str
     form: str = ""
     """The importer's own word for what it is; empty when it was not asked."""
-
-    @property
-    def size_bytes(self) -> int:
-        """How large the source is; 0 when it has vanished, which whoever reads it will tell."""
-        try:
-            return self.source.size_bytes
-        except (PalaverError, OSError):
-            return 0
+    size_bytes: int = 0
+    """How large the source was when it was found, for whoever shows progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,4 +134,11 @@ def _judged_with_members(source: Source, judge: Judge) -> tuple[Unit | Unclaimed
     unopened = Source(source.folder, source.name)
     if not isinstance(claim, Claim):
         return Unclaimed(source.label, reason=claim or "", source=unopened), ()
-    return Unit(unopened, claim.platform, claim.reason, claim.form), claim.members
+    return Unit(unopened, claim.platform, claim.reason, claim.form, _size_bytes(source)), claim.members
+
+
+def _size_bytes(source: Source) -> int:
+    try:
+        return source.size_bytes
+    except (PalaverError, OSError):
+        return 0  # it has vanished, which whoever reads it will tell

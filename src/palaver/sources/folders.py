@@ -89,14 +89,13 @@ class DiskFolder:
 
 def walk_folders(top: Path) -> Iterator[Path]:
     """Yield a folder and all below it, parents first, sorted; each real folder once, so that link loops end."""
-    seen: set[str] = set()
+    seen: set[object] = set()
     stack = [top]
     while stack:
         folder = stack.pop()
-        real = os.path.realpath(folder)
-        if real in seen:
+        if (identity := _identity(folder)) in seen:
             continue
-        seen.add(real)
+        seen.add(identity)
         yield folder
         try:
             with os.scandir(folder) as entries:
@@ -104,6 +103,15 @@ def walk_folders(top: Path) -> Iterator[Path]:
         except OSError:
             continue  # the caller's `files_of` on the same folder reports it
         stack.extend(folder / name for name in reversed(below))
+
+
+def _identity(folder: Path) -> object:
+    """The same for every name of one folder; where the file system has no numbers for them, its real path."""
+    try:
+        status = os.stat(folder)
+    except (OSError, ValueError):
+        return folder
+    return (status.st_dev, status.st_ino) if status.st_ino else os.path.realpath(folder)
 
 
 def files_of(folder: Path) -> list[Path]:

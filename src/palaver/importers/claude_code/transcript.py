@@ -38,6 +38,15 @@ _LATEST = "~"
 
 
 class Transcript:
+    # More attributes than the interpreter keeps in its fast way without this.
+    __slots__ = (
+        *("_earliest", "_fallback_time", "_flushed", "_is_fork", "_latest", "_orphans", "_summary_ids", "agent_id"),
+        *("answers", "calls", "conversation_id", "cost", "custom", "facts", "fork_point", "header", "is_sidechain"),
+        *("links", "messages", "models", "new_tasks", "outer", "parent_id", "previous_links", "queued", "run"),
+        *("sequence", "session_id", "status", "streamed_id", "summaries", "tags", "task_of_agent", "tasks"),
+        *("titles", "unanswered", "unnamed"),
+    )
+
     def __init__(
         self,
         conversation_id: str,
