@@ -52,7 +52,7 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
             shape.keep_unmapped(record, metadata)
         result = INTO_MESSAGE
     else:
-        if transcript.knows(uuid) and (copy := copied(transcript, record, content, reading)) is not None:
+        if transcript.knows(uuid, timestamp) and (copy := copied(transcript, record, content, reading)) is not None:
             return copy
         metadata = transcript.header.metadata(record, shape)
         metadata["author_kind"] = "model"

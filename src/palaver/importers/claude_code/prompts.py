@@ -27,7 +27,7 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
         message = record["message"] = {"content": record.pop("content")}
     content = message.get("content")
     if (
-        transcript.knows(record.get("uuid"))
+        transcript.knows(record.get("uuid"), record.get("timestamp"))
         and (disposition := copied(transcript, record, content, reading)) is not None
     ):
         return disposition

@@ -40,7 +40,17 @@ _LATEST = "~"
 class Transcript:
     # More attributes than the interpreter keeps in its fast way without this.
     __slots__ = (
-        *("_earliest", "_fallback_time", "_flushed", "_is_fork", "_latest", "_orphans", "_summary_ids", "agent_id"),
+        *(
+            "_earliest",
+            "_fallback_time",
+            "_flushed",
+            "_is_fork",
+            "_latest",
+            "_latest_flushed",
+            "_orphans",
+            "_summary_ids",
+            "agent_id",
+        ),
         *("answers", "calls", "conversation_id", "cost", "custom", "facts", "fork_point", "header", "is_sidechain"),
         *("links", "messages", "models", "new_tasks", "outer", "parent_id", "previous_links", "queued", "run"),
         *("sequence", "session_id", "status", "streamed_id", "summaries", "tags", "task_of_agent", "tasks"),
@@ -109,14 +119,19 @@ class Transcript:
         self._orphans: list[tuple[Json, str]] = []
         self.previous_links: dict[str, str] = {}
         self._flushed: Flushed | None = None
+        self._latest_flushed = ""
 
     # -- adding -----------------------------------------------------------------------------------------------------
 
-    def knows(self, uuid: Any) -> bool:
-        """Whether a line may have come before."""
+    def knows(self, uuid: Any, timestamp: Any) -> bool:
+        """Whether a line may have come before: then, if it was handed out, it is not newer than what was."""
         if uuid.__class__ is not str:
             return False
-        return uuid in self.links or (self._flushed is not None and self._flushed.may_hold(uuid))
+        if uuid in self.links:
+            return True
+        if self._flushed is None or (timestamp.__class__ is str and timestamp > self._latest_flushed):
+            return False
+        return self._flushed.line(uuid) is not None
 
     def append(self, record: Json, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
         """Add a message for a line; an id is made for a line that has none, or one that is taken."""
@@ -243,16 +258,17 @@ class Transcript:
         if message is not None:
             return message.get("message_id", "")
         known = self.previous_links.get(uuid)
-        if known is None and self._flushed and (line := self._flushed.line(uuid)):
-            known = line[0] or ""
+        if known is None and self._flushed:
+            known = self._flushed.line(uuid)
         return known
 
     def handed_out(self, uuid: Any) -> tuple[str, int] | None:
         """The message id and content signature of a line that left with an earlier fragment."""
         if self._flushed is None or type(uuid) is not str:
             return None
-        line = self._flushed.line(uuid)
-        return (line[0], line[1]) if line and line[0] and line[1] else None
+        message_id = self._flushed.line(uuid)
+        signed = self._flushed.signature(message_id) if message_id else None
+        return (message_id, signed) if message_id and signed else None
 
     def earlier_answer(self, api_id: str) -> tuple[str, Json] | None:
         return self._flushed.answer(api_id) if self._flushed else None
@@ -386,14 +402,13 @@ class Transcript:
             self._flushed = Flushed()
         signatures = {message["message_id"]: signature(message["content"]) for message in leaving}
         self.previous_links = {uuid: message.get("message_id", "") for uuid, message in self.links.items()}
-        self._flushed.add(
-            {uuid: (known, signatures.get(known, 0)) for uuid, known in self.previous_links.items()},
-            {
-                api_id: (message["message_id"], message.get("tokens"))
-                for api_id, message in self.answers.items()
-                if message["message_id"] in signatures
-            },
-        )
+        answers = {
+            api_id: (message["message_id"], message.get("tokens"))
+            for api_id, message in self.answers.items()
+            if message["message_id"] in signatures
+        }
+        self._flushed.add(self.previous_links, signatures, answers)
+        self._latest_flushed = self._latest
         held = {message["message_id"] for message in self.messages}
         self.links = {
             uuid: message
