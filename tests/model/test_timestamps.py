@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.model.timestamps import TIMESTAMP_PATTERN, normalize_timestamp
+from palaver.model.timestamps import TIMESTAMP_PATTERN, are_canonical, normalize_timestamp
 
 NUMBERS = [
     (0, "1970-01-01T00:00:00.000Z"),
@@ -157,3 +157,21 @@ def test_dateutil_is_imported_only_when_needed():
         "normalize('Tue, 05 Mar 2024 10:00:00 +0100'); assert 'dateutil' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+ALMOST = st.from_regex(
+    r"[0-9]{4}-[0-9W]{2}-[0-9]{1,2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}[.,][0-9]{2,4}[Zz]?", fullmatch=True
+)
+
+
+@given(
+    st.lists(ALMOST | st.datetimes().map(lambda time: time.isoformat(timespec="milliseconds") + "Z") | st.integers())
+)
+def test_many_times_are_canonical_when_each_of_them_is(values):
+    def is_its_own_spelling(value):
+        try:
+            return normalize_timestamp(value) == value
+        except ValueError:
+            return False
+
+    assert are_canonical(values) == all(map(is_its_own_spelling, values))

@@ -145,7 +145,8 @@ class OpaqueBlock(OpenModel):
 
 
 Block = Annotated[
-    TextBlock | ToolUseBlock | ToolResultBlock | ThinkingBlock | CodeBlock | ImageBlock | FileBlock | OpaqueBlock,
+    # The most frequent ones first: a validator tries them in this order.
+    ToolResultBlock | ToolUseBlock | TextBlock | ThinkingBlock | CodeBlock | ImageBlock | FileBlock | OpaqueBlock,
     Field(discriminator="type"),
 ]
 

@@ -6,9 +6,11 @@ its day in full is refused.
 """
 
 import re
+from collections import deque
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from numbers import Rational
+from typing import Any
 
 TIMESTAMP_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$"
 
@@ -21,6 +23,25 @@ _DAY = (
 )
 _TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
 is_canonical = re.compile(rf"{_DAY}T{_TIME}\.[0-9]{{3}}Z").fullmatch
+
+
+def are_canonical(values: list[Any]) -> bool:
+    """Whether all values are in the schema's spelling; several times as fast as asking for each."""
+    try:
+        joined = "".join(values)
+        if set(map(len, values)) - {_LENGTH} or "T24" in joined:
+            return False
+        for place, separator in _SEPARATORS:
+            if joined[place::_LENGTH] != separator * len(values):
+                return False
+        deque(map(datetime.fromisoformat, values), 0)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+_SEPARATORS = ((4, "-"), (7, "-"), (10, "T"), (13, ":"), (16, ":"), (19, "."), (23, "Z"))
+_LENGTH = 24
 _is_utc = re.compile(rf"({_DAY})[T ]({_TIME})(?:\.([0-9]*))?(?:Z|[+-]00:?00)?").fullmatch
 
 _is_number = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?").fullmatch

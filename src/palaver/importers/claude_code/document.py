@@ -14,7 +14,7 @@ Json = dict[str, Any]
 PLATFORM = "claude_code"
 
 _TITLE_LENGTH = 200
-_TITLE_LOOKED_AT = 800
+_TITLE_LOOKED_AT = 500
 _TITLES = ("custom", "ai", "summary", "index", "prompt")
 _CONTROLS = dict.fromkeys([*range(9), *range(14, 32), 127], " ")
 _NO_BRANCH = frozenset({"", "HEAD"})

@@ -100,12 +100,26 @@ def _is_numbered(plain: str, text: str) -> bool:
     """Whether `text` is `plain` with line numbers, as the Read tool gives it; only both ends are compared."""
     if text[6:7] not in {"→", "\t"}:
         return False
-    whole = plain.removesuffix("\n")
-    lines = whole.count("\n") + 1
-    end = len(whole) + 7 * lines
-    first_end, last_start = whole.find("\n"), whole.rfind("\n") + 1
-    first = whole if first_end < 0 else whole[:first_end]
-    return text.startswith(first, 7) and text[:end].endswith(whole[last_start:]) and len(text) >= end
+    size = len(plain) - plain.endswith("\n")
+    first_end, last_start = plain.find("\n", 0, size), plain.rfind("\n", 0, size) + 1
+    if not text.startswith(plain[:size] if first_end < 0 else plain[:first_end], 7):
+        return False
+    last = plain[last_start:size]
+    # Nothing follows, mostly: then the lengths tell how many lines there are, and the last number confirms it.
+    lines, rest = divmod(len(text) - size, 7)
+    if (
+        not rest
+        and text.endswith(last)
+        and _number(text[:6]) + lines - 1 == _number(text[-len(last) - 7 : -len(last) - 1])
+    ):
+        return True
+    end = size + 7 * (plain.count("\n", 0, size) + 1)
+    return len(text) >= end and text.endswith(last, 0, end)
+
+
+def _number(digits: str) -> int:
+    """A line's number, or one that no other has."""
+    return int(digits) if digits.strip().isdecimal() else -(1 << 40)
 
 
 def _shows(content: Any, base64: str) -> bool:

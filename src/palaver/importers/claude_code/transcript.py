@@ -16,7 +16,7 @@ from palaver.importers.claude_code.reading import Reading
 from palaver.model import build
 from palaver.model.finding import finding_kind
 from palaver.model.ids import deterministic_uuid
-from palaver.model.timestamps import is_canonical, normalize_timestamp
+from palaver.model.timestamps import are_canonical, normalize_timestamp
 from palaver.sources.run import Run
 
 INFERRED_TIMESTAMP = finding_kind(
@@ -314,11 +314,7 @@ class Transcript:
                 self._adopt(message, parent, position)
             self._orphans = []
         times = list(map(_timestamp, self.messages))
-        try:
-            are_good = all(map(is_canonical, times))
-        except TypeError:
-            are_good = False
-        if not are_good:
+        if not are_canonical(times):
             times = self._date()
         if times:
             self._earliest = min(self._earliest, *times)
