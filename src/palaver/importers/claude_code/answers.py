@@ -1,5 +1,6 @@
 """`assistant` lines: the lines of one API answer become one message, its usage the field-wise maximum."""
 
+from operator import itemgetter
 from typing import Any
 
 from palaver.importers.claude_code.content import block, blocks, note_unknown
@@ -7,7 +8,7 @@ from palaver.importers.claude_code.copies import copied, odd_message
 from palaver.importers.claude_code.disposition import A_COPY, INTO_MESSAGE, MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.transcript import Transcript
+from palaver.importers.claude_code.transcript import Transcript, place_of
 
 Json = dict[str, Any]
 
@@ -15,10 +16,10 @@ _SYNTHETIC = "<synthetic>"
 _AGENT_TOOLS = ("Task", "Agent")
 
 
-_SHAPES = Shapes("uuid", "timestamp", "requestId", others=("message", "costUSD", "durationMs"))
-_MESSAGE_SHAPES = Shapes(
-    *("id", "content", "usage", "stop_reason", "model", "role", "stop_sequence"), others=("type",), has_header=False
-)
+_SHAPES = Shapes("message", "requestId", "costUSD", "durationMs")
+_MESSAGE_FIELDS = ("id", "content", "usage", "stop_reason", "model", "role", "stop_sequence", "type")
+_MESSAGE_SHAPES = Shapes(*_MESSAGE_FIELDS, has_header=False)
+_message_fields = itemgetter(*_MESSAGE_FIELDS)
 
 
 def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
@@ -26,12 +27,18 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
     if message.__class__ is not dict:
         return odd_message(transcript, record, "assistant", reading)
     shape = _SHAPES[tuple(record)]
-    message_shape = _MESSAGE_SHAPES[tuple(message)]
+    place = place_of(record)
+    uuid, _, timestamp = place
+    request_id = record.get("requestId")
     api_id: Any
     model: Any
     usage: Any
-    uuid, timestamp, request_id = shape.fields(record)
-    api_id, content, usage, stop_reason, model, role, stop_sequence = message_shape.fields(message)
+    is_plain = len(message) == len(_MESSAGE_FIELDS)
+    try:
+        api_id, content, usage, stop_reason, model, role, stop_sequence, _ = _message_fields(message)
+    except KeyError:
+        is_plain = False
+        api_id, content, usage, stop_reason, model, role, stop_sequence, _ = map(message.get, _MESSAGE_FIELDS)
     if api_id.__class__ is str and (earlier := transcript.answers.get(api_id)) is not None:
         metadata = earlier["metadata"]
         if not _add_blocks(transcript, earlier, uuid, content, reading):
@@ -48,7 +55,7 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
             metadata["completed_at"] = completed_at
         if stop_reason is not None:
             metadata.pop("tokens_partial", None)
-        if shape.own or shape.clashing:
+        if shape.has_unmapped:
             shape.keep_unmapped(record, metadata)
         result = INTO_MESSAGE
     else:
@@ -65,7 +72,7 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
         if role != "assistant" and role is not None:
             metadata["role"] = role
         made = _answer_blocks(transcript, content, reading)
-        added = transcript.append(record, "assistant", made, metadata, reading)
+        added = transcript.append(place, "assistant", made, metadata, reading)
         if transcript.unnamed:
             transcript.name_calls(added)
         if transcript.new_tasks:
@@ -97,8 +104,8 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
         metadata["stop_reason"] = stop_reason
     if stop_sequence is not None:
         metadata["stop_sequence"] = stop_sequence
-    if message_shape.own or message_shape.clashing:
-        message_shape.keep_unmapped(message, metadata)
+    if not is_plain:
+        _MESSAGE_SHAPES[tuple(message)].keep_unmapped(message, metadata)
     return result
 
 

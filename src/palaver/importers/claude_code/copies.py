@@ -7,7 +7,7 @@ from palaver.importers.claude_code.disposition import A_COPY, MAPPED, Dispositio
 from palaver.importers.claude_code.flushed import signature
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.transcript import Transcript
+from palaver.importers.claude_code.transcript import Transcript, place_of
 from palaver.model import build
 from palaver.model.finding import finding_kind
 
@@ -18,7 +18,7 @@ ODD_MESSAGE = finding_kind("odd-message", "warning", "A line's message is not an
 
 Json = dict[str, Any]
 
-_SHAPES = Shapes(others=("message",))
+_SHAPES = Shapes("message")
 
 
 def copied(transcript: Transcript, record: Json, content: Any, reading: Reading) -> Disposition | None:
@@ -56,5 +56,5 @@ def odd_message(transcript: Transcript, record: Json, role: str, reading: Readin
     metadata["author_kind"] = "harness"
     message = record.get("message")
     made = [build.text(message)] if type(message) is str else [build.opaque(kind="message", raw=message)]
-    transcript.append(record, role, made, metadata, reading)
+    transcript.append(place_of(record), role, made, metadata, reading)
     return MAPPED

@@ -18,7 +18,7 @@ from palaver.importers.claude_code.disposition import (
 )
 from palaver.importers.claude_code.header import HEADER, MAPPED_ALWAYS, Shapes, keep
 from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.transcript import Transcript
+from palaver.importers.claude_code.transcript import Transcript, place_of
 from palaver.model import build
 from palaver.model.finding import finding_kind
 
@@ -31,7 +31,7 @@ _NEAR = 16
 
 
 _SHAPES = Shapes()
-_ATTACHMENT_SHAPES = Shapes(others=("attachment",))
+_ATTACHMENT_SHAPES = Shapes("attachment")
 
 
 def system(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
@@ -56,7 +56,7 @@ def system(transcript: Transcript, record: Json, reading: Reading) -> Dispositio
     metadata["author_kind"] = "harness"
     if metadata.get("isMeta"):
         metadata["hidden"] = True
-    added = transcript.append(record, "system", made, metadata, reading)
+    added = transcript.append(place_of(record), "system", made, metadata, reading)
     if subtype == "away_summary":
         transcript.summarise(plain_text(made), added["timestamp"])
     return MAPPED
@@ -97,7 +97,7 @@ def attachment(transcript: Transcript, record: Json, reading: Reading) -> Dispos
         metadata["hidden"] = True
     if not is_for_reader and not _is_one_of(kind, _HOUSEKEEPING):
         transcript.run.note(UNKNOWN_ATTACHMENT, reading.where(), f"attachment {kind!r}")
-    transcript.append(record, "system", made, metadata, reading)
+    transcript.append(place_of(record), "system", made, metadata, reading)
     return MAPPED
 
 
@@ -183,7 +183,7 @@ def _queued_command(transcript: Transcript, record: Json, inner: Json, metadata:
     is_notice = inner.get("commandMode") == "task-notification"
     metadata["author_kind"] = "harness" if is_notice else author_of(text, metadata)
     metadata["queued"] = True
-    transcript.append(record, "user", made, metadata, reading)
+    transcript.append(place_of(record), "user", made, metadata, reading)
     return MAPPED
 
 
@@ -202,7 +202,7 @@ def queue_operation(transcript: Transcript, record: Json, reading: Reading) -> D
     metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     metadata["author_kind"] = author_of(text, metadata)
     metadata["queued"] = True
-    transcript.queued[text] = transcript.append(record, "user", made, metadata, reading)
+    transcript.queued[text] = transcript.append(place_of(record), "user", made, metadata, reading)
     return MAPPED
 
 
@@ -324,7 +324,7 @@ def kept_raw(transcript: Transcript, record: Json, reading: Reading) -> Disposit
     metadata["author_kind"] = "harness"
     metadata["hidden"] = True
     block = build.opaque(kind=kind if type(kind) is str and kind else "line", raw=kept)
-    transcript.append(record, "system", [block], metadata, reading)
+    transcript.append(place_of(record), "system", [block], metadata, reading)
     return MAPPED
 
 

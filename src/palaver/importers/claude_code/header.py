@@ -33,20 +33,17 @@ _SHAPES_KEPT = 4096
 class Shape:
     """The keys of a line, sorted by what becomes of them."""
 
-    __slots__ = ("clashing", "fields", "header", "header_keys", "own")
+    __slots__ = ("clashing", "has_unmapped", "header", "header_keys", "own")
 
-    def __init__(
-        self, keys: tuple[str, ...], mapped: tuple[str, ...], header: tuple[str, ...], handled: set[str]
-    ) -> None:
+    def __init__(self, keys: tuple[str, ...], mapped: set[str], header: tuple[str, ...]) -> None:
         self.header_keys = _header_keys(tuple(key for key in keys if key in header))
-        self.header = _getter(self.header_keys, keys)
-        self.fields = _getter(mapped, keys)
-        """Takes the mapped fields out of such a line, in their order, None for those it has not."""
-        unmapped = [key for key in keys if key not in header and key not in handled]
+        self.header: Callable[[Json], Any] = itemgetter(*self.header_keys) if self.header_keys else _nothing
+        unmapped = [key for key in keys if key not in header and key not in mapped]
         self.own = tuple(key for key in unmapped if key not in OURS)
         """Unmapped fields: they go to the message's metadata under their own names."""
         self.clashing = tuple(key for key in unmapped if key in OURS)
         """Unmapped fields that are named like ours."""
+        self.has_unmapped = bool(unmapped)
 
     def keep_unmapped(self, record: Json, metadata: Json) -> None:
         """Keep the unmapped fields of a line in metadata that may hold some already."""
@@ -64,10 +61,8 @@ def _header_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     return keys
 
 
-def _getter(wanted: tuple[str, ...], keys: tuple[str, ...]) -> "Callable[[Json], tuple[Any, ...]]":
-    if len(wanted) > 1 and set(wanted) <= set(keys):
-        return itemgetter(*wanted)
-    return lambda record: tuple([record.get(key) for key in wanted])
+def _nothing(_record: Json) -> tuple[()]:
+    return ()
 
 
 def keep(metadata: Json, key: str, value: Any) -> None:
@@ -79,22 +74,20 @@ def keep(metadata: Json, key: str, value: Any) -> None:
 
 
 class Shapes(dict[tuple[str, ...], Shape]):
-    """The shapes seen so far of the lines that one function takes, by their keys.
+    """The shapes seen so far of the lines that one function takes, by their keys; `mapped` are the fields it maps.
 
-    The function asks for the `mapped` fields of every line, and knows what to do with the `others`. Without
-    `has_header`, of the messages inside the lines, which repeat nothing.
+    Without `has_header`, of the messages inside the lines, which repeat nothing.
     """
 
-    def __init__(self, *mapped: str, others: tuple[str, ...] = (), has_header: bool = True) -> None:
+    def __init__(self, *mapped: str, has_header: bool = True) -> None:
         super().__init__()
-        self._mapped = mapped
         self._header = HEADER if has_header else ()
-        self._handled = {*mapped, *others, *(MAPPED_ALWAYS if has_header else ())}
+        self._mapped = {*mapped, *(MAPPED_ALWAYS if has_header else ())}
 
     def __missing__(self, keys: tuple[str, ...]) -> Shape:
         if len(self) >= _SHAPES_KEPT:
             self.clear()
-        shape = self[keys] = Shape(keys, self._mapped, self._header, self._handled)
+        shape = self[keys] = Shape(keys, self._mapped, self._header)
         return shape
 
 

@@ -74,5 +74,6 @@ def _add_row(transcript: Transcript, row: Json, reading: Reading) -> None:
     metadata = {key: value for key, value in row.items() if key not in {"sessionId", "project", "timestamp"}}
     metadata["author_kind"] = "human"
     metadata["context_incomplete"] = True
-    row["uuid"] = deterministic_uuid(f"{transcript.conversation_id}-{row.get('timestamp')}-{display}")
-    transcript.append(row, "user", content, metadata, reading)
+    timestamp = row.get("timestamp")
+    uuid = deterministic_uuid(f"{transcript.conversation_id}-{timestamp}-{display}")
+    transcript.append((uuid, None, timestamp), "user", content, metadata, reading)

@@ -10,13 +10,13 @@ from palaver.importers.claude_code.disposition import MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes, keep
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.tool_results import PERSISTED, PERSISTED_MISSING, attach_twin, restore_persisted
-from palaver.importers.claude_code.transcript import Transcript
+from palaver.importers.claude_code.transcript import Transcript, place_of
 
 Json = dict[str, Any]
 
 
 _SIDE_RUNS = ("acompact", "aprompt_suggestion", "aside_question")
-_SHAPES = Shapes(others=("message", "toolUseResult", "isCompactSummary"))
+_SHAPES = Shapes("message", "toolUseResult", "isCompactSummary")
 
 
 def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
@@ -26,11 +26,9 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
             return odd_message(transcript, record, "user", reading)
         message = record["message"] = {"content": record.pop("content")}
     content = message.get("content")
-    if (
-        transcript.knows(record.get("uuid"), record.get("timestamp"))
-        and (disposition := copied(transcript, record, content, reading)) is not None
-    ):
-        return disposition
+    place = place_of(record)
+    if transcript.knows(place[0], place[2]) and (copy := copied(transcript, record, content, reading)) is not None:
+        return copy
     metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     if len(message) != 2 or content is None or message.get("role") != "user":
         _keep_unmapped(message, metadata)
@@ -41,7 +39,7 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
         if twin is None and "tool_use_result" in metadata:
             twin = metadata.pop("tool_use_result")
         _finish_result(transcript, made[0], twin, metadata, reading)
-        transcript.append(record, "user", made, metadata, reading)
+        transcript.append(place, "user", made, metadata, reading)
         return MAPPED
     if (twin := record.get("toolUseResult")) is not None:
         metadata["tool_use_result"] = twin
@@ -56,7 +54,7 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
         metadata["author_kind"] = "tool"
     else:
         _name_author(transcript, record, made, metadata)
-    added = transcript.append(record, "user", made, metadata, reading)
+    added = transcript.append(place, "user", made, metadata, reading)
     if record.get("isCompactSummary"):
         metadata["is_compact_summary"] = True
         boundary = transcript.links.get(added.get("parent_message_id", ""), {})

@@ -30,11 +30,23 @@ MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id g
 PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
 Json = dict[str, Any]
 
+Place = tuple[Any, Any, Any]
+"""Of a line: its own uuid, its parent's, its time."""
+
 _OPEN_MESSAGES = 64
 _timestamp = itemgetter("timestamp")
-_place = itemgetter("uuid", "parentUuid", "timestamp")
 ROOT: Json = {}
 _LATEST = "~"
+
+
+def place_of(record: Json) -> Place:
+    try:
+        return _place(record)
+    except KeyError:
+        return record.get("uuid"), record.get("parentUuid"), record.get("timestamp")
+
+
+_place = itemgetter("uuid", "parentUuid", "timestamp")
 
 
 class Transcript:
@@ -133,15 +145,10 @@ class Transcript:
             return False
         return self._flushed.line(uuid) is not None
 
-    def append(self, record: Json, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
+    def append(self, place: Place, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
         """Add a message for a line; an id is made for a line that has none, or one that is taken."""
         links = self.links
-        message_id: Any
-        parent: Any
-        try:
-            message_id, parent, timestamp = _place(record)
-        except KeyError:
-            message_id, parent, timestamp = record.get("uuid"), record.get("parentUuid"), record.get("timestamp")
+        message_id, parent, timestamp = place
         if message_id.__class__ is not str or message_id in links or not message_id:
             message_id = self._made_id(message_id, metadata, reading)
         above = links.get(parent) if parent.__class__ is str else ROOT
