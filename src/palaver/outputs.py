@@ -19,6 +19,8 @@ from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined
 
 CHUNK_BYTES = 1 << 20
+BUFFER_BYTES = 1 << 16
+"""What is larger is written as it is; copying it into a large buffer would cost more than it saves."""
 
 
 class Output(Protocol):
@@ -217,7 +219,7 @@ class _AtomicFile:
     def open(self) -> BinaryIO:
         _make_folder(self.path.parent)
         try:
-            self._stream = (self._partial if self._is_replaced else self.path).open("wb", buffering=CHUNK_BYTES)
+            self._stream = (self._partial if self._is_replaced else self.path).open("wb", buffering=BUFFER_BYTES)
         except OSError as error:
             raise self._cannot_write(error) from error
         return self._stream

@@ -19,7 +19,7 @@ from palaver.errors import OptionError, PalaverError
 from palaver.importers import importer, judge, platforms, winner
 from palaver.model.metrics import MetricsTally
 from palaver.model.report import Report, SourceReport
-from palaver.outputs import Output
+from palaver.outputs import BUFFER_BYTES, Output
 from palaver.sources.discovery import Claim, Unclaimed, Unit, discover
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
@@ -132,7 +132,7 @@ def _read_to_file(
 ) -> tuple[SourceReport, list[Quarantined]]:
     report = SourceReport(unit.source.label, unit.platform)
     set_aside: list[Quarantined] = []
-    with part.open("wb", buffering=1 << 20) as stream:
+    with part.open("wb", buffering=BUFFER_BYTES) as stream:
         for line in documents(unit, report, options, set_aside.append, advance):
             stream.write(line)
     return report, set_aside
