@@ -183,9 +183,10 @@ class JsonLines:
                 start = first + 1
                 first = chunk.find(b"\n", start)
             ends: list[int] = []
+            found, find = ends.append, chunk.find
             while first >= 0:
-                ends.append(first)
-                first = chunk.find(b"\n", first + 1)
+                found(first)
+                first = find(b"\n", first + 1)
             if ends:
                 yield _Block(chunk, origin, start, ends)
                 start = ends[-1] + 1

@@ -62,8 +62,9 @@ def _title(transcript: "Transcript", messages: list[Json]) -> str | None:
     authors = ("human", "model") if transcript.is_sidechain else ("human",)
     for message in messages:
         if message["role"] == "user" and message["metadata"].get("author_kind") in authors:
-            said = without_injections(plain_text(message["content"]))[:_TITLE_LOOKED_AT]
-            words = " ".join(said.translate(_CONTROLS).split())
+            words = " ".join(without_injections(plain_text(message["content"]))[:_TITLE_LOOKED_AT].split())
+            if not words.isprintable():
+                words = " ".join(words.translate(_CONTROLS).split())
             if words:
                 titles["prompt"] = words[:_TITLE_LENGTH]
                 return titles["prompt"]

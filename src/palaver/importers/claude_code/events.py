@@ -301,7 +301,8 @@ def _own_fields(record: Json) -> Json:
 
 def progress(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     """States of running hooks and tools, up to half of all lines: they matter as links of a chain only."""
-    transcript.link(record.get("uuid"), record.get("parentUuid"))
+    uuid, parent, _ = place_of(record)
+    transcript.link(uuid, parent)
     data: Any = record.get("data")
     if data.__class__ is dict and data.get("type") == "agent_progress":
         return reading.agent_progress(transcript, record, reading)

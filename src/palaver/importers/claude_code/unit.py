@@ -35,8 +35,11 @@ class SideFiles:
 def side_files(source: Source, run: Run) -> SideFiles:
     """Sort the files below `<session>/` by what they are; the meta files are read at once."""
     found = SideFiles()
+    sides = source.under(source.stem)
+    if not sides:
+        return found
     about: dict[str, Any] = {}
-    for side in source.under(source.stem):
+    for side in sides:
         path = PurePosixPath(side.name)
         if path.name.startswith("agent-") and path.name.endswith(".meta.json"):
             for value in json_document(side, run):
