@@ -2,8 +2,9 @@
 
 import shutil
 
-from importing import FIXTURES
+from importing import FIXTURES, import_folder
 from palaver.importers import importer
+from palaver.importers.claude_code import unit
 from palaver.sources.folders import DiskFolder
 from palaver.sources.run import Run
 from palaver.sources.source import Source
@@ -46,3 +47,22 @@ def test_an_output_that_cannot_be_read_leaves_its_preview(tmp_path, monkeypatch)
     assert run.findings.counts["persisted-output-missing"] == 3
     assert "unforeseen" not in run.findings.counts
     assert run.ledger.adds_up
+
+
+def test_an_index_is_read_once_for_all_sessions_beside_it(tmp_path, monkeypatch):
+    shutil.copytree(FIXTURES / "claude_code" / "sessions_index" / "source", tmp_path / "source")
+    [index] = (tmp_path / "source").rglob("sessions-index.json")
+    session = next(path for path in index.parent.glob("*.jsonl"))
+    for number in range(3):
+        shutil.copy(session, session.with_stem(f"{number}0000000-0000-4000-8000-000000000000"))
+    read = []
+    entries = unit._index_entries
+
+    def counted(source):
+        read.append(source.name)
+        return entries(source)
+
+    monkeypatch.setattr(unit, "_index_entries", counted)
+    imported = import_folder(tmp_path / "source", "claude_code")
+    assert len(imported.documents) > 3
+    assert read == ["sessions-index.json"]

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 
@@ -86,18 +86,40 @@ def agent_id_of(source: Source) -> str | None:
 
 def index_entry(index: Source, session_id: str | None) -> dict[str, Any]:
     """What `sessions-index.json`, a cache that may be stale or missing, says of a session."""
-    if not index.exists():
+    if session_id is None or not index.exists():
         return {}
+    return _Index.of(index).entries.get(session_id, {})
+
+
+class _Index:
+    """The entries of the index that was read last: the sessions of one folder come one after the other."""
+
+    last: "ClassVar[_Index | None]" = None
+
+    def __init__(self, key: tuple[Any, ...], entries: dict[str, dict[str, Any]]) -> None:
+        self.key = key
+        self.entries = entries
+
+    @classmethod
+    def of(cls, source: Source) -> "_Index":
+        key = source.label, source.size_bytes, source.modified_at()
+        if cls.last is None or cls.last.key != key:
+            cls.last = cls(key, _index_entries(source))
+        return cls.last
+
+
+def _index_entries(source: Source) -> dict[str, dict[str, Any]]:
     try:
-        with index.open() as stream:
+        with source.open() as stream:
             content = orjson.loads(stream.read(_LARGEST_INDEX))
     except (PalaverError, OSError, orjson.JSONDecodeError):
         return {}
     match content:
         case {"entries": list(entries), **rest}:
-            for entry in entries:
-                if type(entry) is dict and entry.get("sessionId") == session_id:
-                    return {"projectPath": rest.get("originalPath"), **entry}
+            return {
+                entry["sessionId"]: {"projectPath": rest.get("originalPath"), **entry}
+                for entry in reversed(entries)
+                if type(entry) is dict and type(entry.get("sessionId")) is str
+            }
         case _:
-            pass
-    return {}
+            return {}
