@@ -8,7 +8,7 @@ from palaver.importers.claude_code.copies import copied, odd_message
 from palaver.importers.claude_code.disposition import A_COPY, INTO_MESSAGE, MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.transcript import Transcript, place_of
+from palaver.importers.claude_code.transcript import Transcript, place_of, whole_place
 
 Json = dict[str, Any]
 
@@ -27,7 +27,10 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
     if message.__class__ is not dict:
         return odd_message(transcript, record, "assistant", reading)
     shape = _SHAPES[tuple(record)]
-    place = place_of(record)
+    try:
+        place = whole_place(record)
+    except KeyError:
+        place = place_of(record)
     uuid, _, timestamp = place
     request_id = record.get("requestId")
     api_id: Any
@@ -51,8 +54,9 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
                 raise_usage(tokens, usage)
         if request_id != metadata.get("request_id"):
             _note_request(metadata, request_id)
-        if timestamp != earlier["timestamp"] and (completed_at := transcript.note_time(timestamp)) is not None:
-            metadata["completed_at"] = completed_at
+        if timestamp != earlier["timestamp"]:
+            metadata["completed_at"] = timestamp
+            transcript.completed.append(metadata)
         if stop_reason is not None:
             metadata.pop("tokens_partial", None)
         if shape.has_unmapped:

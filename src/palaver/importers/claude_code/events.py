@@ -18,7 +18,7 @@ from palaver.importers.claude_code.disposition import (
 )
 from palaver.importers.claude_code.header import HEADER, MAPPED_ALWAYS, Shapes, keep
 from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.transcript import Transcript, place_of
+from palaver.importers.claude_code.transcript import Transcript, place_of, whole_place
 from palaver.model import build
 from palaver.model.finding import finding_kind
 
@@ -301,7 +301,10 @@ def _own_fields(record: Json) -> Json:
 
 def progress(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     """States of running hooks and tools, up to half of all lines: they matter as links of a chain only."""
-    uuid, parent, _ = place_of(record)
+    try:
+        uuid, parent, _ = whole_place(record)
+    except KeyError:
+        uuid, parent, _ = place_of(record)
     transcript.link(uuid, parent)
     data: Any = record.get("data")
     if data.__class__ is dict and data.get("type") == "agent_progress":

@@ -10,7 +10,7 @@ from palaver.importers.claude_code.disposition import MAPPED, Disposition
 from palaver.importers.claude_code.header import Shapes, keep
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.tool_results import PERSISTED, PERSISTED_MISSING, attach_twin, restore_persisted
-from palaver.importers.claude_code.transcript import Transcript, place_of
+from palaver.importers.claude_code.transcript import Transcript, place_of, whole_place
 
 Json = dict[str, Any]
 
@@ -26,7 +26,10 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
             return odd_message(transcript, record, "user", reading)
         message = record["message"] = {"content": record.pop("content")}
     content = message.get("content")
-    place = place_of(record)
+    try:
+        place = whole_place(record)
+    except KeyError:
+        place = place_of(record)
     if transcript.knows(place[0], place[2]) and (copy := copied(transcript, record, content, reading)) is not None:
         return copy
     metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])

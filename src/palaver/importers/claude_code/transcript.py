@@ -39,34 +39,23 @@ ROOT: Json = {}
 _LATEST = "~"
 
 
+whole_place: Callable[[Json], Place] = itemgetter("uuid", "parentUuid", "timestamp")
+"""The place of a line that has all three; KeyError for one that has not."""
+
+
 def place_of(record: Json) -> Place:
-    try:
-        return _place(record)
-    except KeyError:
-        return record.get("uuid"), record.get("parentUuid"), record.get("timestamp")
-
-
-_place = itemgetter("uuid", "parentUuid", "timestamp")
+    """The place of any line, None for what it has not."""
+    return record.get("uuid"), record.get("parentUuid"), record.get("timestamp")
 
 
 class Transcript:
     # More attributes than the interpreter keeps in its fast way without this.
     __slots__ = (
-        *(
-            "_earliest",
-            "_fallback_time",
-            "_flushed",
-            "_is_fork",
-            "_latest",
-            "_latest_flushed",
-            "_orphans",
-            "_summary_ids",
-            "agent_id",
-        ),
-        *("answers", "calls", "conversation_id", "cost", "custom", "facts", "fork_point", "header", "is_sidechain"),
-        *("links", "messages", "models", "new_tasks", "outer", "parent_id", "previous_links", "queued", "run"),
-        *("sequence", "session_id", "status", "streamed_id", "summaries", "tags", "task_of_agent", "tasks"),
-        *("titles", "unanswered", "unnamed"),
+        *("_earliest", "_fallback_time", "_flushed", "_is_fork", "_latest", "_latest_flushed", "_orphans"),
+        *("_summary_ids", "agent_id", "answers", "calls", "completed", "conversation_id", "cost", "custom", "facts"),
+        *("fork_point", "header", "is_sidechain", "links", "messages", "models", "new_tasks", "outer", "parent_id"),
+        *("previous_links", "queued", "run", "sequence", "session_id", "status", "streamed_id", "summaries", "tags"),
+        *("task_of_agent", "tasks", "titles", "unanswered", "unnamed"),
     )
 
     def __init__(
@@ -107,6 +96,8 @@ class Transcript:
         """Call id of an agent to the message that called it and the prompt it gave."""
         self.task_of_agent: dict[str, str] = {}
         """Agent id to the id of its call, where the file says so."""
+        self.completed: list[Json] = []
+        """Metadata of answers that were complete at a later time than they began."""
         self.queued: dict[str, Json] = {}
         """Prompts that were put into the queue and not yet seen to be sent."""
         self.header = Header(session_id, agent_id)
@@ -323,9 +314,22 @@ class Transcript:
         times = list(map(_timestamp, self.messages))
         if not are_canonical(times):
             times = self._date()
+        if self.completed:
+            times += self._complete()
         if times:
             self._earliest = min(self._earliest, *times)
             self._latest = max(self._latest, *times)
+
+    def _complete(self) -> list[str]:
+        """Bring the times at which answers were complete into the schema's spelling."""
+        completed, self.completed = self.completed, []
+        times = [metadata["completed_at"] for metadata in completed]
+        if are_canonical(times):
+            return times
+        for metadata in completed:
+            if (known := self.note_time(metadata.pop("completed_at", None))) is not None:
+                metadata["completed_at"] = known
+        return []
 
     def _adopt(self, message: Json, parent: str, position: dict[str, int]) -> None:
         known = self.resolve(parent)
