@@ -4,6 +4,8 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from palaver import pipeline
 from palaver.model.report import SourceReport
@@ -120,6 +122,20 @@ def nested(depth: int) -> Any:
     for _ in range(depth):
         value = {"a": value}
     return value
+
+
+LISTS = st.lists(st.integers())
+JUNK = st.none() | st.booleans() | st.integers() | st.text(max_size=3) | LISTS | st.dictionaries(st.text(), LISTS)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from(["tokens", "cost", "content", "timestamp", "metadata", "role"]), JUNK))
+def test_a_message_of_whatever_kind_is_written_or_kept_whole(write, junk):
+    broken = document("first", 3, 4)
+    broken["messages"][0] |= junk
+    [made], _, _ = write(broken)
+    assert [message["message_id"] for message in made["messages"]] == ["0", "1"]
+    assert made["metrics"]["total_messages"] == 2
 
 
 def test_what_a_source_states_of_the_whole_stands_beside_what_is_counted(write):

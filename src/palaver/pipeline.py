@@ -190,7 +190,12 @@ def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> 
         line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
         if not is_valid(document):
             raise ValueError  # noqa: TRY301 - one way for all that is not as it should be
-    except (TypeError, KeyError, ValueError):  # it cannot be counted, or not be written, or is not valid
+    except (
+        TypeError,
+        KeyError,
+        AttributeError,
+        ValueError,
+    ):  # it cannot be counted, or not be written, or is not valid
         document.pop("metrics", None)
         if stated is not None:
             document["metrics"] = stated

@@ -59,9 +59,10 @@ def _set_aside(document: Json, error: SchemaError, note: Note) -> None:
         case ("messages", int(index), *path) if path and isinstance(document["messages"][index], dict):
             message = document["messages"][index]
             if path[0] in {"tokens", "cost", "parent_message_id", "metadata"}:
-                metadata = message["metadata"] if isinstance(message.get("metadata"), dict) else {}
-                if _move(message, path, metadata):
-                    message["metadata"] = metadata
+                odd = message.get("metadata")
+                if not isinstance(odd, dict):
+                    message["metadata"] = {} if odd is None else {"invalid_fields": {"metadata": odd}}
+                if path == ["metadata"] or _move(message, path, message["metadata"]):
                     note(INVALID_VALUE, error.pointer, error.message)
         case (str(top), *_) if top not in {"schema_version", "conversation_id", "created_at", "messages"}:
             metadata = document["platform"].setdefault("metadata", {})
