@@ -1,0 +1,53 @@
+"""The conversion alone against the yardstick, in turns in one process: no start-up, no discovery, nothing written.
+
+    python benchmarks/convert.py DIR [--rounds 5]
+
+This is the measure that limits of conversion are set by; `run.py` measures the whole command, as a user feels it.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from palaver import pipeline
+from palaver.model.report import SourceReport
+from palaver.sources.discovery import Unit
+from palaver.workers import collect_rarely
+from yardstick import parse_all
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the conversion against the yardstick in one process.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    collect_rarely()
+    units, _ = pipeline.find([arguments.folder], "claude_code")
+    parsing: list[float] = []
+    converting: list[float] = []
+    for _ in range(arguments.rounds):
+        parsing.append(_cpu_s(lambda: parse_all(str(arguments.folder))))
+        converting.append(_cpu_s(lambda: _convert(units)))
+    ratio = min(converting) / min(parsing)
+    print(f"yardstick {min(parsing):.3f} s, conversion {min(converting):.3f} s, ratio {ratio:.2f}")
+
+
+def _convert(units: list[Unit]) -> None:
+    """Read, map, validate and serialise; drop the bytes."""
+    for unit in units:
+        report = SourceReport(unit.source.label, unit.platform)
+        for _ in pipeline.documents(unit, report, {}):
+            pass
+        if report.failure:
+            raise SystemExit(f"{unit.source.label}: {report.failure}")
+
+
+def _cpu_s(work: Callable[[], None]) -> float:
+    before = time.process_time()
+    work()
+    return time.process_time() - before
+
+
+if __name__ == "__main__":
+    main()
