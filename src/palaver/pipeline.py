@@ -20,7 +20,7 @@ from palaver.importers import importer, judge, platforms, winner
 from palaver.model.metrics import MetricsTally
 from palaver.model.report import Report, SourceReport
 from palaver.outputs import BUFFER_BYTES, Output
-from palaver.sources.discovery import Claim, Unclaimed, Unit, discover
+from palaver.sources.discovery import Claim, Unclaimed, Unit, discover, size_of
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.validate.repair import INVALID_DOCUMENT, made_writable, repaired
@@ -47,7 +47,8 @@ def find(paths: Iterable[Path], platform: str | None = None) -> tuple[list[Unit]
         if path.is_dir() or any(isinstance(unit, Unit) for unit in found):
             report.unclaimed += [file.label for file in aside if not (file.problem or file.reason)]
         elif platform and len(aside) == 1 and not aside[0].problem:
-            units.append(Unit(aside[0].source or Source.at(path), platform, "named on the command line"))
+            source = aside[0].source or Source.at(path)
+            units.append(Unit(source, platform, "named on the command line", size_bytes=size_of(source)))
         elif not any(file.problem for file in aside):
             report.refused.append(f"no importer reads {path}: see `palaver sources` for what is known")
     return units, report

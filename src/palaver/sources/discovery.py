@@ -134,10 +134,11 @@ def _judged_with_members(source: Source, judge: Judge) -> tuple[Unit | Unclaimed
     unopened = Source(source.folder, source.name)
     if not isinstance(claim, Claim):
         return Unclaimed(source.label, reason=claim or "", source=unopened), ()
-    return Unit(unopened, claim.platform, claim.reason, claim.form, _size_bytes(source)), claim.members
+    return Unit(unopened, claim.platform, claim.reason, claim.form, size_of(source)), claim.members
 
 
-def _size_bytes(source: Source) -> int:
+def size_of(source: Source) -> int:
+    """How large a source is, as far as it is known."""
     try:
         return source.size_bytes
     except (PalaverError, OSError):

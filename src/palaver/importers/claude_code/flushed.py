@@ -96,14 +96,14 @@ class Flushed:
 
 
 def signature(content: list[dict[str, Any]]) -> int:
-    """A number that tells different contents apart, by the length and the end of their texts; never 0."""
+    """A number that tells different contents apart, by the length and both ends of their texts; never 0."""
     ends: list[Any] = []
     for block in content:
         for key in _SIGNED:
             if key in block:
                 value = block[key]
                 if value.__class__ is str:
-                    ends += (len(value), value[-_END:])
+                    ends += (len(value), value[:_END], value[-_END:])
                 else:
                     ends.append(len(value) if value.__class__ in _SIZED else 1)
                 break

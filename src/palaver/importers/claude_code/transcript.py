@@ -327,8 +327,12 @@ class Transcript:
         if are_canonical(times):
             return times
         for metadata in completed:
-            if (known := self.note_time(metadata.pop("completed_at", None))) is not None:
+            time = metadata.pop("completed_at", None)
+            if (known := self.note_time(time)) is not None:
                 metadata["completed_at"] = known
+            elif time is not None:
+                metadata.setdefault("source_fields", {})["timestamp"] = time
+                self.run.note(BAD_TIMESTAMP, f"answer {metadata.get('api_message_id')}")
         return []
 
     def _adopt(self, message: Json, parent: str, position: dict[str, int]) -> None:
