@@ -140,8 +140,12 @@ def named(units: Iterable[Unit]) -> list[Unit]:
 
 def files_of(unit: Unit) -> dict[str, bytes]:
     """The bytes of a unit: its own file, and the members that its importer names."""
-    path = Path(unit.source.label)
-    members = importer(unit.platform).recognizes(unit.source).members
+    source = unit.source
+    members = importer(unit.platform).recognizes(source).members
+    if source.is_folder:
+        inside = [name for name in source.folder.names() if name in members or name.split("/")[0] in members]
+        return {source.folder.label_of(name): Source(source.folder, name).open().read() for name in inside}
+    path = Path(source.label)
     below = [file for member in members for file in (path.parent / member).rglob("*") if file.is_file()]
     beside = [path.parent / member for member in members if (path.parent / member).is_file()]
     return {str(file): file.read_bytes() for file in (path, *beside, *below)}
@@ -302,13 +306,18 @@ def lost_blocks(imported: Imported, files: dict[str, bytes]) -> set[tuple[str, s
 
 
 def names_in(value: Any) -> Iterator[tuple[str, str]]:
-    """Names of what stands in a JSON value: (tool_use, id), (tool_result, id of its call), (line, uuid)."""
+    """Names of what stands in a JSON value: (tool_use, id), (tool_result, id of its call), (line, id of a message)."""
     for holder in containers(value):
         match holder:
             case {"type": "tool_use", "id": str(call_id)} | {"type": "tool_result", "tool_use_id": str(call_id)}:
                 yield holder["type"], call_id
-            case {"type": "user" | "assistant", "uuid": str(uuid), "message": dict()}:
+            case {"type": "user" | "assistant", "uuid": str(uuid), "message": dict()} | {
+                "sender": "human" | "assistant",
+                "uuid": str(uuid),
+            }:
                 yield "line", uuid
+            case {"author": {"role": str()}, "id": str(message_id), "content": dict()}:
+                yield "line", message_id
             case _:
                 pass
 
@@ -333,6 +342,8 @@ def records_of(raw: bytes) -> list[Json]:
         pass
     else:
         return [record for record in (whole if isinstance(whole, list) else [whole]) if isinstance(record, dict)]
+    if text.lstrip().startswith("["):
+        return _decoded(text.lstrip()[1:])
     if text.split("\n", 1)[0].strip() == "{":
         return _decoded(text)
     return [record for line in text.split("\n") for record in _decoded(line)]
@@ -342,7 +353,7 @@ def _decoded(text: str) -> list[Json]:
     """Objects from the start of a text on, up to the first damage."""
     found: list[Json] = []
     position = 0
-    while match := re.compile(r"\s*(?=\{)").match(text, position):
+    while match := re.compile(r"[\s,]*(?=\{)").match(text, position):
         try:
             record, position = _DECODER.raw_decode(text, match.end())
         except (ValueError, RecursionError):
@@ -386,12 +397,20 @@ def speeches(record: Json) -> Iterator[Json]:
     while stack:
         value = stack.pop()
         if isinstance(value, dict):
-            if "display" in value or any(value.get(key) in SPEAKERS for key in ("type", "role")):
+            if _is_speech(value):
                 yield value
             else:
                 stack += value.values()
         elif isinstance(value, list):
             stack += value
+
+
+def _is_speech(value: Json) -> bool:
+    match value:
+        case {"display": _} | {"fragments": list()} | {"sender": "human" | "assistant"} | {"author": {"role": str()}}:
+            return True
+        case _:
+            return any(value.get(key) in SPEAKERS for key in ("type", "role"))
 
 
 def _long_texts(value: Any, *, is_twin: bool) -> Iterator[str]:
@@ -404,7 +423,19 @@ def _long_texts(value: Any, *, is_twin: bool) -> Iterator[str]:
             pieces = text.removeprefix("Error: ").split("\n")
         else:
             pieces = [text]
-        yield from (piece for piece in pieces if len(piece) >= LONG)
+        for piece in pieces:
+            if len(piece) >= LONG:
+                # What a model says to a tool may stand in the document as the JSON that it is.
+                yield from (_long_texts(said, is_twin=is_twin) if (said := _loaded_object(piece)) else [piece])
+
+
+def _loaded_object(text: str) -> Any:
+    if not text.startswith("{"):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def strings(value: Any, leaving_out: Iterable[str] = ()) -> Iterator[str]:

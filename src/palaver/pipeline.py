@@ -78,7 +78,7 @@ def _claim(source: Source, asked: list[str]) -> Claim | str | None:
     won = winner(judgements, source.label)
     if won is None:
         return next((match.reason for match in judgements.values() if match.reason), None)
-    return Claim(won[0], won[1].reason, won[1].members, won[1].form)
+    return Claim(won[0], won[1].reason, won[1].members, won[1].form, won[1].size_bytes)
 
 
 def import_units(

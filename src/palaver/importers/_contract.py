@@ -15,7 +15,9 @@ from palaver.sources.source import Source
 class Match:
     """Whether an importer reads a source, and why.
 
-    `members` are the folders and files, named relative to the source's own folder, that belong to the same unit.
+    `members` are the folders and files, named relative to the source's own folder, that belong to the same unit; of a
+    source that is a folder, all that lies below it does unless some are named. `size_bytes` says how much of a folder
+    is read, for whoever shows progress.
     `form` is the importer's own word for which of its forms it is; `read` finds it on the run, and need not look
     again. A `no` with a reason says: this file is known, and it is not a conversation.
     """
@@ -24,6 +26,7 @@ class Match:
     reason: str = ""
     members: tuple[str, ...] = ()
     form: str = ""
+    size_bytes: int = 0
 
     @classmethod
     def no(cls, reason: str = "") -> "Match":
@@ -34,8 +37,8 @@ class Match:
         return cls("maybe", reason, members, form)
 
     @classmethod
-    def yes(cls, reason: str, members: tuple[str, ...] = (), form: str = "") -> "Match":
-        return cls("yes", reason, members, form)
+    def yes(cls, reason: str, members: tuple[str, ...] = (), form: str = "", size_bytes: int = 0) -> "Match":
+        return cls("yes", reason, members, form, size_bytes)
 
 
 class Options(BaseModel):

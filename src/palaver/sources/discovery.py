@@ -17,6 +17,7 @@ class Claim:
     reason: str
     members: tuple[str, ...] = ()
     form: str = ""
+    size_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,13 @@ def _in_folder(top: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
     for folder in walk_folders(top):
         if not claimed.isdisjoint((folder, *folder.parents)):
             continue
-        if isinstance(unit := _judged(Source.at(folder), judge), Unit):
-            claimed.add(folder)
+        unit, members = _judged_with_members(Source.at(folder), judge)
+        if isinstance(unit, Unit):
             yield unit
-            continue
+            claimed.update(folder / member for member in members)
+            if not members:
+                claimed.add(folder)
+                continue
         try:
             files = files_of(folder)
         except PalaverError as error:
@@ -98,11 +102,13 @@ def _in_zip(source: Source, judge: Judge) -> Iterator[Unit | Unclaimed]:
     except PalaverError as error:
         yield Unclaimed(source.label, str(error))
         return
-    if isinstance(unit := _judged(inside, judge), Unit):
+    unit, members = _judged_with_members(inside, judge)
+    found_any = isinstance(unit, Unit)
+    if found_any:
         yield unit
-        return
-    claimed: set[PurePosixPath] = set()
-    found_any = False
+        if not members:
+            return
+    claimed = {PurePosixPath(member) for member in members}
     for name in names:
         path = PurePosixPath(name)
         if not claimed.isdisjoint((path, *path.parents)):
@@ -134,7 +140,7 @@ def _judged_with_members(source: Source, judge: Judge) -> tuple[Unit | Unclaimed
     unopened = Source(source.folder, source.name)
     if not isinstance(claim, Claim):
         return Unclaimed(source.label, reason=claim or "", source=unopened), ()
-    return Unit(unopened, claim.platform, claim.reason, claim.form, size_of(source)), claim.members
+    return Unit(unopened, claim.platform, claim.reason, claim.form, claim.size_bytes or size_of(source)), claim.members
 
 
 def size_of(source: Source) -> int:

@@ -7,70 +7,97 @@ from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
 from palaver.sources.arrays import ArrayElements
 from palaver.sources.damage import BAD_JSON, NUL_BYTES, repair
+from palaver.sources.glimpse import glimpse
 from palaver.sources.jsonl import CUT_OFF, UNFINISHED_TAIL
 from palaver.sources.run import Run
 
 TRAILING_BYTES = finding_kind("trailing-bytes", "warning", "Something follows the end of the JSON document.")
-
-
+CUT_RECORD = finding_kind("cut-record", "warning", "The file ends within its last record; what came before is kept.")
 NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the array that it should; nothing was read.")
 
 
-class _WithoutNuls:
-    """A stream without the NUL bytes that a crash may have left before its content."""
+class _UpToDamage:
+    """A stream that ends where it cannot be read any more, without the NUL bytes a crash may have left at its start."""
 
-    def __init__(self, stream: BinaryIO, run: Run) -> None:
+    def __init__(self, stream: BinaryIO, run: Run, label: str) -> None:
         self._stream = stream
         self._run = run
-        self._is_started = False
+        self._label = label
+        self._taken = 0
 
     def read(self, size: int) -> bytes:
-        chunk = self._stream.read(size)
-        while not self._is_started and chunk.startswith(b"\0"):
-            self._run.note(NUL_BYTES, "the beginning")
-            chunk = chunk.lstrip(b"\0") or self._stream.read(size)
-        self._is_started = True
+        try:
+            chunk = self._stream.read(size)
+            if not self._taken and chunk.startswith(b"\0"):
+                self._run.note(NUL_BYTES, f"{self._label}the beginning")
+                while chunk.startswith(b"\0"):
+                    chunk = chunk.lstrip(b"\0") or self._stream.read(size)
+        except (SourceError, OSError) as error:
+            self._run.note(CUT_OFF, f"{self._label}byte {self._taken}", str(error), kept=False)
+            return b""
+        self._taken += len(chunk)
         self._run.advance(len(chunk))
         return chunk
 
 
 class JsonElements:
-    """Iterates over the elements of an array; `number`, `taken` and `raw` tell the current record's place."""
+    """Iterates over the elements of an array; `number`, `taken` and `raw` tell the current record's place.
 
-    def __init__(self, stream: BinaryIO, run: Run, path: tuple[str, ...] = ()) -> None:
+    Of a file that grows, an element that is cut off is read when it is whole; of one that does not (`takes_cut`), it is
+    taken as it is.
+    """
+
+    def __init__(
+        self, stream: BinaryIO, run: Run, path: tuple[str, ...] = (), *, label: str = "", takes_cut: bool = False
+    ) -> None:
         self.number = 0
         self.taken = 0
         self.raw = b""
-        self._elements = ArrayElements(cast("BinaryIO", _WithoutNuls(stream, run)), path)
+        self._label = f"{label}: " if label else ""
+        self._elements = ArrayElements(cast("BinaryIO", _UpToDamage(stream, run, self._label)), path)
         self._run = run
+        self._takes_cut = takes_cut
 
     @property
     def wrapper(self) -> dict[str, Any]:
         """The other keys of the object around the array, as far as they were read."""
         return self._elements.wrapper
 
+    def holds(self, records: int) -> None:
+        """Say how many records the current element is, for formats in which that is not one."""
+        self._run.read(records - 1)
+
     def where(self) -> str:
-        return f"element {self.number - 1}, byte {self.taken}"
+        return f"{self._label}element {self.number - 1}, byte {self.taken}"
 
     def __iter__(self) -> Iterator[Any]:
-        try:
-            for element in self._elements:
-                self.number = element.index + 1
-                self.taken = element.offset
-                self.raw = element.raw
-                if element.error is None:
-                    self._run.read()
-                    yield element.value
-                elif element.error == "truncated":
-                    self._run.note(UNFINISHED_TAIL, self.where())
-                else:
-                    yield from self._repaired(element.raw)
-        except (SourceError, OSError) as error:
-            self._run.note(CUT_OFF, self.where(), str(error), kept=False)
+        for element in self._elements:
+            self.number = element.index + 1
+            self.taken = element.offset
+            self.raw = element.raw
+            if element.error is None:
+                self._run.read()
+                yield element.value
+            elif element.error != "truncated":
+                yield from self._repaired(element.raw)
+            elif self._takes_cut:
+                yield from self._cut(element.raw)
+            else:
+                self._run.note(UNFINISHED_TAIL, self.where())
         if not self._elements.found:
-            self._run.note(NO_ARRAY, "the document", kept=False)
+            self._run.note(NO_ARRAY, f"{self._label}the document", kept=False)
         if self._elements.trailing:
             self._run.note(TRAILING_BYTES, self.where(), kept=False)
+
+    def _cut(self, raw: bytes) -> Iterator[Any]:
+        """The part of an element that the file still holds."""
+        self._run.read()
+        value = glimpse(raw)
+        if value:
+            self._run.note(CUT_RECORD, self.where())
+            yield value
+        else:
+            self._run.quarantined(BAD_JSON, raw, self.where(), "the file ends within it")
 
     def _repaired(self, raw: bytes) -> Iterator[Any]:
         repaired = repair(raw)

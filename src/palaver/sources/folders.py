@@ -30,6 +30,10 @@ class Folder(Protocol):
         """Every file below, as sorted relative names with forward slashes."""
         ...
 
+    def listing(self) -> tuple[list[str], list[str]]:
+        """The names of the files, and of the folders, directly in it, sorted."""
+        ...
+
     def has(self, name: str) -> bool: ...
     def open(self, name: str) -> BinaryIO: ...
     def size_bytes(self, name: str) -> int:
@@ -57,6 +61,16 @@ class DiskFolder:
         top = self.path / under if under else self.path
         paths = (path for folder in walk_folders(top) for path in files_of(folder))
         return sorted(path.relative_to(self.path).as_posix() for path in paths)
+
+    def listing(self) -> tuple[list[str], list[str]]:
+        try:
+            with os.scandir(self.path) as entries:
+                found = [(entry.name, _holds(entry.is_file), _holds(entry.is_dir)) for entry in entries]
+        except OSError:
+            return [], []  # whoever walks the folder meets the same error, and tells it
+        return sorted(name for name, is_file, _ in found if is_file), sorted(
+            name for name, _, is_dir in found if is_dir
+        )
 
     def has(self, name: str) -> bool:
         return self._status(name) is not None
@@ -149,6 +163,12 @@ class ZipFolder:
         names = {member.filename for member in self._opened().infolist()}
         return sorted(name for name in names if name and not name.endswith("/") and name.startswith(prefix))
 
+    def listing(self) -> tuple[list[str], list[str]]:
+        names = self.names()
+        return [name for name in names if "/" not in name], sorted(
+            {name.split("/")[0] for name in names if "/" in name}
+        )
+
     def has(self, name: str) -> bool:
         return name in self._opened().NameToInfo
 
@@ -205,6 +225,9 @@ class StandardInput:
 
     def names(self, under: str = "") -> list[str]:
         return [] if under else [STDIN_NAME]
+
+    def listing(self) -> tuple[list[str], list[str]]:
+        return [STDIN_NAME], []
 
     def has(self, name: str) -> bool:
         return name == STDIN_NAME

@@ -2,26 +2,30 @@
 
 import io
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
 from palaver.sources.decompress import decompressed, is_compressed
 from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput, ZipFolder
+from palaver.sources.glimpse import glimpse
 
 HEAD_BYTES = 1 << 16
 
 _COMPRESSED_SUFFIXES = {".gz", ".zst"}
+_UNSEEN = object()
 
 
 class Source:
     """A file in a folder, in a ZIP, or on standard input; an empty `name` means the folder itself."""
 
-    __slots__ = ("_head", "folder", "name")
+    __slots__ = ("_glimpse", "_head", "_listing", "folder", "name")
 
     def __init__(self, folder: Folder, name: str) -> None:
         self.folder = folder
         self.name = name
         self._head: bytes | None = None
+        self._glimpse: Any = _UNSEEN
+        self._listing: tuple[list[str], list[str]] | None = None
 
     def __repr__(self) -> str:
         return f"Source({self.label!r})"
@@ -78,6 +82,12 @@ class Source:
             self._head = b"" if self.is_folder else self._read_head()
         return self._head
 
+    def glimpse(self) -> Any:
+        """The JSON value that the head begins with, as far as the head goes; None where it is no JSON."""
+        if self._glimpse is _UNSEEN:
+            self._glimpse = glimpse(self.head())
+        return self._glimpse
+
     def open(self, start: int = 0) -> BinaryIO:
         """Open the decompressed bytes; `start` needs a plain file on disk."""
         if isinstance(self.folder, StandardInput):
@@ -116,6 +126,12 @@ class Source:
         """Another file, named relative to this one's folder."""
         above, slash, _ = self.name.rpartition("/")
         return Source(self.folder, f"{above}{slash}{name}")
+
+    def listing(self) -> tuple[list[str], list[str]]:
+        """Of a folder, the names of the files and of the folders directly in it."""
+        if self._listing is None:
+            self._listing = self.folder.listing()
+        return self._listing
 
     def exists(self) -> bool:
         return self.folder.has(self.name)

@@ -1,0 +1,122 @@
+"""Exports of chat services: conversations in a JSON array, as a bare file, in a folder or in a ZIP.
+
+ChatGPT, Claude.ai, DeepSeek and others all call this file `conversations.json`: whose it is, its shape tells.
+"""
+
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+from palaver.importers._contract import Match
+from palaver.model.finding import finding_kind
+from palaver.sources.damage import BOM
+from palaver.sources.elements import JsonElements
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+
+BAD_CONVERSATION = finding_kind(
+    "bad-conversation", "error", "A conversation does not have the shape of one; its bytes are set aside."
+)
+AROUND_CONVERSATIONS = finding_kind(
+    "around-conversations",
+    "note",
+    "Fields that stand around the list of conversations belong to none and are not kept.",
+)
+
+Json = dict[str, Any]
+
+_CONVERSATIONS = re.compile(r"conversations(?:[-_]?[0-9]+)?\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How one service's exports are told from those of others."""
+
+    hallmark: bytes
+    """Bytes that stand at the beginning of each of its files: a look at these costs next to nothing."""
+    is_conversation: Callable[[Json], bool]
+    """Whether an object is one of its conversations; the end of it may be cut off."""
+    reason: str
+    """The shape in words."""
+    belongs: Callable[[str], bool]
+    """Whether a file or folder of this name, beside the conversations, is part of the export."""
+
+    def recognizes(self, source: Source) -> Match:
+        if source.is_folder:
+            files = self.files(source)
+            if not files:
+                return Match.no()
+            beside = [name for names in source.listing() for name in names if self.belongs(name)]
+            members = dict.fromkeys((*(file.name for file in files), *beside))
+            size_bytes = sum(file.size_bytes for file in files)
+            return Match.yes(f"a folder of {self.reason}", tuple(members), size_bytes=size_bytes)
+        return Match.yes(self.reason) if self.owns(source) else Match.no()
+
+    def owns(self, source: Source) -> bool:
+        """Whether a file holds conversations of this service."""
+        if self.hallmark not in source.head():
+            return False
+        return any(self.is_conversation(conversation) for conversation in _glimpsed(source.glimpse()))
+
+    def unwrapped(self, value: Any) -> tuple[Json, Json] | None:
+        """A conversation and what is wrapped around it, as saved pages have it; None for what is no conversation."""
+        if not isinstance(value, dict):
+            return None
+        if self.is_conversation(value):
+            return value, {}
+        for key, inner in value.items():
+            if isinstance(inner, dict) and self.is_conversation(inner):
+                return inner, {name: item for name, item in value.items() if name != key}
+        return None
+
+    def files(self, folder: Source) -> list[Source]:
+        """The files with conversations directly in a folder, in the order of their numbers."""
+        named = [name for name in folder.listing()[0] if _CONVERSATIONS.fullmatch(name)]
+        return [source for name in named if self.owns(source := Source(folder.folder, name))]
+
+
+@contextmanager
+def elements_of(source: Source, run: Run, *, label: str = "") -> Generator[JsonElements]:
+    """The conversations of a file, one by one: of an array, of `{"conversations": [...]}`, or the one that it is."""
+    value = source.glimpse()
+    with source.open() as stream:
+        match value:
+            case {"conversations": list()}:
+                elements = JsonElements(stream, run, ("conversations",), label=label, takes_cut=True)
+            case dict():
+                elements = JsonElements(cast("BinaryIO", _Opened(stream)), run, label=label, takes_cut=True)
+            case _:
+                elements = JsonElements(stream, run, label=label, takes_cut=True)
+        yield elements
+    if elements.wrapper:
+        run.note(AROUND_CONVERSATIONS, elements.where(), ", ".join(elements.wrapper), kept=False)
+
+
+def _glimpsed(value: Any) -> Iterator[Json]:
+    """What may be conversations at the beginning of a file."""
+    match value:
+        case list() | {"conversations": list()}:
+            found = value if isinstance(value, list) else value["conversations"]
+            yield from (item for item in found if isinstance(item, dict))
+        case dict():
+            yield value
+            yield from (item for item in value.values() if isinstance(item, dict))
+        case _:
+            pass
+
+
+class _Opened:
+    """A file of one object, read as the beginning of the array that it could stand in."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._is_open = False
+
+    def read(self, size: int) -> bytes:
+        chunk = self._stream.read(size)
+        if self._is_open:
+            return chunk
+        self._is_open = True
+        return b"[" + chunk.removeprefix(BOM)

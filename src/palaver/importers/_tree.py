@@ -1,0 +1,104 @@
+"""The order of messages that name their parents, as chat services keep them: a tree with a branch for each second try.
+
+Nothing is taken from the order in which a source lists them, and nothing but the branches of one message is ordered by
+time.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+Parents = dict[str, str | None]
+
+
+@dataclass(slots=True)
+class Tree:
+    order: list[str]
+    """Every node, each after its parent; one branch is told to its end before the next begins."""
+    parents: Parents
+    """As given, without the links that lead nowhere or in a circle."""
+    branches: dict[str, int] = field(default_factory=dict[str, int])
+    """The place among its siblings of every node that has some."""
+    dangling: list[str] = field(default_factory=list[str])
+    """Nodes whose parent is not there."""
+    circular: list[str] = field(default_factory=list[str])
+    """Nodes at which a circle of parents was cut."""
+
+    def path_to(self, node: str | None) -> set[str]:
+        """A node and all above it."""
+        path: set[str] = set()
+        while node is not None:
+            path.add(node)
+            node = self.parents[node]
+        return path
+
+    def newest_leaf(self, age: "Age") -> str | None:
+        """Where a conversation ends of which nobody says so."""
+        inner = set(self.parents.values())
+        return max((node for node in self.order if node not in inner), key=lambda node: (age(node), node), default=None)
+
+
+Age = Callable[[str], str]
+"""The time of a node in a spelling that sorts; empty where it has none."""
+
+
+def grow(links: Mapping[str, str | None], age: Age) -> Tree:
+    """The tree of some nodes and their parents; siblings stand in the order of their age, then of their ids."""
+    parents: Parents = dict(links)
+    dangling = [node for node, parent in parents.items() if parent is not None and parent not in parents]
+    for node in dangling:
+        parents[node] = None
+    children: dict[str | None, list[str]] = {}
+    for node, parent in parents.items():
+        if parent in children:
+            children[parent].append(node)
+        else:
+            children[parent] = [node]
+    tree = Tree([], parents, dangling=dangling)
+    for siblings in children.values():
+        if len(siblings) > 1:
+            siblings.sort(key=lambda node: (age(node), node))
+            tree.branches.update(zip(siblings, range(len(siblings)), strict=True))
+    _walk(children.get(None, []), children, tree.order)
+    if len(tree.order) < len(parents):
+        _cut_circles(tree, children, age)
+    return tree
+
+
+def _walk(roots: list[str], children: Mapping[str | None, list[str]], order: list[str]) -> None:
+    stack = roots[::-1]
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        if node in children:
+            below = children[node]
+            stack.extend(below if len(below) == 1 else reversed(below))
+
+
+def _cut_circles(tree: Tree, children: dict[str | None, list[str]], age: Age) -> None:
+    """Nodes that no root leads to hang on circles: the oldest node of each becomes a root."""
+    reached = set(tree.order)
+    on_circles: set[str] = set()
+    seen: set[str] = set()
+    for start in tree.parents:
+        path: dict[str, None] = {}
+        node: str | None = start
+        while node is not None and node not in reached and node not in seen:
+            path[node] = None
+            seen.add(node)
+            node = tree.parents[node]
+        if node in path:
+            nodes = list(path)
+            circle = nodes[nodes.index(node) :]
+            on_circles.add(min(circle, key=lambda one: (age(one), one)))
+    for node in sorted(on_circles, key=lambda one: (age(one), one)):
+        parent = tree.parents[node]
+        tree.parents[node] = None
+        siblings = children[parent]
+        siblings.remove(node)
+        tree.branches.pop(node, None)
+        if len(siblings) == 1:
+            tree.branches.pop(siblings[0], None)
+        elif siblings:
+            tree.branches.update(zip(siblings, range(len(siblings)), strict=True))
+        tree.circular.append(node)
+        _walk([node], children, tree.order)
