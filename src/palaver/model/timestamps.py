@@ -79,6 +79,8 @@ def normalize_timestamp(value: object) -> str:
     Numbers below 10,000,000,000 are seconds since 1970, larger ones milliseconds, from 1e14 microseconds and from 1e17
     nanoseconds.
     """
+    if value.__class__ is float:
+        return _from_float(value)
     if isinstance(value, str):
         return value if is_canonical(value) else _from_text(value)
     if isinstance(value, bool):
@@ -143,12 +145,30 @@ def _from_ratio(whole: int, parts: int) -> str:
 
 
 def _from_milliseconds(milliseconds: int) -> str:
-    seconds, milliseconds = divmod(milliseconds, 1000)
+    minute, rest = divmod(milliseconds, 60_000)
+    beginning = _MINUTES.get(minute)
+    if beginning is None:
+        beginning = _minute(minute)
+    seconds, milliseconds = divmod(rest, 1000)
+    return beginning + _SECONDS[seconds] + _MILLISECONDS[milliseconds]
+
+
+def _minute(minute: int) -> str:
     try:
-        moment = _EPOCH + timedelta(0, seconds)
+        moment = _EPOCH + timedelta(0, minute * 60)
     except OverflowError as error:
         raise ValueError("the number is no timestamp: it lies outside the years 1 to 9999") from error
-    return f"{moment.isoformat()}.{milliseconds:03}Z"
+    if len(_MINUTES) >= _MINUTES_KEPT:
+        _MINUTES.clear()
+    beginning = _MINUTES[minute] = moment.isoformat()[:-2]
+    return beginning
+
+
+_MINUTES: dict[int, str] = {}
+"""Minutes that were spelled before: the messages of a conversation share a few."""
+_MINUTES_KEPT = 1 << 12
+_SECONDS = [f"{second:02}." for second in range(60)]
+_MILLISECONDS = [f"{millisecond:03}Z" for millisecond in range(1000)]
 
 
 def _from_parts(found: re.Match[str]) -> str:

@@ -1,0 +1,109 @@
+"""Citations: marks that the service left in an answer's text, joined with what it says about them.
+
+The text stays as it was exported; a citation says by code points where in it its mark stands. Older exports mark as
+`【19†source】`, newer ones with characters for private use: U+E200, a kind, U+E202 before each argument, U+E201.
+"""
+
+import re
+from typing import Any
+
+Json = dict[str, Any]
+
+_MARKS = re.compile("\ue200([^\ue200\ue201]*)\ue201|【[^【】]{1,200}】")
+_MAY_HOLD = ("\ue200", "【")
+
+
+def take(metadata: Json, text: str) -> list[Json]:
+    """The citations of a text, with the references taken out of its message's metadata."""
+    references = [reference for name in _REFERENCES for reference in _taken(metadata, name)]
+    if not references and not any(mark in text for mark in _MAY_HOLD):
+        return []
+    marks = {(mark.start(), mark.end()): mark for mark in _MARKS.finditer(text)}
+    placed: dict[tuple[int, int], Json] = {place: _citation(mark) for place, mark in marks.items()}
+    unplaced: list[Json] = []
+    for reference in references:
+        place = _place(reference, text)
+        if place is None:
+            unplaced.append(reference)
+        else:
+            citation = placed.setdefault(place, {"start": place[0], "end": place[1], "marker": text[slice(*place)]})
+            _join(citation, reference)
+    loose = _match_in_order([placed[place] for place in sorted(marks)], unplaced)
+    return [*(placed[place] for place in sorted(placed)), *loose]
+
+
+_REFERENCES = ("content_references", "citations")
+
+
+def _taken(metadata: Json, name: str) -> list[Json]:
+    """A list of references, which leaves the metadata; one with anything odd in it stays there."""
+    found = metadata.get(name)
+    if type(found) is not list or not all(type(item) is dict for item in found):
+        return []
+    del metadata[name]
+    return found
+
+
+def _place(reference: Json, text: str) -> tuple[int, int] | None:
+    """Where a reference says its mark stands, if the text has it there: the offsets count code points."""
+    start = reference.get("start_idx", reference.get("start_ix"))
+    end = reference.get("end_idx", reference.get("end_ix"))
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
+        return None
+    matched = reference.get("matched_text")
+    return None if type(matched) is str and text[start:end] != matched else (start, end)
+
+
+def _citation(mark: re.Match[str]) -> Json:
+    citation: Json = {"start": mark.start(), "end": mark.end(), "marker": mark[0]}
+    if mark[1] is not None:
+        kind, *arguments = mark[1].split("\ue202")
+        citation["kind"] = kind
+        if arguments:
+            citation["arguments"] = arguments
+    return citation
+
+
+def _join(citation: Json, reference: Json) -> None:
+    citation.setdefault("references", []).append(reference)
+    if sources := [source for source in _sources(reference) if source not in citation.get("sources", ())]:
+        citation["sources"] = [*citation.get("sources", ()), *sources]
+
+
+def _sources(reference: Json) -> list[Json]:
+    """The pages and files that a reference leads to, each with its address and title."""
+    found: list[Json] = []
+    stack: list[Any] = [reference]
+    while stack:
+        item = stack.pop()
+        if type(item) is not dict:
+            continue
+        address, title = item.get("url") or item.get("cloud_doc_url"), item.get("title") or item.get("name")
+        source = {name: value for name, value in (("url", address), ("title", title)) if type(value) is str and value}
+        if source and source not in found:
+            found.append(source)
+        for name in ("supporting_websites", "fallback_items", "items", "sources", "metadata"):
+            inner = item.get(name)
+            stack += reversed(inner) if type(inner) is list else [inner]
+    return found
+
+
+def _match_in_order(citations: list[Json], references: list[Json]) -> list[Json]:
+    """Exports without offsets list the references in the order of the marks; what is left over belongs to the whole."""
+    waiting = [citation for citation in citations if "references" not in citation]
+    tied = [reference for reference in references if reference.get("type") not in _OF_THE_WHOLE]
+    loose = [reference for reference in references if reference.get("type") in _OF_THE_WHOLE]
+    if len(waiting) != len(tied):
+        loose, tied = references, []
+    for citation, reference in zip(waiting, tied, strict=False):
+        _join(citation, reference)
+    for_the_whole: list[Json] = []
+    for reference in loose:
+        citation: Json = {}
+        _join(citation, reference)
+        for_the_whole.append(citation)
+    return for_the_whole
+
+
+_OF_THE_WHOLE = ("sources_footnote", "hidden", "attribution")
+"""References that have no mark of their own in the text."""

@@ -1,0 +1,239 @@
+"""Message content by its `content_type`, made into blocks.
+
+What a content says beside its words (an address, a title, a language) stays on the block under its own name.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from palaver.importers.chatgpt.assets import Assets, file_id
+from palaver.model import build
+
+Json = dict[str, Any]
+Blocks = list[Json]
+
+
+class Setting(NamedTuple):
+    """What stands around a content: the export's files, its message's attachments by their ids, its place."""
+
+    assets: Assets
+    attachments: dict[str | None, Json]
+    where: str
+
+
+def blocks(content: Any, setting: Setting) -> Blocks:
+    """The blocks of a content, at least one."""
+    if type(content) is not dict:
+        return _parts(content if type(content) is list else [content], setting)
+    kind = content.get("content_type")
+    if kind is None and ("parts" in content or "text" in content):
+        kind = "text"
+    make = _MAKERS.get(kind) if type(kind) is str else None
+    return make(content, setting) if make else [build.opaque(kind=_kind(kind), raw=content)]
+
+
+def _kind(kind: Any) -> str:
+    return kind if type(kind) is str and kind else "content"
+
+
+def is_plain_text(block: Json) -> bool:
+    return len(block) == 2 and block["type"] == "text"
+
+
+def _text(content: Json, setting: Setting) -> Blocks:
+    parts = content.get("parts")
+    if type(parts) is list:
+        made, used = _parts(parts, setting), "parts"
+    elif type(content.get("text")) is str:
+        made, used = [build.text(content["text"])], "text"
+    else:
+        made, used = _parts([parts], setting), "parts"
+    if len(content) > 2:
+        _with_rest(made[0], content, used)
+    return made
+
+
+def _parts(parts: list[Any], setting: Setting) -> Blocks:
+    made: Blocks = []
+    for part in parts:
+        if type(part) is str:
+            made.append({"type": "text", "text": part})
+        elif type(part) is dict:
+            made += _part(part, setting)
+        elif part is not None:
+            made.append(build.opaque(kind="part", raw=part))
+    return made or [build.text("")]
+
+
+def _part(part: Json, setting: Setting) -> Blocks:
+    match part.get("content_type"):
+        case "image_asset_pointer":
+            return [_image(part, setting)]
+        case "text" | None if type(part.get("text")) is str:
+            return [_with_rest(build.text(part["text"]), part, "text")]
+        case "audio_transcription" if type(part.get("text")) is str:
+            return [_with_rest({**build.text(part["text"]), "is_spoken": True}, part, "text")]
+        case "audio_asset_pointer":
+            return [_clip(part, setting, f"audio/{part['format']}" if type(part.get("format")) is str else None)]
+        case "video_container_asset_pointer":
+            return [_clip(part, setting, None)]
+        case "real_time_user_audio_video_asset_pointer":
+            return _live(part, setting)
+        case kind:
+            return [build.opaque(kind=_kind(kind), raw=part)]
+
+
+def _image(part: Json, setting: Setting) -> Json:
+    pointer = part.get("asset_pointer")
+    if type(pointer) is not str:
+        return build.opaque(kind="image_asset_pointer", raw=part)
+    source = setting.assets.source(pointer, setting.attachments.get(file_id(pointer)), where=setting.where)
+    alt_text: str | None = None
+    match part.get("metadata"):
+        case {"dalle": {"prompt": str(prompt)}} if prompt:
+            alt_text = prompt
+        case _:
+            pass
+    return _with_rest(build.image(source, alt_text=alt_text), part, "asset_pointer")
+
+
+def _clip(part: Json, setting: Setting, media_type: str | None) -> Json:
+    """A sound or a video; a bare pointer in the place of an object is one as well."""
+    pointer = part.get("asset_pointer")
+    if type(pointer) is not str:
+        return build.opaque(kind=_kind(part.get("content_type")), raw=part)
+    attachment = setting.attachments.get(file_id(pointer))
+    source = setting.assets.source(pointer, attachment, where=setting.where)
+    name = (attachment or {}).get("name")
+    return _with_rest(
+        build.file(
+            source=source,
+            name=name if type(name) is str else None,
+            media_type=media_type or source.get("media_type"),
+        ),
+        part,
+        "asset_pointer",
+    )
+
+
+def _live(part: Json, setting: Setting) -> Blocks:
+    """A turn with the camera on: sound, video and single pictures."""
+    made: Blocks = []
+    used: list[str] = []
+    for name in ("audio_asset_pointer", "video_container_asset_pointer"):
+        inner = part.get(name)
+        if type(inner) is str:
+            inner = {"content_type": name, "asset_pointer": inner}
+        if type(inner) is dict:
+            used.append(name)
+            made += _part({"content_type": name, **inner}, setting)
+    frames = part.get("frames_asset_pointers")
+    if type(frames) is list and all(type(frame) in {str, dict} for frame in frames):
+        used.append("frames_asset_pointers")
+        for frame in frames:
+            shown = {"asset_pointer": frame} if type(frame) is str else frame
+            made.append(_image({"content_type": "image_asset_pointer", **shown}, setting))
+    if not made:
+        return [build.opaque(kind="real_time_user_audio_video_asset_pointer", raw=part)]
+    _with_rest(made[0], part, *used)
+    return made
+
+
+def _code(content: Json, _: Setting) -> Blocks:
+    text, language = content.get("text"), content.get("language")
+    if type(text) is not str:
+        return [build.opaque(kind="code", raw=content)]
+    if type(language) is not str:
+        return [_with_rest(build.code(text), content, "text")]
+    known = None if language == "unknown" else language
+    return [_with_rest(build.code(text, language=known), content, "text", "language")]
+
+
+def _words(field: str) -> Callable[[Json, Setting], Blocks]:
+    """Contents whose words stand in one field, and all else is about them."""
+
+    def make(content: Json, _: Setting) -> Blocks:
+        words = content.get(field)
+        if words is not None and type(words) is not str:
+            return [build.opaque(kind=content["content_type"], raw=content)]
+        return [_with_rest(build.text(words or ""), content, field)]
+
+    return make
+
+
+def _thoughts(content: Json, _: Setting) -> Blocks:
+    thoughts = content.get("thoughts")
+    if type(thoughts) is not list or not all(type(thought) is dict for thought in thoughts):
+        return [build.opaque(kind="thoughts", raw=content)]
+    made = [_thought(thought) for thought in thoughts] or [build.thinking("")]
+    _with_rest(made[0], content, "thoughts")
+    return made
+
+
+def _thought(thought: Json) -> Json:
+    words = thought.get("content")
+    if type(words) is not str:
+        return build.opaque(kind="thought", raw=thought)
+    return _with_rest(build.thinking(words), thought, "content")
+
+
+def _recap(content: Json, _: Setting) -> Blocks:
+    words = content.get("content")
+    if type(words) is not str:
+        return [build.opaque(kind="reasoning_recap", raw=content)]
+    return [_with_rest({**build.thinking(words), "is_recap": True}, content, "content")]
+
+
+def _context(*fields: str) -> Callable[[Json, Setting], Blocks]:
+    """What the service puts before a conversation: a text for each field that has one."""
+
+    def make(content: Json, _: Setting) -> Blocks:
+        said = [field for field in fields if type(content.get(field)) is str and content[field]]
+        made = [{**build.text(content[field]), "field": field} for field in said] or [build.text("")]
+        _with_rest(made[0], content, *said)
+        return made
+
+    return make
+
+
+def _screen(content: Json, setting: Setting) -> Blocks:
+    screenshot = content.get("screenshot")
+    if type(screenshot) is not dict:
+        return [build.opaque(kind="computer_output", raw=content)]
+    image = _image(screenshot, setting)
+    return [_with_rest(image, content, "screenshot")]
+
+
+_MAKERS: dict[str, Callable[[Json, Setting], Blocks]] = {
+    "text": _text,
+    "multimodal_text": _text,
+    "code": _code,
+    "execution_output": _words("text"),
+    "tether_quote": _words("text"),
+    "tether_browsing_display": _words("result"),
+    "sonic_webpage": _words("text"),
+    "system_error": _words("text"),
+    "citable_code_output": _words("output_str"),
+    "thoughts": _thoughts,
+    "reasoning_recap": _recap,
+    "user_editable_context": _context("user_profile", "user_instructions"),
+    "model_editable_context": _context("model_set_context", "repository", "repo_summary"),
+    "computer_output": _screen,
+    "app_pairing_content": lambda content, _: [build.opaque(kind="app_pairing_content", raw=content)],
+    "super_widget": lambda content, _: [build.opaque(kind="super_widget", raw=content)],
+}
+KNOWN = frozenset(_MAKERS)
+
+_SAY_NOTHING = (None, "", [], {})
+
+
+def _with_rest(block: Json, raw: Json, *used: str) -> Json:
+    """The block with all other fields that say something; those that have the name of one of its own stand apart."""
+    for name, value in raw.items():
+        if name == "content_type" or name in used or value in _SAY_NOTHING:
+            continue
+        if name in block:
+            block.setdefault("source_fields", {})[name] = value
+        else:
+            block[name] = value
+    return block
