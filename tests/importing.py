@@ -144,11 +144,16 @@ def files_of(unit: Unit) -> dict[str, bytes]:
     members = importer(unit.platform).recognizes(source).members
     if source.is_folder:
         inside = [name for name in source.folder.names() if name in members or name.split("/")[0] in members]
-        return {source.folder.label_of(name): Source(source.folder, name).open().read() for name in inside}
+        return {source.folder.label_of(name): bytes_of(Source(source.folder, name)) for name in inside}
     path = Path(source.label)
     below = [file for member in members for file in (path.parent / member).rglob("*") if file.is_file()]
     beside = [path.parent / member for member in members if (path.parent / member).is_file()]
     return {str(file): file.read_bytes() for file in (path, *beside, *below)}
+
+
+def bytes_of(source: Source) -> bytes:
+    with source.open() as stream:
+        return stream.read()
 
 
 def check(imported: Imported) -> None:

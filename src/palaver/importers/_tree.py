@@ -18,6 +18,8 @@ class Tree:
     """As given, without the links that lead nowhere or in a circle."""
     branches: dict[str, int] = field(default_factory=dict[str, int])
     """The place among its siblings of every node that has some."""
+    fan_out: dict[str | None, int] = field(default_factory=dict[str | None, int])
+    """How many nodes hang on a node, None for those without a parent, where it is several."""
     dangling: list[str] = field(default_factory=list[str])
     """Nodes whose parent is not there."""
     circular: list[str] = field(default_factory=list[str])
@@ -54,14 +56,25 @@ def grow(links: Mapping[str, str | None], age: Age) -> Tree:
         else:
             children[parent] = [node]
     tree = Tree([], parents, dangling=dangling)
-    for siblings in children.values():
-        if len(siblings) > 1:
-            siblings.sort(key=lambda node: (age(node), node))
-            tree.branches.update(zip(siblings, range(len(siblings)), strict=True))
+    if len(children) < len(parents):
+        for parent, siblings in children.items():
+            if len(siblings) > 1:
+                siblings.sort(key=lambda node: (age(node), node))
+                _number(tree, parent, siblings)
     _walk(children.get(None, []), children, tree.order)
     if len(tree.order) < len(parents):
         _cut_circles(tree, children, age)
     return tree
+
+
+def _number(tree: Tree, parent: str | None, siblings: list[str]) -> None:
+    if len(siblings) > 1:
+        tree.fan_out[parent] = len(siblings)
+        tree.branches.update(zip(siblings, range(len(siblings)), strict=True))
+    else:
+        tree.fan_out.pop(parent, None)
+        for node in siblings:
+            tree.branches.pop(node, None)
 
 
 def _walk(roots: list[str], children: Mapping[str | None, list[str]], order: list[str]) -> None:
@@ -93,12 +106,8 @@ def _cut_circles(tree: Tree, children: dict[str | None, list[str]], age: Age) ->
     for node in sorted(on_circles, key=lambda one: (age(one), one)):
         parent = tree.parents[node]
         tree.parents[node] = None
-        siblings = children[parent]
-        siblings.remove(node)
+        children[parent].remove(node)
         tree.branches.pop(node, None)
-        if len(siblings) == 1:
-            tree.branches.pop(siblings[0], None)
-        elif siblings:
-            tree.branches.update(zip(siblings, range(len(siblings)), strict=True))
+        _number(tree, parent, children[parent])
         tree.circular.append(node)
         _walk([node], children, tree.order)

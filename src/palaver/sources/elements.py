@@ -44,11 +44,18 @@ class JsonElements:
     """Iterates over the elements of an array; `number`, `taken` and `raw` tell the current record's place.
 
     Of a file that grows, an element that is cut off is read when it is whole; of one that does not (`takes_cut`), it is
-    taken as it is.
+    taken as it is. One that `is_embedded` in something else is followed by the rest of that.
     """
 
     def __init__(
-        self, stream: BinaryIO, run: Run, path: tuple[str, ...] = (), *, label: str = "", takes_cut: bool = False
+        self,
+        stream: BinaryIO,
+        run: Run,
+        path: tuple[str, ...] = (),
+        *,
+        label: str = "",
+        takes_cut: bool = False,
+        is_embedded: bool = False,
     ) -> None:
         self.number = 0
         self.taken = 0
@@ -57,6 +64,7 @@ class JsonElements:
         self._elements = ArrayElements(cast("BinaryIO", _UpToDamage(stream, run, self._label)), path)
         self._run = run
         self._takes_cut = takes_cut
+        self._is_embedded = is_embedded
 
     @property
     def wrapper(self) -> dict[str, Any]:
@@ -86,7 +94,7 @@ class JsonElements:
                 self._run.note(UNFINISHED_TAIL, self.where())
         if not self._elements.found:
             self._run.note(NO_ARRAY, f"{self._label}the document", kept=False)
-        if self._elements.trailing:
+        if self._elements.trailing and not self._is_embedded:
             self._run.note(TRAILING_BYTES, self.where(), kept=False)
 
     def _cut(self, raw: bytes) -> Iterator[Any]:

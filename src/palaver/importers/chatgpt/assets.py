@@ -2,7 +2,6 @@
 
 import hashlib
 import mimetypes
-import os
 import re
 import tempfile
 from pathlib import Path, PurePosixPath
@@ -39,14 +38,14 @@ _SUFFIX_OF_NOTHING = {"", ".dat"}
 
 def file_id(text: Any) -> str | None:
     """The id in a pointer or a file's name: the rest of both is decoration."""
-    found = _ID.search(text) if type(text) is str else None
+    found = _ID.search(text.partition("://")[2] or text) if type(text) is str else None
     return found[0] if found else None
 
 
 class Assets:
     """The files of one export that are no conversations; none of them is opened before a message shows it."""
 
-    def __init__(self, folder: Source | None, run: Run, into: Path | None = None) -> None:
+    def __init__(self, folder: Source | None, members: list[str], run: Run, into: Path | None = None) -> None:
         self._folder = folder
         self._run = run
         self._into = into
@@ -55,15 +54,23 @@ class Assets:
         self._named: dict[str, str] = {}
         self._in_page: dict[str, str] | None = None
         self._sources: dict[str, Json] = {}
-        self.used: set[str] = set()
-        if folder is not None:
-            for name in folder.folder.names():
-                if identifier := _ID.match(name.rpartition("/")[2]):
-                    self._members.setdefault(identifier[0], name)
+        self._described_by: dict[str, Json] = {}
+        for member in members:
+            if identifier := _ID.match(member.rpartition("/")[2]):
+                self._members.setdefault(identifier[0], member)
+        self._all = {member for member in members if _is_asset(member)}
 
-    @property
-    def members(self) -> list[str]:
-        return list(self._members.values())
+    def knows(self, member: str) -> bool:
+        return member in self._all
+
+    def unused(self) -> set[str]:
+        """Files that no message has shown so far."""
+        return self._all - self._sources.keys()
+
+    def describe(self, row: Json) -> None:
+        """Take a row of the file library, which says more of some files than their messages do."""
+        if type(identifier := row.get("file_id")) is str:
+            self._described_by[identifier] = row
 
     def name_files(self, names: Json) -> None:
         """Take the export's own list of original names."""
@@ -77,17 +84,17 @@ class Assets:
         if type(pointer) is not str:
             return build.source("url", "")
         if self._folder is None:
-            return build.source("url", pointer, media_type=_stated_type(attachment))
+            return build.source(_kind(pointer), pointer, media_type=_stated_type(attachment))
         member = self._find(pointer, attachment or {})
         if member is None:
             self._run.note(MISSING_ASSET, where, pointer)
-            missing = build.source("url", pointer, media_type=_stated_type(attachment))
+            missing = build.source(_kind(pointer), pointer, media_type=_stated_type(attachment))
             missing["available"] = False
             return missing
         known = self._sources.get(member)
         if known is None:
-            known = self._sources[member] = self._described(member, attachment, where)
-            self.used.add(member)
+            row = self._described_by.get(file_id(pointer) or "")
+            known = self._sources[member] = self._described(member, attachment or row, where)
         return {**known, "asset_pointer": pointer}
 
     def _find(self, pointer: str, attachment: Json) -> str | None:
@@ -126,6 +133,15 @@ class Assets:
                 described["data"] = path.as_posix()
                 described["member"] = member
         return described
+
+
+def _is_asset(member: str) -> bool:
+    return "/" in member or _ID.match(member) is not None
+
+
+def _kind(pointer: str) -> build.SourceType:
+    """An address, or a mere id."""
+    return "url" if "://" in pointer else "file"
 
 
 def _stated_type(attachment: Json | None) -> str | None:
@@ -175,5 +191,5 @@ def _extract(file: Source, into: Path, original: str, media_type: str | None) ->
         suffix = (mimetypes.guess_extension(media_type) if media_type else None) or ""
     path = into / digest.hexdigest()[:2] / f"{digest.hexdigest()}{suffix}"
     path.parent.mkdir(exist_ok=True)
-    os.replace(copy.name, path)
+    Path(copy.name).replace(path)
     return path

@@ -135,6 +135,7 @@ def _live(part: Json, setting: Setting) -> Blocks:
             made.append(_image({"content_type": "image_asset_pointer", **shown}, setting))
     if not made:
         return [build.opaque(kind="real_time_user_audio_video_asset_pointer", raw=part)]
+    made[0]["content_type"] = part["content_type"]
     _with_rest(made[0], part, *used)
     return made
 

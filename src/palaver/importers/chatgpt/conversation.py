@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
 from palaver.importers._tree import Tree, grow
 from palaver.importers.chatgpt.assets import Assets
 from palaver.importers.chatgpt.feedback import Feedback
-from palaver.importers.chatgpt.message import Reader, calls
+from palaver.importers.chatgpt.message import Call, Reader
 from palaver.model import build
 from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid
@@ -58,7 +59,7 @@ def document(raw: Json, around: Surroundings, run: Run, where: str, wrapper: Jso
     return build.conversation(
         conversation_id=conversation_id,
         title=title if type(title := raw.get("title")) is str else None,
-        platform=_platform(raw, nodes, around, conversation_id, messages, wrapper),
+        platform={"name": PLATFORM, **_model(raw, messages), "metadata": _facts(raw, nodes, around, wrapper)},
         session=_session(messages),
         created_at=created_at,
         updated_at=_time(raw.get("update_time")),
@@ -77,7 +78,9 @@ class Nodes:
         self._times: dict[str, str] = {}
         self.messages: dict[str, Json] = {}
         self.links: dict[str, str | None] = {}
+        self.active: set[str] | None = None
         self.is_flat = True
+        """Whether no node says anything about its place: then their order is all there is."""
         is_linked = True
         for key, node in mapping.items():
             if node.__class__ is dict:
@@ -121,10 +124,9 @@ class Nodes:
 
     def settle(self, current: Any, created_at: str) -> None:
         """Put the nodes in order, and say which of them are on the branch that was shown last."""
-        self._created_at = created_at
+        self.created_at = created_at
         if self.is_flat and current is None:
             self.tree = Tree(list(self.links), self.links)
-            self.active: set[str] | None = None
             return
         self.tree = grow(self.links, self.age)
         for key in self.tree.dangling:
@@ -137,4 +139,122 @@ class Nodes:
                 self._run.note(NO_CURRENT_NODE, self._where)
         self.active = self.tree.path_to(current)
 
-    def timestamp(self, key: str, parent: str | None, metadata: Json) -> str: ...
+    def bad_time(self, key: str, value: Any) -> None:
+        if value is None:
+            self._run.note(INFERRED_TIMESTAMP, f"{self._where}, node {key}")
+        else:
+            self._run.note(BAD_TIMESTAMP, f"{self._where}, node {key}", f"create_time {value!r:.60}")
+
+
+def _messages(nodes: Nodes, reader: Reader, feedback: Feedback) -> list[Json]:
+    made: list[Json] = []
+    tree, active = nodes.tree, nodes.active
+    above: dict[str, str | None] = {}
+    """Node to the nearest message at or above it."""
+    times: dict[str | None, str] = {None: nodes.created_at}
+    called: dict[str, Call | None] = {}
+    """Node to the call of a tool, at or above it, in the same turn."""
+    for key in tree.order:
+        parent = tree.parents[key]
+        raw = nodes.messages.get(key)
+        if raw is None:
+            above[key] = above[parent] if parent is not None else None
+            called[key] = called[parent] if parent is not None else None
+            times[key] = times[parent]
+            continue
+        message_id = key or _NAMELESS
+        above[key] = message_id
+        call = called[parent] if parent is not None else None
+        time = nodes.age(key)
+        message = reader.message(
+            message_id, raw, above[parent] if parent is not None else None, time or times[parent], call
+        )
+        metadata = message["metadata"]
+        if not time:
+            metadata["timestamp_inferred"] = True
+            nodes.bad_time(key, raw.get("create_time"))
+            if raw.get("create_time") is not None:
+                metadata["create_time"] = raw["create_time"]
+        times[key] = message["timestamp"]
+        first = message["content"][0]
+        if first["type"] == "tool_use":
+            call = Call(message_id, first["name"], call)
+        called[key] = None if message["role"] == "user" else call
+        if active is not None:
+            metadata["on_active_path"] = key in active
+        if key in tree.branches:
+            metadata["branch_index"] = tree.branches[key]
+            metadata["branch_count"] = tree.fan_out[parent]
+            if (fork_point := message.get("parent_message_id")) is not None:
+                metadata["fork_point"] = fork_point
+        if parent is None and nodes.links[key] is not None:
+            metadata["missing_parent"] = nodes.links[key]
+        if raw.get("id", key) != key:
+            metadata["id"] = raw["id"]
+        if feedback.rows and (row := feedback.of(key, raw.get("id"))):
+            metadata["feedback"] = row
+        made.append(message)
+    return made
+
+
+def _facts(raw: Json, nodes: Nodes, around: Surroundings, wrapper: Json) -> Json:
+    """What is said about the whole and has no other place."""
+    conversation_id = identity(raw)
+    facts: Json = {"export_generation": _generation(nodes, around)}
+    for name, value in raw.items():
+        if name not in _MAPPED and value not in _SAY_NOTHING:
+            facts[name] = value
+    if facts.get("id") == conversation_id:
+        del facts["id"]
+    gizmo = raw.get("gizmo_id")
+    if type(gizmo) is str and gizmo:
+        facts["project_id" if gizmo.startswith("g-p-") else "custom_gpt_id"] = facts.pop("gizmo_id")
+    if shared := around.shared.get(conversation_id):
+        facts["shared"] = shared
+    if elsewhere := around.feedback.left_of(conversation_id):
+        facts["feedback"] = elsewhere
+    if wrapper:
+        facts["wrapper"] = wrapper
+    return facts
+
+
+def _model(raw: Json, messages: list[Json]) -> Json:
+    """The model that answered most; `auto` is a choice and no model."""
+    answered: dict[str, int] = {}
+    for message in messages:
+        model = message["metadata"].get("model_override")
+        if model.__class__ is str and model != _CHOSEN_FOR_ME:
+            answered[model] = answered.get(model, 0) + 1
+    if answered:
+        return {"model": max(answered, key=lambda model: answered[model])}
+    default = raw.get("default_model_slug")
+    return {"model": default} if type(default) is str and default not in {"", _CHOSEN_FOR_ME} else {}
+
+
+_CHOSEN_FOR_ME = "auto"
+
+
+def _generation(nodes: Nodes, around: Surroundings) -> str:
+    for message in nodes.messages.values():
+        if "weight" not in message and "status" not in message:
+            return "lean"
+        break
+    return "sharded" if around.is_sharded else "classic"
+
+
+def _session(messages: list[Json]) -> Json | None:
+    """Where a conversation that was branched off from another one begins to be its own."""
+    for message in messages:
+        if "branching_from_conversation_title" in message["metadata"]:
+            return {"fork_point": message["message_id"]}
+    return None
+
+
+def _time(value: Any) -> str | None:
+    """A time in the schema's spelling; None for what is none."""
+    if value is None:
+        return None
+    try:
+        return normalize_timestamp(value)
+    except ValueError:
+        return None

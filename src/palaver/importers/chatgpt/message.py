@@ -1,5 +1,6 @@
 """One node's message: who says it, when, in which blocks, and all else that the service noted about it."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,16 @@ _OURS = frozenset({
 
 
 @dataclass(slots=True)
+class Call:
+    """A call of a tool, with the one before it in the same turn."""
+
+    message_id: str
+    name: str
+    before: "Call | None"
+    is_answered: bool = False
+
+
+@dataclass(slots=True)
 class Reader:
     """What the messages of one conversation are read with."""
 
@@ -45,14 +56,14 @@ class Reader:
     assets: Assets
     where: str
 
-    def message(self, key: str, raw: Json, parent: str | None, timestamp: str, call_id: str | None) -> Json:
-        """The message of a node; `call_id` is the call above it, whose result it may be."""
+    def message(self, key: str, raw: Json, parent: str | None, timestamp: str, call: "Call | None") -> Json:
+        """The message of a node; `call` is the nearest call above it, whose result it may be."""
         metadata = _notes(raw)
-        content = raw.get("content")
-        kind = content.get("content_type") if content.__class__ is dict else None
+        content: Any = raw.get("content")
+        kind: Any = content.get("content_type") if content.__class__ is dict else None
         role = self._role(key, raw, kind, metadata)
         made = self._blocks(key, raw, metadata)
-        recipient = raw.get("recipient")
+        recipient: Any = raw.get("recipient")
         is_unseen = kind in _UNSEEN if kind.__class__ is str else False
         if role == "assistant" and calls(raw):
             made = [_call(key, recipient, made)]
@@ -61,7 +72,7 @@ class Reader:
             if recipient not in (None, "all"):
                 metadata["recipient"] = recipient
             if role == "tool":
-                made = [self._result(key, made, metadata, kind, call_id)]
+                made = [self._result(key, made, metadata, kind, call)]
         if kind is not None and kind != "text":
             metadata["content_type"] = kind
         if (
@@ -81,7 +92,7 @@ class Reader:
         )
 
     def _role(self, key: str, raw: Json, kind: Any, metadata: Json) -> build.Role:
-        author = raw.get("author")
+        author: Any = raw.get("author")
         stated: Any = author.get("role") if author.__class__ is dict else None
         if stated.__class__ is str and stated in _KINDS and not (kind.__class__ is str and kind in _CONTEXTS):
             metadata["author_kind"] = _KINDS[stated]
@@ -95,13 +106,13 @@ class Reader:
         return "system"
 
     def _blocks(self, key: str, raw: Json, metadata: Json) -> Blocks:
-        content = raw.get("content")
+        content: Any = raw.get("content")
         if content.__class__ is dict and content.get("content_type") == "text" and len(content) == 2:
-            parts = content.get("parts")
+            parts: Any = content.get("parts")
             if parts.__class__ is list and len(parts) == 1 and parts[0].__class__ is str:
                 text: str = parts[0]
                 made: Blocks = [{"type": "text", "text": text}]
-                if "attachments" not in metadata:
+                if "attachments" not in metadata and _SANDBOX not in text:
                     if "\ue200" in text or "【" in text or "content_references" in metadata or "citations" in metadata:
                         _cite(made, metadata)
                     return made
@@ -112,12 +123,15 @@ class Reader:
             if block["type"] == "opaque" and block["kind"] not in KNOWN:
                 self.run.note(UNKNOWN_CONTENT, where, f"content {block['kind']!r}")
         _cite(made, metadata)
-        made += self._attached(attachments, made, where)
-        return made
+        return [*made, *self._attached(attachments, made, where), *_left_behind(made)]
 
     def _attached(self, attachments: dict[str | None, Json], made: Blocks, where: str) -> Blocks:
         """A block for each file that was attached and is not shown in the text itself."""
-        shown = {file_id(block["source"].get("asset_pointer") or block["source"]["data"]) for block in made if "source" in block}
+        shown = {
+            file_id(block["source"].get("asset_pointer") or block["source"]["data"])
+            for block in made
+            if "source" in block
+        }
         return [
             build.file(
                 source=self.assets.source(identifier, attachment, where=where),
@@ -130,11 +144,12 @@ class Reader:
             if identifier not in shown
         ]
 
-    def _result(self, key: str, made: Blocks, metadata: Json, kind: Any, call_id: str | None) -> Json:
-        if call_id is None:
+    def _result(self, key: str, made: Blocks, metadata: Json, kind: Any, call: "Call | None") -> Json:
+        answered = _answered_by(metadata.get("author_name"), call)
+        if answered is None:
             self.run.note(ORPHAN_TOOL_RESULT, f"{self.where}, node {key}")
             metadata["context_incomplete"] = True
-        ran = metadata.get("aggregate_result")
+        ran: Any = metadata.get("aggregate_result")
         about: Json = {}
         is_error = kind == "system_error"
         if ran.__class__ is dict:
@@ -146,7 +161,10 @@ class Reader:
         only = made[0]
         content = only["text"] if len(made) == 1 and only["type"] == "text" and len(only) == 2 else made
         return build.tool_result(
-            tool_use_id=call_id or key, content=content, is_error=is_error, metadata=about or None
+            tool_use_id=answered.message_id if answered else key,
+            content=content,
+            is_error=is_error,
+            metadata=about or None,
         )
 
     def _pictures(self, ran: Json, where: str) -> Blocks:
@@ -161,15 +179,30 @@ class Reader:
         ]
 
 
+def _answered_by(name: Any, nearest: Call | None) -> Call | None:
+    """The call that a tool's message answers: one to the same tool, else the nearest if nothing has answered it."""
+    service = name.partition(".")[0] if name.__class__ is str else None
+    call = nearest
+    while call is not None:
+        if call.name.partition(".")[0] == service:
+            call.is_answered = True
+            return call
+        call = call.before
+    if nearest is None or nearest.is_answered:
+        return None
+    nearest.is_answered = True
+    return nearest
+
+
 def calls(raw: Json) -> bool:
     """Whether a message speaks to a tool."""
-    recipient = raw.get("recipient")
+    recipient: Any = raw.get("recipient")
     return recipient.__class__ is str and recipient not in _TO_NOBODY and bool(recipient)
 
 
 def _notes(raw: Json) -> Json:
     """The message's metadata with its other fields that say something, each under its own name."""
-    metadata = raw.get("metadata")
+    metadata: Any = raw.get("metadata")
     if metadata.__class__ is dict:
         if not _OURS.isdisjoint(metadata):
             metadata["source_fields"] = {name: metadata.pop(name) for name in list(metadata) if name in _OURS}
@@ -191,7 +224,7 @@ def _notes(raw: Json) -> Json:
     model = metadata.get("model_slug")
     if model.__class__ is str:
         metadata["model_override"] = metadata.pop("model_slug")
-    finish = metadata.get("finish_details")
+    finish: Any = metadata.get("finish_details")
     if finish.__class__ is dict and type(finish.get("type")) is str:
         metadata["stop_reason"] = finish["type"]
     seconds = metadata.get("finished_duration_sec")
@@ -205,7 +238,7 @@ _DONE = "finished_successfully"
 
 
 def _note_author(raw: Json, metadata: Json) -> None:
-    author = raw.get("author")
+    author: Any = raw.get("author")
     if author.__class__ is not dict:
         if author is not None:
             metadata["author"] = author
@@ -213,7 +246,9 @@ def _note_author(raw: Json, metadata: Json) -> None:
     if (name := author.get("name")) is not None:
         metadata["author_name"] = name
     if author.get("metadata") or len(author) > 3:
-        rest = {name: value for name, value in author.items() if name not in {"role", "name"} and value not in ({}, None)}
+        rest = {
+            name: value for name, value in author.items() if name not in {"role", "name"} and value not in ({}, None)
+        }
         if rest:
             metadata["author"] = rest
 
@@ -260,6 +295,19 @@ def _attachments(metadata: Json) -> dict[str | None, Json]:
         for attachment in attached
         if type(attachment) is dict and type(identifier := attachment.get("id")) is str and identifier
     }
+
+
+def _left_behind(made: Blocks) -> Blocks:
+    """Files that a text offers from the machine its tools ran on: no export holds them."""
+    addresses = [address for block in made if block["type"] == "text" for address in _IN_SANDBOX.findall(block["text"])]
+    return [
+        build.file(source={**build.source("url", address), "available": False}, name=address.rpartition("/")[2])
+        for address in dict.fromkeys(addresses)
+    ]
+
+
+_SANDBOX = "sandbox:/"
+_IN_SANDBOX = re.compile(r"sandbox:/[^\s()<>\[\]\"'`]+")
 
 
 def _cite(made: Blocks, metadata: Json) -> None:

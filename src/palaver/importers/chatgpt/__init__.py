@@ -1,0 +1,61 @@
+"""ChatGPT: data exports of every generation, as a ZIP, an unpacked folder or a bare file.
+
+Where the files are
+    Wherever the browser put them: the ZIP that OpenAI sends by mail, its unpacked folder, `conversations.json` or
+    `conversations-000.json`, …, a single conversation, or `chat.html` where nothing else was kept.
+
+What comes out
+    One document a conversation with all its branches: `metadata.on_active_path` marks those that were shown last,
+    `branch_index`, `branch_count` and `fork_point` stand where branches part. The message id is the node's key.
+    Messages that the service does not show are `hidden`. What a model says to a tool is a `tool_use`, what the tool
+    says a `tool_result`. Marks of citations stay in the text; `citations` say where they stand and what they lead to.
+    Pictures, sounds and files name their member of the export, or with `-O assets=DIR` the file they were copied to,
+    which is named after its content. Thumbs up and down stand at their messages and as the `rating`. Ids of projects
+    and custom GPTs, links under which a conversation was shared, and all that has no other place stand in
+    `platform.metadata`; `export_generation` there says which of the three forms the export has.
+
+What is left out, and counted under these rules
+    `account` (`user.json` and `user_settings.json` are never opened), `viewer-page` (`chat.html` repeats the
+    conversations), `no-conversation` (files about advertisements, purchases, videos and the like), `older-copy` (a
+    conversation that the export holds twice, where the second is not newer), `not-exported` (feedback and links for
+    conversations that the export does not hold), `unreferenced-asset` (files that no message shows). Not kept: fields
+    that say nothing (null, false, empty, the state of a message that is complete, its weight of 1, the recipient
+    `all`), the `children` of nodes, which follow from their parents, and the user's id in feedback.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from palaver.importers._contract import Match, Options
+from palaver.importers.chatgpt.export import Export
+from palaver.importers.chatgpt.recognize import recognize
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+
+
+class ChatGPTOptions(Options):
+    assets: Path | None = Field(
+        default=None, description="A folder to copy pictures, sounds and files to, each named after its content."
+    )
+
+
+class ChatGPT:
+    title = "ChatGPT"
+    platform = "chatgpt"
+    record = "node with a message"
+    options = ChatGPTOptions
+
+    def locations(self) -> list[Path]:
+        return []
+
+    def recognizes(self, source: Source) -> Match:
+        return recognize(source)
+
+    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+        yield from Export(source, run, run.options.assets if run.options else None).read()
+
+
+IMPORTER = ChatGPT()

@@ -1,0 +1,209 @@
+"""A whole export: its files with conversations, one after the other, and those beside them that enrich them."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from palaver.importers._exports import BAD_CONVERSATION, elements_of
+from palaver.importers.chatgpt.assets import Assets
+from palaver.importers.chatgpt.conversation import Surroundings, document
+from palaver.importers.chatgpt.feedback import Feedback
+from palaver.importers.chatgpt.page import PAGE, is_page, page_elements
+from palaver.importers.chatgpt.recognize import (
+    ACCOUNT,
+    ASSET_NAMES,
+    FEEDBACK,
+    LIBRARY,
+    MANIFEST,
+    SERVICE,
+    SHARED,
+    belongs,
+)
+from palaver.model.finding import finding_kind
+from palaver.model.timestamps import normalize_timestamp
+from palaver.sources.damage import NOT_AN_OBJECT
+from palaver.sources.elements import JsonElements
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+from palaver.sources.whole import counted, json_document
+
+MISSING_MEMBER = finding_kind(
+    "missing-member", "error", "A file that the export's own list names is not in the export."
+)
+NEWER_COPY = finding_kind(
+    "newer-copy", "note", "A conversation stands in the export twice, and the second is the newer one; both are kept."
+)
+
+Json = dict[str, Any]
+
+
+class Export:
+    """One reading of an export, or of a single file of one."""
+
+    def __init__(self, source: Source, run: Run, assets_into: Path | None) -> None:
+        self._source = source
+        self._run = run
+        self._rated = 0
+        """Rows of feedback that wait for their message."""
+        self._seen: dict[str, tuple[str, int]] = {}
+        """Conversations by their id: when they changed last, how many messages they have."""
+        self._members = self._list_members() if source.is_folder else []
+        self._around = Surroundings(
+            assets=Assets(source if source.is_folder else None, self._members, run, assets_into),
+            feedback=Feedback(),
+            shared={},
+            fallback_time=self._fallback_time,
+        )
+
+    def read(self) -> Iterator[Json]:
+        if not self._source.is_folder:
+            yield from self._conversations(self._elements(self._source, ""))
+            return
+        files = SERVICE.files(self._source)
+        names = {file.name for file in files}
+        self._around.is_sharded = names != {"conversations.json"}
+        self._read_sides(names)
+        for file in files:
+            yield from self._conversations(self._elements(file, file.name))
+        self._account_for_sides()
+
+    # -- conversations ----------------------------------------------------------------------------------------------
+
+    def _elements(self, source: Source, label: str) -> AbstractContextManager[JsonElements]:
+        if self._run.form == "page" or is_page(source):
+            return page_elements(source, self._run)
+        return elements_of(source, self._run, label=label)
+
+    def _conversations(self, opened: AbstractContextManager[JsonElements]) -> Iterator[Json]:
+        with opened as elements:
+            for raw in elements:
+                is_bare = type(raw) is dict and type(raw.get("mapping")) is dict
+                found = (raw, {}) if is_bare else SERVICE.unwrapped(raw)
+                if found is None:
+                    self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _name(raw))
+                    continue
+                made = document(found[0], self._around, self._run, elements.where(), found[1])
+                count = len(made["messages"])
+                elements.holds(count)
+                if self._is_older_copy(made, elements.where()):
+                    self._run.skipped("older-copy", count)
+                    continue
+                self._run.mapped(count)
+                yield made
+
+    def _is_older_copy(self, made: Json, where: str) -> bool:
+        version = made.get("updated_at") or "", len(made["messages"])
+        known = self._seen.get(made["conversation_id"])
+        if known is not None and version <= known:
+            return True
+        if known is not None:
+            self._run.note(NEWER_COPY, where, made["conversation_id"])
+        self._seen[made["conversation_id"]] = version
+        return False
+
+    def _fallback_time(self) -> str:
+        return normalize_timestamp(self._source.modified_at() or 0)
+
+    # -- the files beside them --------------------------------------------------------------------------------------
+
+    def _list_members(self) -> list[str]:
+        files, folders = self._source.listing()
+        below = [name for folder in folders if belongs(folder) for name in self._source.folder.names(folder)]
+        return [*filter(belongs, files), *below]
+
+    def _side(self, name: str) -> Source:
+        return Source(self._source.folder, name)
+
+    def _read_sides(self, conversations: set[str]) -> None:
+        """Take in what enriches the conversations; count what does not."""
+        for name in self._members:
+            if name == FEEDBACK:
+                self._read_feedback()
+            elif name == SHARED:
+                self._read_shared()
+            elif name == ASSET_NAMES:
+                for names in self._objects(name):
+                    self._around.assets.name_files(names)
+            elif name == MANIFEST:
+                for manifest in self._objects(name):
+                    self._compare(manifest, conversations)
+            elif name == LIBRARY:
+                self._read_library()
+            elif name in ACCOUNT:
+                counted(self._side(name), self._run)
+                self._run.skipped("account")
+            elif name == PAGE:
+                counted(self._side(name), self._run)
+                self._run.skipped("viewer-page")
+            elif not self._around.assets.knows(name):
+                counted(self._side(name), self._run)
+                self._run.skipped("no-conversation")
+
+    def _objects(self, name: str) -> Iterator[Json]:
+        """The one object of a side file."""
+        for value in json_document(self._side(name), self._run):
+            if type(value) is dict:
+                self._run.folded("conversation")
+                yield value
+            else:
+                self._run.quarantined(NOT_AN_OBJECT, self._side(name).head(), name)
+
+    def _rows(self, name: str) -> Iterator[tuple[Any, JsonElements]]:
+        with self._side(name).open() as stream:
+            rows = JsonElements(stream, self._run, label=name, takes_cut=True)
+            for row in rows:
+                yield row, rows
+
+    def _read_feedback(self) -> None:
+        for row, rows in self._rows(FEEDBACK):
+            if self._around.feedback.add(row):
+                self._rated += 1
+            else:
+                self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where(), "feedback without a message")
+
+    def _read_shared(self) -> None:
+        for row, rows in self._rows(SHARED):
+            match row:
+                case {"conversation_id": str(conversation_id), **about} if conversation_id:
+                    self._around.shared.setdefault(conversation_id, []).append(about)
+                case _:
+                    self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where(), "a link to no conversation")
+
+    def _read_library(self) -> None:
+        for row, rows in self._rows(LIBRARY):
+            if type(row) is dict:
+                self._around.assets.describe(row)
+                self._run.folded("asset")
+            else:
+                self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
+
+    def _compare(self, manifest: Json, conversations: set[str]) -> None:
+        """Tell of files with conversations that the export's own list names and that are not there."""
+        match manifest:
+            case {"logical_files": {"conversations.json": {"files": list(listed)}}}:
+                for name in listed:
+                    if type(name) is str and name not in conversations:
+                        self._run.note(MISSING_MEMBER, MANIFEST, name, kept=False)
+            case _:
+                pass
+
+    def _account_for_sides(self) -> None:
+        """Say what became of the rows and files that waited for a conversation."""
+        shared = self._around.shared
+        used = sum(len(links) for identifier, links in shared.items() if identifier in self._seen)
+        self._run.folded("conversation", used)
+        self._run.folded("message", self._rated - self._around.feedback.unused)
+        if unused := self._around.feedback.unused + sum(map(len, shared.values())) - used:
+            self._run.skipped("not-exported", unused)
+        if unseen := len(self._around.assets.unused()):
+            self._run.read(unseen)
+            self._run.skipped("unreferenced-asset", unseen)
+
+
+def _name(raw: Any) -> str:
+    """What a user knows a broken conversation by."""
+    if type(raw) is not dict:
+        return f"a {type(raw).__name__} instead of a conversation"
+    named = [str(raw[key]) for key in ("title", "conversation_id", "id") if type(raw.get(key)) is str]
+    return f"no mapping of nodes in {' / '.join(named)!r:.200}" if named else "no mapping of nodes, no title, no id"

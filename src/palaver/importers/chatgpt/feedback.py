@@ -1,0 +1,86 @@
+"""Thumbs up and down, which an export keeps in a file of their own, brought back to the messages they are about."""
+
+from typing import Any
+
+from palaver.model.timestamps import normalize_timestamp
+from palaver.sources.parse import NOT_JSON, parse
+
+Json = dict[str, Any]
+
+_UP, _DOWN = 5, 1
+_LEFT_OUT = frozenset({"id", "conversation_id", "user_id", "content", "workspace_id", "storage_protocol"})
+
+
+class Feedback:
+    """The rows of `message_feedback.json`, by message and by conversation."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Json] = {}
+        self._conversations: dict[str, list[str]] = {}
+        self._used: set[str] = set()
+
+    def add(self, row: Any) -> bool:
+        """Take a row in; False for one that names no message."""
+        match row:
+            case {"id": str(message_id), **rest} if message_id:
+                self.rows[message_id] = _plain(rest)
+                if type(conversation_id := rest.get("conversation_id")) is str:
+                    self._conversations.setdefault(conversation_id, []).append(message_id)
+                return True
+            case _:
+                return False
+
+    def of(self, *message_ids: Any) -> Json | None:
+        """What was said of a message, under whichever of its ids."""
+        for message_id in message_ids:
+            if message_id.__class__ is str and message_id in self.rows:
+                self._used.add(message_id)
+                return self.rows[message_id]
+        return None
+
+    def left_of(self, conversation_id: str) -> list[Json]:
+        """What was said in a conversation of messages that the export does not hold."""
+        left = [
+            message_id for message_id in self._conversations.get(conversation_id, ()) if message_id not in self._used
+        ]
+        self._used.update(left)
+        return [{"message_id": message_id, **self.rows[message_id]} for message_id in left]
+
+    def rating(self, conversation_id: str) -> Json | None:
+        """One rating for a conversation: the mean of all, the words of all, the time of the last."""
+        rows = [self.rows[message_id] for message_id in self._conversations.get(conversation_id, ())]
+        scores = [_UP if "up" in row["rating"].lower() else _DOWN for row in rows if type(row.get("rating")) is str]
+        if not scores:
+            return None
+        rating: Json = {"score": round(sum(scores) / len(scores), 2)}
+        if words := [row["text"] for row in rows if type(row.get("text")) is str and row["text"]]:
+            rating["feedback"] = "\n".join(words)
+        if times := [time for row in rows if (time := _time(row.get("update_time") or row.get("create_time")))]:
+            rating["rated_at"] = max(times)
+        return rating
+
+    @property
+    def unused(self) -> int:
+        return len(self.rows) - len(self._used)
+
+
+def _plain(row: Json) -> Json:
+    """A row without ids, with the words that stand as JSON in a text."""
+    plain = {name: value for name, value in row.items() if name not in _LEFT_OUT and value is not None}
+    content = row.get("content")
+    try:
+        said = parse(content) if type(content) is str else content
+    except NOT_JSON:
+        said = content
+    if type(said) is dict:
+        plain = {**said, **plain}
+    elif said is not None:
+        plain["content"] = said
+    return plain
+
+
+def _time(value: Any) -> str | None:
+    try:
+        return normalize_timestamp(value)
+    except ValueError:
+        return None
