@@ -36,6 +36,8 @@ OTHER_FOLDERS = {"github_copilot": "copilot"}
 OF_OTHERS = {
     "claude_code/ccusage/fixtures/codex/sessions/project-alpha/session-alpha.jsonl": "a rollout of Codex",
     "claude_code/claude-replay/docs/demo-session.jsonl": "turns as claude-replay writes them itself",
+    "chatgpt/model-comparisons-2023/message_feedback.json": "ratings of messages that are not there",
+    "chatgpt/openwebui-importer/invalid_unicode.json": "texts without any word of who said them",
 }
 
 
@@ -141,19 +143,25 @@ def test_files_of_other_platforms_are_not_claimed(platform):
     } == {}
 
 
-def test_every_session_sample_is_claimed(imported):
-    """Everything under claude_code is read, but for empty files, command texts, and the two that are of others."""
-    read = {name for one in imported.one_by_one() for name in files_of(one.units[0])}
+@pytest.mark.parametrize("platform", platforms())
+def test_every_sample_of_a_platform_is_claimed(imported, platform):
+    """Everything in a platform's folder is read, but for empty files, command texts, and those that are of others."""
+    own = OTHER_FOLDERS.get(platform, platform)
     unread = {
         relative(path)
-        for path in sample_files("claude_code")
-        if str(path) not in read and path.read_bytes().strip() and path.suffix != ".md"
+        for path in sample_files(own)
+        if str(path) not in read_files(imported) and path.read_bytes().strip() and path.suffix != ".md"
     }
-    assert unread == set(OF_OTHERS)
+    assert unread == {name for name in OF_OTHERS if name.startswith(f"{own}/")}
+
+
+def read_files(imported: Imported) -> set[str]:
+    """The files that are read, a ZIP as a whole."""
+    return {name.split("!")[0] for one in imported.one_by_one() for name in files_of(one.units[0])}
 
 
 def test_every_sample_is_read_or_listed(imported, record_property):
-    read = {name for one in imported.one_by_one() for name in files_of(one.units[0])}
+    read = read_files(imported)
     listed = {label.split("!")[0] for label in imported.found.unclaimed}
     assert {relative(path) for path in sample_files() if str(path) not in read | listed} == set()
     assert {relative(name) for name in read & listed} == set()

@@ -219,6 +219,7 @@ _MAKERS: dict[str, Callable[[Json, Setting], Blocks]] = {
     "reasoning_recap": _recap,
     "user_editable_context": _context("user_profile", "user_instructions"),
     "model_editable_context": _context("model_set_context", "repository", "repo_summary"),
+    "system_content": _context("model_identity_desc", "instructions"),
     "computer_output": _screen,
     "app_pairing_content": lambda content, _: [build.opaque(kind="app_pairing_content", raw=content)],
     "super_widget": lambda content, _: [build.opaque(kind="super_widget", raw=content)],

@@ -23,7 +23,9 @@ Json = dict[str, Any]
 
 PLATFORM = "chatgpt"
 
-_MAPPED = frozenset({"title", "create_time", "update_time", "mapping", "conversation_id"})
+_MAPPED = frozenset({
+    *("title", "create_time", "update_time", "mapping", "conversation_id", "compared_conversation_id"),
+})  # fmt: skip
 _SAY_NOTHING = (None, False, "", [], {})
 _NAMELESS = "(no key)"
 
@@ -48,7 +50,7 @@ def identity(raw: Json) -> str:
     return conversation_uuid(PLATFORM, raw.get("create_time"), "-".join([str(raw.get("title")), *raw["mapping"]]))
 
 
-def document(raw: Json, around: Surroundings, run: Run, where: str, wrapper: Json) -> Json:
+def document(raw: Json, around: Surroundings, run: Run, where: str) -> Json:
     """The whole conversation; every node with a message is one message of it."""
     nodes = Nodes(raw["mapping"], run, where)
     conversation_id = identity(raw)
@@ -59,8 +61,8 @@ def document(raw: Json, around: Surroundings, run: Run, where: str, wrapper: Jso
     return build.conversation(
         conversation_id=conversation_id,
         title=title if type(title := raw.get("title")) is str else None,
-        platform={"name": PLATFORM, **_model(raw, messages), "metadata": _facts(raw, nodes, around, wrapper)},
-        session=_session(messages),
+        platform={"name": PLATFORM, **_model(raw, messages), "metadata": _facts(raw, nodes, around)},
+        session=_session(raw, messages),
         created_at=created_at,
         updated_at=_time(raw.get("update_time")),
         status="archived" if raw.get("is_archived") is True else None,
@@ -197,7 +199,7 @@ def _messages(nodes: Nodes, reader: Reader, feedback: Feedback) -> list[Json]:
     return made
 
 
-def _facts(raw: Json, nodes: Nodes, around: Surroundings, wrapper: Json) -> Json:
+def _facts(raw: Json, nodes: Nodes, around: Surroundings) -> Json:
     """What is said about the whole and has no other place."""
     conversation_id = identity(raw)
     facts: Json = {"export_generation": _generation(nodes, around)}
@@ -213,8 +215,6 @@ def _facts(raw: Json, nodes: Nodes, around: Surroundings, wrapper: Json) -> Json
         facts["shared"] = shared
     if elsewhere := around.feedback.left_of(conversation_id):
         facts["feedback"] = elsewhere
-    if wrapper:
-        facts["wrapper"] = wrapper
     return facts
 
 
@@ -242,8 +242,11 @@ def _generation(nodes: Nodes, around: Surroundings) -> str:
     return "sharded" if around.is_sharded else "classic"
 
 
-def _session(messages: list[Json]) -> Json | None:
+def _session(raw: Json, messages: list[Json]) -> Json | None:
     """Where a conversation that was branched off from another one begins to be its own."""
+    compared = raw.get("compared_conversation_id")
+    if type(compared) is str and compared:
+        return {"parent_conversation_id": compared}
     for message in messages:
         if "branching_from_conversation_title" in message["metadata"]:
             return {"fork_point": message["message_id"]}

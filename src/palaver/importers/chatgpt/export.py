@@ -1,18 +1,20 @@
 """A whole export: its files with conversations, one after the other, and those beside them that enrich them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from palaver.importers._exports import BAD_CONVERSATION, elements_of
 from palaver.importers.chatgpt.assets import Assets
+from palaver.importers.chatgpt.comparisons import as_conversation
 from palaver.importers.chatgpt.conversation import Surroundings, document
 from palaver.importers.chatgpt.feedback import Feedback
 from palaver.importers.chatgpt.page import PAGE, is_page, page_elements
 from palaver.importers.chatgpt.recognize import (
     ACCOUNT,
     ASSET_NAMES,
+    COMPARISONS,
     FEEDBACK,
     LIBRARY,
     MANIFEST,
@@ -38,6 +40,17 @@ NEWER_COPY = finding_kind(
 Json = dict[str, Any]
 
 
+def _bare(raw: Any) -> Json | None:
+    """A conversation as it is, or taken out of what a tool that saved it put around it."""
+    if type(raw) is dict and type(raw.get("mapping")) is dict:
+        return raw
+    found = SERVICE.unwrapped(raw)
+    if found is None:
+        return None
+    conversation, around = found
+    return {**conversation, "wrapper": around}
+
+
 class Export:
     """One reading of an export, or of a single file of one."""
 
@@ -58,7 +71,9 @@ class Export:
 
     def read(self) -> Iterator[Json]:
         if not self._source.is_folder:
-            yield from self._conversations(self._elements(self._source, ""))
+            is_compared = self._run.form == "comparisons" or self._source.file_name == COMPARISONS
+            shape = as_conversation if is_compared else _bare
+            yield from self._conversations(self._elements(self._source, ""), shape)
             return
         files = SERVICE.files(self._source)
         names = {file.name for file in files}
@@ -66,6 +81,9 @@ class Export:
         self._read_sides(names)
         for file in files:
             yield from self._conversations(self._elements(file, file.name))
+        if COMPARISONS in self._members:
+            side = self._side(COMPARISONS)
+            yield from self._conversations(elements_of(side, self._run, label=COMPARISONS), as_conversation)
         self._account_for_sides()
 
     # -- conversations ----------------------------------------------------------------------------------------------
@@ -75,15 +93,16 @@ class Export:
             return page_elements(source, self._run)
         return elements_of(source, self._run, label=label)
 
-    def _conversations(self, opened: AbstractContextManager[JsonElements]) -> Iterator[Json]:
+    def _conversations(
+        self, opened: AbstractContextManager[JsonElements], shape: Callable[[Any], Json | None] = _bare
+    ) -> Iterator[Json]:
         with opened as elements:
             for raw in elements:
-                is_bare = type(raw) is dict and type(raw.get("mapping")) is dict
-                found = (raw, {}) if is_bare else SERVICE.unwrapped(raw)
-                if found is None:
+                conversation = shape(raw)
+                if conversation is None:
                     self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _name(raw))
                     continue
-                made = document(found[0], self._around, self._run, elements.where(), found[1])
+                made = document(conversation, self._around, self._run, elements.where())
                 count = len(made["messages"])
                 elements.holds(count)
                 if self._is_older_copy(made, elements.where()):
@@ -136,7 +155,7 @@ class Export:
             elif name == PAGE:
                 counted(self._side(name), self._run)
                 self._run.skipped("viewer-page")
-            elif not self._around.assets.knows(name):
+            elif name != COMPARISONS and not self._around.assets.knows(name):
                 counted(self._side(name), self._run)
                 self._run.skipped("no-conversation")
 

@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 _KINDS = {"user": "human", "assistant": "model", "tool": "tool", "system": "harness", "function": "tool"}
 _CONTEXTS = frozenset({"user_editable_context", "model_editable_context", "app_pairing_content"})
-_UNSEEN = frozenset({*_CONTEXTS, "thoughts", "reasoning_recap", "tether_browsing_display"})
+_UNSEEN = frozenset({*_CONTEXTS, "system_content", "thoughts", "reasoning_recap", "tether_browsing_display"})
 _TO_NOBODY = (None, "all", "assistant", "user")
 _MAPPED = frozenset({
     *("id", "author", "create_time", "update_time", "content", "status", "end_turn", "weight"),

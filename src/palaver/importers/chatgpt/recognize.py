@@ -5,6 +5,7 @@ from typing import Any
 
 from palaver.importers._contract import Match
 from palaver.importers._exports import Service
+from palaver.importers.chatgpt.comparisons import is_comparison
 from palaver.importers.chatgpt.page import PAGE, is_page
 from palaver.sources.source import Source
 
@@ -57,8 +58,10 @@ SERVICE = Service(
 
 
 def recognize(source: Source) -> Match:
-    if not source.is_folder and is_page(source):
-        if SERVICE.files(Source(source.folder, "")):
-            return Match.no("the viewer page of an export; its conversations stand beside it")
+    if source.is_folder:
+        return SERVICE.recognizes(source)
+    if is_page(source):
         return Match.yes("a page with `jsonData`", form="page")
+    if b'"prompt_convo"' in source.head() and any(map(is_comparison, source.glimpse() or ())):
+        return Match.yes("answers that were compared side by side", form="comparisons")
     return SERVICE.recognizes(source)
