@@ -1,6 +1,6 @@
 """The conversion alone against the yardstick, in turns in one process: no start-up, no discovery, nothing written.
 
-    python benchmarks/convert.py DIR [--rounds 5]
+    python benchmarks/convert.py DIR|EXPORT.zip [--rounds 5]
 
 This is the measure that limits of conversion are set by; `run.py` measures the whole command, as a user feels it.
 """
@@ -10,24 +10,28 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from cut import cut
 from palaver import pipeline
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
 from palaver.workers import collect_rarely
-from yardstick import parse_all
+from yardstick import parse_all, parse_elements
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the conversion against the yardstick in one process.")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("source", type=Path, help="a folder of Claude Code sessions or a ChatGPT export")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
+    source: Path = arguments.source
+    is_export = source.suffix == ".zip"
+    elements = cut(source) if is_export else None
     collect_rarely()
-    units, _ = pipeline.find([arguments.folder], "claude_code")
+    units, _ = pipeline.find([source], "chatgpt" if is_export else "claude_code")
     parsing: list[float] = []
     converting: list[float] = []
     for _ in range(arguments.rounds):
-        parsing.append(_cpu_s(lambda: parse_all(str(arguments.folder))))
+        parsing.append(parse_elements(str(elements)) if elements else _cpu_s(lambda: parse_all(str(source))))
         converting.append(_cpu_s(lambda: _convert(units)))
     ratio = min(converting) / min(parsing)
     print(f"yardstick {min(parsing):.3f} s, conversion {min(converting):.3f} s, ratio {ratio:.2f}")

@@ -1,6 +1,7 @@
 """Benchmark data: the same parameters give the same bytes, and beside them what a correct import must find there.
 
     python benchmarks/generate.py claude_code DIR --megabytes 200 [--files N] [--text unicode] [--single-file]
+    python benchmarks/generate.py chatgpt DIR --megabytes 200 [--text unicode] [--lean]
 
 The truth is printed as JSON and written to `DIR.truth.json`, outside of the tree that is imported.
 """
@@ -16,6 +17,7 @@ from typing import Any
 
 import orjson
 
+import chatgpt
 import claude_code
 from prose import Prose
 
@@ -24,7 +26,7 @@ def main() -> int:
     arguments = _arguments()
     folder: Path = arguments.folder
     parameters = {name: value for name, value in vars(arguments).items() if name not in {"folder", "reuse"}}
-    parameters["generator"] = _fingerprint()
+    parameters["generator"] = _fingerprint(arguments.platform)
     truth_path = folder.with_name(f"{folder.name}.truth.json")
     truth = _read_truth(truth_path)
     if not (arguments.reuse and folder.is_dir() and truth.get("parameters") == parameters):
@@ -44,12 +46,13 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Generate benchmark data.")
-    parser.add_argument("platform", choices=["claude_code"])
+    parser.add_argument("platform", choices=["claude_code", "chatgpt"])
     parser.add_argument("folder", type=Path, metavar="DIR")
-    parser.add_argument("--megabytes", type=float, default=200, help="size of the tree, in 1,000,000 bytes")
-    parser.add_argument("--files", type=int, help="number of sessions; default: one for each 0.6 MB")
+    parser.add_argument("--megabytes", type=float, default=200, help="size of the JSON, in 1,000,000 bytes")
+    parser.add_argument("--files", type=int, help="number of sessions; default: one for each 0.6 MB (claude_code)")
     parser.add_argument("--text", choices=["ascii", "unicode"], default="ascii")
-    parser.add_argument("--single-file", action="store_true", help="one session file of the whole size")
+    parser.add_argument("--single-file", action="store_true", help="one session file of the whole size (claude_code)")
+    parser.add_argument("--lean", action="store_true", help="the form of 2026 (chatgpt)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--reuse", action="store_true", help="keep DIR if these parameters made it")
     return parser.parse_args()
@@ -57,14 +60,16 @@ def _arguments() -> argparse.Namespace:
 
 def _generate(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     prose = Prose(random.Random(arguments.seed), is_unicode=arguments.text == "unicode")
+    if arguments.platform == "chatgpt":
+        return asdict(chatgpt.generate_export(folder, arguments.megabytes, prose, is_lean=arguments.lean))
     if arguments.single_file:
         return asdict(claude_code.generate_single(folder, arguments.megabytes, prose))
     return asdict(claude_code.generate_tree(folder, arguments.megabytes, arguments.files, prose))
 
 
-def _fingerprint() -> str:
+def _fingerprint(platform: str) -> str:
     here = Path(__file__).parent
-    sources = [here / "generate.py", here / "prose.py", *sorted((here / "claude_code").glob("*.py"))]
+    sources = [here / "generate.py", here / "prose.py", *sorted((here / platform).glob("*.py"))]
     return hashlib.blake2b(b"\0".join(source.read_bytes() for source in sources), digest_size=8).hexdigest()
 
 

@@ -1,9 +1,9 @@
-"""Measures the import of session files against merely parsing them, and prints one table.
+"""Measures imports against merely parsing the same bytes, and prints one table.
 
     python benchmarks/run.py [--only NAME] [--megabytes 200] [--single-megabytes 1000] [--runs 3] [--profile]
 
-Everything measured is a process of its own. Generating and verifying are as well, because on Linux a child's peak
-memory starts at its parent's: this process has to stay small.
+Everything measured is a process of its own. Generating, cutting and verifying are as well, because on Linux a child's
+peak memory starts at its parent's: this process has to stay small.
 """
 
 import argparse
@@ -13,30 +13,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
 from rich.console import Console
 from rich.table import Table
 
-HERE = Path(__file__).resolve().parent
-DATA = HERE / "data"
-RATIO_LIMIT = 2.5
+from datasets import DATA, HERE, PREPARE, DataSet, start_up
+
 PEAK_LIMIT_MB, PEAK_LIMIT_RECORDS = 150, 4
 HELP_LIMIT_S = 0.2
 HELP_RUNS = 5
-# The folders that hold whole sessions as they were recorded; the others were written by hand to show one thing each.
-REAL_SAMPLES = [
-    "bastion-glm",
-    "claude-code-viewer-home",
-    "spotter-258c7280",
-    "spotter-4d5611e5",
-    "spotter-small",
-    "vscode-agent",
-]
-SAMPLE_COPIES = 10
 TABLE_WIDTH = 150
 COLUMNS = {
     "size": "MB",
@@ -54,20 +41,12 @@ COLUMNS = {
     "holds": "holds",
 }
 CAPTION = """\
-Yardstick: read the files, split them on newlines, orjson.loads of each line.
+Yardstick of claude_code: read the files, split them on newlines, orjson.loads of each line; the whole process.
+Yardstick of chatgpt: orjson.loads of the conversations, cut out and read beforehand; only the time in these calls.
 CPU: user + system of the whole process, best of the interleaved runs; peak: the worst of them.
 ratio, which the limit is about: CPU of the import less its own start-up over CPU of the yardstick less its own.
-start-up: the same two commands on an empty session file. with start-up: the ratio of the whole processes.
-MB: 1,000,000 bytes."""
-
-
-@dataclass
-class DataSet:
-    name: str
-    folder: Path
-    size_mb: float
-    largest_record_mb: float
-    truth: Path | None = None
+start-up: the same commands on next to nothing; that of the second yardstick is none. with start-up: nothing subtracted.
+MB: 1,000,000 bytes; of a ZIP, the JSON inside."""
 
 
 @dataclass
@@ -83,7 +62,7 @@ def main() -> int:
     arguments = _arguments()
     DATA.mkdir(exist_ok=True)
     names = arguments.only or [*PREPARE, "help"]
-    prepared = [PREPARE[name](arguments) for name in names if name in PREPARE]
+    prepared = [PREPARE[name](name, arguments) for name in names if name in PREPARE]
     data_sets = [data_set for data_set in prepared if data_set is not None]
     with tempfile.TemporaryDirectory(dir=DATA, prefix="run-") as name:
         bench = Bench(Path(name), arguments.runs)
@@ -91,8 +70,8 @@ def main() -> int:
             for data_set in data_sets:
                 bench.profile(data_set)
             return 0
-        if data_sets:
-            bench.measure_start_up()
+        for platform in dict.fromkeys(data_set.platform for data_set in data_sets):
+            bench.measure_start_up(platform)
         for data_set in data_sets:
             bench.measure(data_set)
         if "help" in names:
@@ -111,8 +90,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", choices=[*PREPARE, "help"], metavar="NAME", help=", ".join([*PREPARE, "help"])
     )
-    parser.add_argument("--megabytes", type=float, default=200, help="size of each generated tree")
-    parser.add_argument("--single-megabytes", type=float, default=1_000, help="size of the single session file")
+    parser.add_argument("--megabytes", type=float, default=200, help="size of each generated tree or export")
+    parser.add_argument(
+        "--single-megabytes", type=float, default=1_000, help="size of the single session file and of the large export"
+    )
     parser.add_argument("--runs", type=int, default=3, help="runs of each command; the best counts")
     parser.add_argument("--profile", action="store_true", help="profile the import in this process instead")
     return parser.parse_args()
@@ -125,52 +106,50 @@ class Bench:
         self.output = workspace / "output" / "documents.jsonl"
         self.report = workspace / "report.json"
         self.problems: list[str] = []
-        self.start_up = (0.0, 0.0)
+        self.start_up: dict[str, tuple[float, float]] = {}
         self.table = Table(title="palaver import --jobs 1", caption=CAPTION, caption_justify="left")
         self.table.add_column("data set", no_wrap=True)
         for heading in COLUMNS.values():
             self.table.add_column(heading, justify="right", no_wrap=True)
 
-    def measure_start_up(self) -> None:
-        session = self.workspace / "empty" / "-home-dev-empty" / "00000000-0000-4000-a000-000000000000.jsonl"
-        session.parent.mkdir(parents=True)
-        session.touch()
-        folder = self.workspace / "empty"
-        yardstick, imported = self._race(folder, may_refuse=False)
-        self.start_up = (yardstick.cpu_s, imported.cpu_s if imported else 0.0)
+    def measure_start_up(self, platform: str) -> None:
+        data_set = start_up(platform, self.workspace)
+        yardstick, imported = self._race(data_set)
+        self.start_up[platform] = (0.0 if data_set.elements else yardstick.cpu_s, imported.cpu_s if imported else 0.0)
+        cells = {} if data_set.elements else {"yardstick_cpu": yardstick.cpu_s, "yardstick_wall": yardstick.wall_s}
+        if imported:
+            cells |= {"import_cpu": imported.cpu_s, "import_wall": imported.wall_s}
         self._row(
-            "start-up (empty file)",
-            yardstick_cpu=f"{yardstick.cpu_s:.3f}",
-            yardstick_wall=f"{yardstick.wall_s:.3f}",
-            import_cpu=f"{imported.cpu_s:.3f}" if imported else "",
-            import_wall=f"{imported.wall_s:.3f}" if imported else "",
+            data_set.name,
             peak=_number(imported.peak_mb) if imported else "",
+            **{name: f"{seconds:.3f}" for name, seconds in cells.items()},
         )
 
     def measure(self, data_set: DataSet) -> None:
         # Recorded samples may hold records that are rightly refused; generated ones do not.
-        yardstick, imported = self._race(data_set.folder, may_refuse=data_set.truth is None)
+        is_recorded = data_set.truth is None
+        yardstick, imported = self._race(data_set, may_refuse=is_recorded)
         cells = {
             "size": f"{data_set.size_mb:,.0f}",
             "yardstick_cpu": f"{yardstick.cpu_s:.2f}",
-            "yardstick_wall": f"{yardstick.wall_s:.2f}",
+            "yardstick_wall": "" if data_set.elements else f"{yardstick.wall_s:.2f}",
             "yardstick_rate": f"{data_set.size_mb / yardstick.cpu_s:.0f}",
         }
         if imported:
             yardstick_net, import_net = (
                 measurement.cpu_s - start_up
-                for measurement, start_up in zip((yardstick, imported), self.start_up, strict=True)
+                for measurement, start_up in zip((yardstick, imported), self.start_up[data_set.platform], strict=True)
             )
             ratio = import_net / yardstick_net if yardstick_net > 0 else float("inf")
             peak_limit_mb = PEAK_LIMIT_MB + PEAK_LIMIT_RECORDS * data_set.largest_record_mb
-            holds = ratio <= RATIO_LIMIT and (imported.peak_mb is None or imported.peak_mb <= peak_limit_mb)
+            holds = ratio <= data_set.ratio_limit and (imported.peak_mb is None or imported.peak_mb <= peak_limit_mb)
             cells |= {
                 "import_cpu": f"{imported.cpu_s:.2f}",
                 "import_wall": f"{imported.wall_s:.2f}",
                 "import_rate": f"{data_set.size_mb / imported.cpu_s:.0f}",
                 "ratio": f"{ratio:.2f}",
                 "gross": f"{imported.cpu_s / yardstick.cpu_s:.2f}",
-                "limit": f"{RATIO_LIMIT:.2f}",
+                "limit": f"{data_set.ratio_limit:.2f}",
                 "peak": _number(imported.peak_mb),
                 "peak_limit": f"{peak_limit_mb:.0f}",
                 "holds": _yes_or_no(holds=holds),
@@ -200,7 +179,7 @@ class Bench:
         import runpy
 
         self._clear_output()
-        sys.argv = ["palaver", *self._import_arguments(data_set.folder)]
+        sys.argv = ["palaver", *self._import_arguments(data_set)]
         os.environ["PALAVER_HOME"] = str(self.workspace / "home")
         profiler = cProfile.Profile()
         with (
@@ -213,22 +192,30 @@ class Bench:
         print(data_set.name)
         pstats.Stats(profiler).sort_stats("tottime").print_stats(25)
 
-    def _race(self, folder: Path, *, may_refuse: bool) -> tuple[Measurement, Measurement | None]:
+    def _race(self, data_set: DataSet, *, may_refuse: bool = False) -> tuple[Measurement, Measurement | None]:
         """The yardstick and the import in turns, so that a slow moment of the machine meets both."""
         yardstick, imported = [], []
         for _ in range(self.runs):
-            yardstick.append(_measured([sys.executable, str(HERE / "yardstick.py"), str(folder)], self.report))
-            if yardstick[-1].exit_code:
-                sys.exit(f"the yardstick failed on {folder}: {yardstick[-1].complaint}")
+            yardstick.append(self._parsed(data_set))
             self._clear_output()
-            command = [sys.executable, "-m", "palaver", *self._import_arguments(folder)]
+            command = [sys.executable, "-m", "palaver", *self._import_arguments(data_set)]
             imported.append(_measured(command, self.report))
-            if self._failed(f"import of {folder.name}", imported[-1], may_refuse=may_refuse):
+            if self._failed(f"import of {data_set.name}", imported[-1], may_refuse=may_refuse):
                 return _best(yardstick), None
         return _best(yardstick), _best(imported)
 
-    def _import_arguments(self, folder: Path) -> list[str]:
-        return ["import", "claude_code", str(folder), "--jobs", "1", "--output", str(self.output), "--json"]
+    def _parsed(self, data_set: DataSet) -> Measurement:
+        path = data_set.elements or data_set.source
+        measurement = _measured([sys.executable, str(HERE / "yardstick.py"), str(path)], self.report)
+        if measurement.exit_code:
+            sys.exit(f"the yardstick failed on {path}: {measurement.complaint}")
+        if data_set.elements:
+            measurement.cpu_s = float(self.report.read_text())
+        return measurement
+
+    def _import_arguments(self, data_set: DataSet) -> list[str]:
+        what = [data_set.platform, str(data_set.source)]
+        return ["import", *what, "--jobs", "1", "--output", str(self.output), "--json"]
 
     def _clear_output(self) -> None:
         shutil.rmtree(self.output.parent, ignore_errors=True)
@@ -292,62 +279,6 @@ def _number(value: float | None) -> str:
 
 def _yes_or_no(*, holds: bool) -> str:
     return "[green]yes[/]" if holds else "[red]NO[/]"
-
-
-def _ascii(arguments: argparse.Namespace) -> DataSet:
-    return _generated("claude_code-ascii", arguments.megabytes, "--text", "ascii")
-
-
-def _unicode(arguments: argparse.Namespace) -> DataSet:
-    return _generated("claude_code-unicode", arguments.megabytes, "--text", "unicode")
-
-
-def _single(arguments: argparse.Namespace) -> DataSet:
-    return _generated("claude_code-single", arguments.single_megabytes, "--single-file")
-
-
-def _generated(name: str, megabytes: float, *options: str) -> DataSet:
-    folder = DATA / name
-    command = [sys.executable, str(HERE / "generate.py"), "claude_code", str(folder), "--reuse"]
-    command += ["--megabytes", str(megabytes), *options]
-    truth = orjson.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
-    path = folder.with_name(f"{name}.truth.json")
-    return DataSet(name, folder, truth["bytes"] / 1_000_000, truth["largest_line"] / 1_000_000, path)
-
-
-def _samples(_arguments: argparse.Namespace) -> DataSet | None:
-    named = os.environ.get("PALAVER_SAMPLES")
-    samples = (Path(named) if named else HERE.parent.parent / "shared" / "samples") / "claude_code"
-    sources = [path for name in REAL_SAMPLES for path in sorted((samples / name).rglob("*")) if path.is_file()]
-    if not sources:
-        print("no recorded samples beside the checkout or in $PALAVER_SAMPLES: left out", file=sys.stderr)
-        return None
-    folder = DATA / "claude_code-samples"
-    shutil.rmtree(folder, ignore_errors=True)
-    for copy in range(SAMPLE_COPIES):
-        for source in sources:
-            target = folder / f"copy-{copy}" / source.relative_to(samples)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-    size_bytes, largest = 0, 0
-    for line in _lines(path for path in sources if path.suffix == ".jsonl"):
-        size_bytes += len(line) * SAMPLE_COPIES
-        largest = max(largest, len(line))
-    return DataSet(folder.name, folder, size_bytes / 1_000_000, largest / 1_000_000)
-
-
-def _lines(paths: Iterator[Path]) -> Iterator[bytes]:
-    for path in paths:
-        with path.open("rb") as lines:
-            yield from lines
-
-
-PREPARE: dict[str, Callable[[argparse.Namespace], DataSet | None]] = {
-    "claude_code-ascii": _ascii,
-    "claude_code-unicode": _unicode,
-    "claude_code-samples": _samples,
-    "claude_code-single": _single,
-}
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ one line; the exit code is 1 if there is any.
 
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +20,25 @@ from claude_code import TOKEN_FIELDS
 def main() -> int:
     output, truth, report = (Path(argument) for argument in sys.argv[1:4])
     expected = orjson.loads(truth.read_bytes())
-    differences = [*_in_documents(output, expected), *_in_report(report, expected)]
+    told = [source["records"] for source in orjson.loads(report.read_bytes())["sources"]]
+    match expected["parameters"]["platform"]:
+        case "chatgpt":
+            found = _in_exports(output, expected)
+        case _:
+            found = chain(_in_sessions(output, expected), _in_lines(told, expected))
+    differences = [*found, *_in_ledger(told)]
     for difference in differences:
         print(difference)
     return 1 if differences else 0
 
 
-def _in_documents(output: Path, expected: dict[str, Any]) -> Iterator[str]:
+def _in_sessions(output: Path, expected: dict[str, Any]) -> Iterator[str]:
     conversations: set[str] = set()
     usage: dict[str, list[int]] = {}
-    with output.open("rb") as lines:
-        for line in lines:
-            document = orjson.loads(line)
-            conversations.add(document["conversation_id"])
-            for message in document["messages"]:
-                _count(message, usage)
+    for document in _documents(output):
+        conversations.add(document["conversation_id"])
+        for message in document["messages"]:
+            _count(message, usage)
     yield from _difference("conversations", expected["conversations"], len(conversations))
     yield from _difference("API messages", expected["api_messages"], len(usage))
     for name, values in zip(TOKEN_FIELDS, zip(*usage.values(), strict=True), strict=False):
@@ -51,13 +56,37 @@ def _count(message: dict[str, Any], usage: dict[str, list[int]]) -> None:
     usage[api_message_id] = [max(pair) for pair in zip(known, found, strict=True)]
 
 
-def _in_report(report: Path, expected: dict[str, Any]) -> Iterator[str]:
-    records = [source["records"] for source in orjson.loads(report.read_bytes())["sources"]]
+def _in_exports(output: Path, expected: dict[str, Any]) -> Iterator[str]:
+    conversations: set[str] = set()
+    messages = tool_calls = 0
+    for document in _documents(output):
+        conversations.add(document["conversation_id"])
+        messages += len(document["messages"])
+        for message in document["messages"]:
+            tool_calls += sum(block["type"] == "tool_use" for block in message["content"])
+    yield from _difference("conversations", expected["conversations"], len(conversations))
+    yield from _difference("messages", expected["messages"], messages)
+    yield from _difference("tool calls", expected["tool_calls"], tool_calls)
+
+
+def _documents(output: Path) -> Iterator[dict[str, Any]]:
+    with output.open("rb") as lines:
+        for line in lines:
+            yield orjson.loads(line)
+
+
+def _in_lines(records: list[dict[str, Any]], expected: dict[str, Any]) -> Iterator[str]:
     read = sum(record["read"] for record in records)
     # Whether a side file counts as a record is the importer's affair.
     if not expected["lines"] <= read <= expected["lines"] + expected["side_files"]:
         yield from _difference("records read", expected["lines"], read)
-    yield from _difference("records quarantined", 0, sum(sum(record["quarantined"].values()) for record in records))
+
+
+def _in_ledger(records: list[dict[str, Any]]) -> Iterator[str]:
+    for record in records:
+        named = sum(record["skipped"].values()) + sum(record["quarantined"].values())
+        yield from _difference("records accounted for", record["read"], record["mapped"] + record["folded"] + named)
+        yield from _difference("records quarantined", 0, sum(record["quarantined"].values()))
 
 
 def _difference(name: str, expected: int, found: int) -> Iterator[str]:
