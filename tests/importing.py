@@ -183,10 +183,14 @@ def check(imported: Imported) -> None:
 
 
 def check_links(documents: list[Json]) -> None:
-    """Ids of messages are unique in their conversation, and parent links lead to messages, never in a circle."""
-    conversations: dict[str, dict[str, str | None]] = {}
-    for document in documents:
-        parents = conversations.setdefault(document["conversation_id"], {})
+    """Ids of messages are unique in their conversation, and parent links lead to messages, never in a circle.
+
+    The fragments of a conversation are one; two whole documents of it are two states of it.
+    """
+    conversations: dict[tuple[str, int], dict[str, str | None]] = {}
+    for number, document in enumerate(documents):
+        state = 0 if "fragment" in document else number
+        parents = conversations.setdefault((document["conversation_id"], state), {})
         for message in document["messages"]:
             assert message["message_id"] not in parents, f"{message['message_id']} stands twice"
             parents[message["message_id"]] = message.get("parent_message_id")
@@ -252,7 +256,7 @@ def golden(imported: Imported) -> list[Json]:
 def _relative(value: Any, root: str) -> Any:
     match value:
         case str():
-            return value.replace(root, "")
+            return value.replace(root, "").replace(root.rstrip(os.sep), ".")
         case list():
             return [_relative(item, root) for item in value]
         case dict():
@@ -292,7 +296,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 def lost_texts(imported: Imported, files: dict[str, bytes]) -> list[str]:
     """Texts of messages in the source files that stand nowhere in the documents."""
-    said = Said(imported.documents)
+    said = Said([*imported.documents, *set_aside(imported)])
     rules = imported.skipped_rules()
     return [text for raw in files.values() for text in texts_of(raw, rules) if text not in said]
 
@@ -306,8 +310,25 @@ def lost_blocks(imported: Imported, files: dict[str, bytes]) -> set[tuple[str, s
     wanted = {name for raw in files.values() for record in kept_records(raw, rules) for name in names_in(record)}
     documents = imported.documents
     held = {name for document in documents for name in names_in(document)}
-    said = {("line", text) for text in strings(documents)}
+    said = {("line", text) for text in strings([*documents, *set_aside(imported)])}
     return wanted - held - said
+
+
+def set_aside(imported: Imported) -> list[Json]:
+    """What was set aside because it had lost the shape of a conversation, or of JSON: that is not lost either."""
+    return [
+        {"raw": entry.raw.decode(errors="replace"), "records": records_of(entry.raw)}
+        for entry in imported.quarantined
+        if entry.code == "bad-conversation" or (entry.code == "bad-json" and not _is_json(entry.raw))
+    ]
+
+
+def _is_json(raw: bytes) -> bool:
+    try:
+        json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def names_in(value: Any) -> Iterator[tuple[str, str]]:

@@ -385,6 +385,12 @@ def test_trailing_bytes_are_told():
     assert read(b"[{},{}],{")[0].trailing == b",{"
 
 
+def test_objects_behind_a_stray_bracket_are_elements_too():
+    elements, found = read(b'[{"a":1}]\n{"b":2},\n{"a":3}]')
+    assert [element.value for element in found] == [{"a": 1}, {"b": 2}, {"a": 3}]
+    assert elements.trailing == b""
+
+
 def test_the_byte_order_mark_is_skipped_and_counted():
     _, found = read(b"\xef\xbb\xbf [7]", (), 1)
     assert [(element.value, element.offset) for element in found] == [(7, 5)]

@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from palaver.importers._contract import Match
 from palaver.model.finding import finding_kind
-from palaver.sources.damage import BOM
 from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
@@ -45,8 +44,8 @@ class Service:
 
     def recognizes(self, source: Source) -> Match:
         if source.is_folder:
-            files = self.files(source)
-            if not files:
+            files = files_in(source)
+            if not any(map(self.owns, files)):
                 return Match.no()
             beside = [name for names in source.listing() for name in names if self.belongs(name)]
             members = dict.fromkeys((*(file.name for file in files), *beside))
@@ -71,24 +70,22 @@ class Service:
                 return inner, {name: item for name, item in value.items() if name != key}
         return None
 
-    def files(self, folder: Source) -> list[Source]:
-        """The files with conversations directly in a folder, in the order of their numbers."""
-        named = [name for name in folder.listing()[0] if _CONVERSATIONS.fullmatch(name)]
-        return [source for name in named if self.owns(source := Source(folder.folder, name))]
+
+def files_in(folder: Source) -> list[Source]:
+    """The files of an export that hold its conversations, by their names, in the order of their numbers."""
+    return [Source(folder.folder, name) for name in folder.listing()[0] if _CONVERSATIONS.fullmatch(name)]
 
 
 @contextmanager
 def elements_of(source: Source, run: Run, *, label: str = "") -> Generator[JsonElements]:
     """The conversations of a file, one by one: of an array, of `{"conversations": [...]}`, or the one that it is."""
-    value = source.glimpse()
+    match source.glimpse():
+        case {"conversations": list()}:
+            path = ("conversations",)
+        case _:
+            path = ()
     with source.open() as stream:
-        match value:
-            case {"conversations": list()}:
-                elements = JsonElements(stream, run, ("conversations",), label=label, takes_cut=True)
-            case dict():
-                elements = JsonElements(cast("BinaryIO", _Opened(stream)), run, label=label, takes_cut=True)
-            case _:
-                elements = JsonElements(stream, run, label=label, takes_cut=True)
+        elements = JsonElements(stream, run, path, label=label, takes_cut=True)
         yield elements
     if elements.wrapper:
         run.note(AROUND_CONVERSATIONS, elements.where(), ", ".join(elements.wrapper), kept=False)
@@ -105,18 +102,3 @@ def _glimpsed(value: Any) -> Iterator[Json]:
             yield from (item for item in value.values() if isinstance(item, dict))
         case _:
             pass
-
-
-class _Opened:
-    """A file of one object, read as the beginning of the array that it could stand in."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._is_open = False
-
-    def read(self, size: int) -> bytes:
-        chunk = self._stream.read(size)
-        if self._is_open:
-            return chunk
-        self._is_open = True
-        return b"[" + chunk.removeprefix(BOM)

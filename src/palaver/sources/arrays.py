@@ -71,6 +71,7 @@ class ArrayElements:
         self._guess = Guess(self._window, chunk_bytes)
         self._limit_bytes = largest_element_bytes
         self._index = 0
+        self._holds_objects = False
         self._vain_bytes = 0
         self._array_end = re.compile(rb"\]%b%b\Z" % (SPACE, (rb"\}" + SPACE) * len(path)))
 
@@ -81,7 +82,8 @@ class ArrayElements:
             yield from self._elements()
             is_inside = self._next_array()
             if not is_inside and self._goes_on():
-                yield from self._damaged("bytes between elements, after a stray bracket")
+                if self._window.peek() != _BRACE:
+                    yield from self._damaged("bytes between elements, after a stray bracket")
                 is_inside = True
 
     def _enter(self) -> bool:
@@ -216,6 +218,7 @@ class ArrayElements:
 
     def _taken(self, raw: bytes, value: Any, error: str | None) -> Element:
         element = Element(raw, self._index, self._window.offset, value, error)
+        self._holds_objects = value.__class__ is dict
         self._index += 1
         self._window.at += len(raw)
         return element
@@ -248,6 +251,8 @@ class ArrayElements:
             return False
         known = self._guess.opening
         if first in b",]}" and self._damage_bytes(known.boundary if known else _BEFORE_OBJECT) >= 0:
+            return True
+        if first == _BRACE and self._holds_objects:
             return True
         window.reach(_TRAILING_BYTES)
         self.trailing = window.copy(0, min(window.ahead, _TRAILING_BYTES))

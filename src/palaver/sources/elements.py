@@ -6,23 +6,31 @@ from typing import Any, BinaryIO, cast
 from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
 from palaver.sources.arrays import ArrayElements
-from palaver.sources.damage import BAD_JSON, NUL_BYTES, repair
-from palaver.sources.glimpse import glimpse
+from palaver.sources.damage import BAD_JSON, BOM, NUL_BYTES, repair
+from palaver.sources.glimpse import closed
 from palaver.sources.jsonl import CUT_OFF, UNFINISHED_TAIL
 from palaver.sources.run import Run
 
 TRAILING_BYTES = finding_kind("trailing-bytes", "warning", "Something follows the end of the JSON document.")
+ODD_BEGINNING = finding_kind("odd-beginning", "warning", "The document does not begin as an array; it was read as one.")
 CUT_RECORD = finding_kind("cut-record", "warning", "The file ends within its last record; what came before is kept.")
 NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the array that it should; nothing was read.")
 
 
-class _UpToDamage:
-    """A stream that ends where it cannot be read any more, without the NUL bytes a crash may have left at its start."""
+_BEFORE_A_VALUE = bytes(range(33)) + b"]},:"
 
-    def __init__(self, stream: BinaryIO, run: Run, label: str) -> None:
+
+class _UpToDamage:
+    """A stream that ends where it cannot be read any more, without the NUL bytes a crash may have left at its start.
+
+    With `opens` it is an array, whatever it begins with.
+    """
+
+    def __init__(self, stream: BinaryIO, run: Run, label: str, *, opens: bool) -> None:
         self._stream = stream
         self._run = run
         self._label = label
+        self._opens = opens
         self._taken = 0
 
     def read(self, size: int) -> bytes:
@@ -32,6 +40,8 @@ class _UpToDamage:
                 self._run.note(NUL_BYTES, f"{self._label}the beginning")
                 while chunk.startswith(b"\0"):
                     chunk = chunk.lstrip(b"\0") or self._stream.read(size)
+            if self._opens and not self._taken:
+                chunk = self._opened(chunk)
         except (SourceError, OSError) as error:
             self._run.note(CUT_OFF, f"{self._label}byte {self._taken}", str(error), kept=False)
             return b""
@@ -39,12 +49,22 @@ class _UpToDamage:
         self._run.advance(len(chunk))
         return chunk
 
+    def _opened(self, chunk: bytes) -> bytes:
+        """The beginning of an array, which one of a single element may lack, and a damaged one have lost."""
+        begun = chunk.removeprefix(BOM).lstrip(_BEFORE_A_VALUE)
+        if not begun:
+            return chunk
+        if not chunk.removeprefix(BOM).lstrip().startswith((b"[", b"{")):
+            self._run.note(ODD_BEGINNING, f"{self._label}the beginning")
+        return begun if begun.startswith(b"[") else b"[" + begun
+
 
 class JsonElements:
     """Iterates over the elements of an array; `number`, `taken` and `raw` tell the current record's place.
 
     Of a file that grows, an element that is cut off is read when it is whole; of one that does not (`takes_cut`), it is
-    taken as it is. One that `is_embedded` in something else is followed by the rest of that.
+    taken as it is, and so is a single element without an array around it. One that `is_embedded` in something else is
+    followed by the rest of that.
     """
 
     def __init__(
@@ -61,7 +81,9 @@ class JsonElements:
         self.taken = 0
         self.raw = b""
         self._label = f"{label}: " if label else ""
-        self._elements = ArrayElements(cast("BinaryIO", _UpToDamage(stream, run, self._label)), path)
+        self._elements = ArrayElements(
+            cast("BinaryIO", _UpToDamage(stream, run, self._label, opens=takes_cut and not path)), path
+        )
         self._run = run
         self._takes_cut = takes_cut
         self._is_embedded = is_embedded
@@ -99,12 +121,12 @@ class JsonElements:
 
     def _cut(self, raw: bytes) -> Iterator[Any]:
         """The part of an element that the file still holds."""
-        self._run.read()
-        value = glimpse(raw)
-        if value:
+        whole = closed(raw)
+        if len(whole) > 2:
             self._run.note(CUT_RECORD, self.where())
-            yield value
+            yield from self._repaired(whole)
         else:
+            self._run.read()
             self._run.quarantined(BAD_JSON, raw, self.where(), "the file ends within it")
 
     def _repaired(self, raw: bytes) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from palaver.importers._exports import BAD_CONVERSATION, elements_of
+from palaver.importers._exports import BAD_CONVERSATION, elements_of, files_in
 from palaver.importers.chatgpt.assets import Assets
 from palaver.importers.chatgpt.comparisons import as_conversation
 from palaver.importers.chatgpt.conversation import Surroundings, document
@@ -75,7 +75,7 @@ class Export:
             shape = as_conversation if is_compared else _bare
             yield from self._conversations(self._elements(self._source, ""), shape)
             return
-        files = SERVICE.files(self._source)
+        files = files_in(self._source)
         names = {file.name for file in files}
         self._around.is_sharded = names != {"conversations.json"}
         self._read_sides(names)
