@@ -6,7 +6,8 @@ from typing import BinaryIO
 
 from palaver.errors import SourceError
 from palaver.sources.decompress import decompressed, is_compressed
-from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput, ZipFolder
+from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput
+from palaver.sources.zips import ZipFolder
 
 HEAD_BYTES = 1 << 16
 
