@@ -3,7 +3,7 @@
     PalaverError
     ├── SourceError          a source cannot be read: it is missing, forbidden, vanished, not a ZIP after all
     ├── UnrecognizedError    no importer reads this path, or two of them claim it
-    ├── OptionError          an importer does not know this option, or not this value
+    ├── OptionError          there is no such option, or a setting cannot have this value
     ├── VersionError         a document states a schema version that this palaver does not know
     └── ContentError         message content of a shape that cannot be normalised
 

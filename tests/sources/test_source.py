@@ -6,7 +6,6 @@ import os
 import pickle
 import zipfile
 import zlib
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,12 @@ from hypothesis import strategies as st
 from palaver.errors import SourceError
 from palaver.sources import folders, whole
 from palaver.sources.decompress import decompressed, is_compressed
-from palaver.sources.folders import DiskFolder, StandardInput, ZipFolder, files_of, walk_folders
+from palaver.sources.folders import DiskFolder, StandardInput, files_of, walk_folders
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import HEAD_BYTES, Source
 from palaver.sources.whole import json_document
+from palaver.sources.zips import ZipFolder
 
 RECORDS = [{"n": number, "text": hashlib.blake2b(b"%d" % number, digest_size=15).hexdigest()} for number in range(4000)]
 LINES = [json.dumps(record).encode() + b"\n" for record in RECORDS]
@@ -169,6 +169,30 @@ def test_a_gzip_cut_at_any_byte_gives_all_that_can_be_inflated(chosen):
         stream.read(777)
 
 
+def inflated(stream) -> tuple[bytes, str]:
+    pieces = []
+    try:
+        while piece := stream.read(5000):
+            pieces.append(piece)
+    except SourceError as error:
+        return b"".join(pieces), str(error)
+    return b"".join(pieces), ""
+
+
+@settings(max_examples=100)
+@given(st.floats(0, 1), st.binary(max_size=3), st.binary(max_size=30), st.sampled_from([gzip.compress, in_members]))
+def test_the_quick_way_through_a_gzip_tells_the_same_as_the_careful_one(share, edit, junk, wrap):
+    data = bytearray(wrap(DATA[:50_000]))
+    at = 10 + int((len(data) - 10) * share)
+    data[at : at + len(edit)] = edit
+    data += junk
+    quick, quick_problem = inflated(decompressed(io.BytesIO(data), bytes(data), "a.gz"))
+    careful, careful_problem = inflated(decompressed(io.BufferedReader(Dribble(data, 4096)), bytes(data), "a.gz"))
+    assert quick_problem == careful_problem
+    assert quick.startswith(careful) or careful.startswith(quick)
+    assert quick_problem or quick == careful
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_a_cut_zstd_frame_is_never_taken_for_the_end(chosen):
@@ -215,34 +239,6 @@ def test_a_wrong_checksum_costs_no_bytes(tmp_path):
     values, codes = records_of(Source(ZipFolder(tmp_path / "a.zip"), "a.jsonl"))
     assert values == [{"a": 1}, {"b": 2}, {"a": 3}]
     assert codes == {"source-cut-off": 1}
-
-
-@cache
-def small_zip(method: int) -> bytes:
-    return zipped({"a.jsonl": DATA[:2000], "b/c.jsonl": DATA[:100]}, method)
-
-
-@settings(max_examples=300)
-@given(
-    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2), st.binary(max_size=2)), min_size=1, max_size=4),
-    st.sampled_from([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA]),
-)
-def test_a_damaged_zip_gives_records_or_a_source_error(tmp_path_factory, edits, method):
-    data = small_zip(method)
-    for share, removed, added in edits:
-        at = int(len(data) * share)
-        data = data[:at] + added + data[at + removed :]
-    path = tmp_path_factory.getbasetemp() / "damaged.zip"
-    path.write_bytes(data)
-    folder = ZipFolder(path)
-    try:
-        for name in folder.names():
-            source = Source(folder, name)
-            assert source.size_bytes >= 0
-            source.head()
-            records_of(source)
-    except SourceError as error:
-        assert "\n" not in str(error)  # noqa: PT017 - any member may be the broken one, or none
 
 
 # Names and places
@@ -306,27 +302,6 @@ def test_a_zip_is_a_folder_of_its_members(tmp_path):
     assert (member.stem, member.size_bytes) == ("c", 3)
     assert member.modified_at() == (tmp_path / "a.zip").stat().st_mtime
     assert not member.is_plain_file()
-
-
-def test_a_member_named_upwards_is_read_in_place(tmp_path):
-    below = tmp_path / "below" / "it"
-    below.mkdir(parents=True)
-    (below / "a.zip").write_bytes(zipped({"../../x": b'{"a":1}\n', "/y": b'{"a":2}\n'}))
-    folder = ZipFolder(below / "a.zip")
-    assert folder.names() == ["../../x", "/y"]
-    assert records_of(Source(folder, "../../x")) == ([{"a": 1}], {})
-    assert records_of(Source(folder, "/y")) == ([{"a": 2}], {})
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["a.zip"]
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_name_that_stands_twice_in_a_zip_is_listed_once(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("a.jsonl", b'{"a":1}\n')
-        archive.writestr("a.jsonl", b'{"a":2}\n')
-    folder = ZipFolder(tmp_path / "a.zip")
-    assert folder.names() == ["a.jsonl"]
-    assert records_of(Source(folder, "a.jsonl")) == ([{"a": 2}], {})
 
 
 def test_a_zip_within_a_zip_says_what_to_do(tmp_path):
@@ -452,18 +427,6 @@ def test_what_is_no_zip_is_a_source_error(tmp_path):
         source.as_zip().folder.names()
     with pytest.raises(SourceError, match="cannot open"):
         Source(ZipFolder(tmp_path / "a.zip"), "a").open()
-
-
-def test_a_member_that_is_missing_or_locked_is_a_source_error(tmp_path):
-    data = bytearray(zipped({"a.jsonl": b"{}\n"}))
-    data[6] |= 1
-    data[data.index(b"PK\x01\x02") + 8] |= 1
-    (tmp_path / "a.zip").write_bytes(bytes(data))
-    folder = ZipFolder(tmp_path / "a.zip")
-    with pytest.raises(SourceError, match="password required"):
-        Source(folder, "a.jsonl").open()
-    with pytest.raises(SourceError, match="no item named"):
-        Source(folder, "b.jsonl").open()
 
 
 # Folders

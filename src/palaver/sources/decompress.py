@@ -1,11 +1,9 @@
 """Compressed streams opened by their magic bytes, with damage told as ours."""
 
-import copy
 import gzip
 import io
 import lzma
 import struct
-import zipfile
 import zlib
 from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
@@ -14,10 +12,16 @@ import zstandard
 
 from palaver.errors import SourceError
 
+try:
+    from isal import igzip
+except ImportError:  # there are no wheels for every machine
+    igzip: Any = None
+
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, struct.error, zipfile.BadZipFile, zstandard.ZstdError)
+_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, struct.error, zstandard.ZstdError)
 _STEP_BYTES = 1 << 14
+_QUICK_STEP_BYTES = 1 << 20
 _ZSTD_STEP_BYTES = 1 << 9
 
 
@@ -28,14 +32,12 @@ def is_compressed(head: bytes) -> bool:
 def decompressed(stream: BinaryIO, head: bytes, label: str) -> BinaryIO:
     """Wrap a stream that stands at its start; `head` are its first bytes."""
     if head.startswith(_GZIP_MAGIC):
+        if igzip is not None and stream.seekable():
+            return guarded(_QuickGzip(stream), label, stream)
         return guarded(gzip.GzipFile(fileobj=stream), label, stream)
     if head.startswith(_ZSTD_MAGIC):
         return guarded(_ZstdFrames(stream), label, stream)
     return stream
-
-
-def zip_member(archive: zipfile.ZipFile, name: str, label: str) -> BinaryIO:
-    return guarded(_ZipMember(archive, name), label)
 
 
 def guarded(stream: Any, label: str, *beneath: BinaryIO) -> BinaryIO:
@@ -49,14 +51,15 @@ class _Guarded:
         self._stream = stream
         self._label = label
         self._beneath = beneath
+        # Small steps, where what a step took in before it met the damage is lost with it.
+        self._step = _QUICK_STEP_BYTES if isinstance(stream, _QuickGzip) else _STEP_BYTES
         self._damage: SourceError | None = None
 
     def read(self, size: int = -1) -> bytes:
         pieces: list[bytes] = []
         held = 0
         while self._damage is None and held != size:
-            # Small steps: what a step took in before it met the damage is lost with it.
-            step = _STEP_BYTES if size < 0 else min(size - held, _STEP_BYTES)
+            step = self._step if size < 0 else min(size - held, self._step)
             try:
                 piece = self._stream.read1(step)
             except SourceError as error:
@@ -90,6 +93,38 @@ class _Guarded:
         self.close()
 
 
+class _QuickGzip:
+    """ISA-L up to where it stumbles; gzip goes over the file again, and tells what is wrong and where."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._start = stream.tell()
+        self._quick = igzip.IGzipFile(fileobj=stream)
+        self._careful: gzip.GzipFile | None = None
+        self._given = 0
+
+    def read1(self, size: int) -> bytes:
+        if self._careful is None:
+            try:
+                piece = self._quick.read(size)
+            except Exception:  # noqa: BLE001 - whatever it is: gzip meets it again, or knows better
+                self._careful = self._started_again()
+            else:
+                self._given += len(piece)
+                return piece
+        return self._careful.read1(min(size, _STEP_BYTES))
+
+    def close(self) -> None:
+        self._quick.close()
+
+    def _started_again(self) -> gzip.GzipFile:
+        self._stream.seek(self._start)
+        careful = gzip.GzipFile(fileobj=self._stream)
+        while self._given and (passed := careful.read1(min(self._given, _STEP_BYTES))):
+            self._given -= len(passed)
+        return careful
+
+
 class _ZstdFrames:
     """Frame after frame; zstandard's own reader takes a frame that is cut off for the end."""
 
@@ -119,24 +154,3 @@ class _ZstdFrames:
 
     def close(self) -> None:
         self._held.close()
-
-
-class _ZipMember:
-    """A member whose checksum is compared at its end; zipfile's own reader keeps the last bytes back if it is wrong."""
-
-    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
-        about = copy.copy(archive.getinfo(name))
-        self._expected = about.CRC
-        del about.CRC
-        self._sum = 0
-        self._stream = cast("zipfile.ZipExtFile", archive.open(about))
-
-    def read1(self, size: int) -> bytes:
-        piece = self._stream.read1(size)
-        self._sum = zlib.crc32(piece, self._sum)
-        if not piece and self._sum != self._expected:
-            raise zipfile.BadZipFile("its checksum is wrong")
-        return piece
-
-    def close(self) -> None:
-        self._stream.close()

@@ -4,22 +4,20 @@ import atexit
 import io
 import os
 import shutil
-import struct
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 from palaver.errors import SourceError
-from palaver.sources.decompress import zip_member
 
 STDIN_NAME = "-"
-ZIP_MAGIC = b"PK\x03\x04"
+ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+"""How a ZIP starts: with a member, with its end because it is empty, or as the first part of a split one."""
 
 
 class Folder(Protocol):
@@ -142,70 +140,6 @@ def _holds(question: Callable[[], bool]) -> bool:
         return question()
     except OSError:  # a link to itself is neither a folder nor a file
         return False
-
-
-class ZipFolder:
-    """Members are read in place and never written to disk, so their names cannot point anywhere."""
-
-    def __init__(self, path: Path, label: str = "") -> None:
-        self.path = path
-        self.label = label or str(path)
-        self._zip: zipfile.ZipFile | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_zip": None}
-
-    def label_of(self, name: str) -> str:
-        return f"{self.label}!{name}"
-
-    def names(self, under: str = "") -> list[str]:
-        prefix = f"{under.rstrip('/')}/" if under else ""
-        names = {member.filename for member in self._opened().infolist()}
-        return sorted(name for name in names if name and not name.endswith("/") and name.startswith(prefix))
-
-    def listing(self) -> tuple[list[str], list[str]]:
-        names = self.names()
-        return [name for name in names if "/" not in name], sorted(
-            {name.split("/")[0] for name in names if "/" in name}
-        )
-
-    def has(self, name: str) -> bool:
-        return name in self._opened().NameToInfo
-
-    def open(self, name: str) -> BinaryIO:
-        try:
-            return zip_member(self._opened(), name, self.label_of(name))
-        except _NOT_A_ZIP as error:
-            raise SourceError(f"cannot read {name} in {self.label}: {error}") from error
-
-    def size_bytes(self, name: str) -> int:
-        try:
-            return self._opened().getinfo(name).file_size
-        except (SourceError, KeyError):
-            return 0
-
-    def modified_at(self, name: str) -> float | None:
-        _ = name
-        try:
-            return None if self.label == STDIN_NAME else self.path.stat().st_mtime
-        except OSError:
-            return None
-
-    def path_of(self, name: str) -> Path | None:
-        _ = name
-        return None
-
-    def _opened(self) -> zipfile.ZipFile:
-        if self._zip is None:
-            try:
-                self._zip = zipfile.ZipFile(self.path)
-            except _NOT_A_ZIP as error:
-                raise SourceError(f"cannot open {self.label} as a ZIP: {error}") from error
-        return self._zip
-
-
-# zipfile trusts what it reads: damaged headers break it in all these ways.
-_NOT_A_ZIP = (OSError, zipfile.BadZipFile, RuntimeError, KeyError, ValueError, EOFError, struct.error, OverflowError)
 
 
 class StandardInput:

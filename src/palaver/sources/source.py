@@ -6,8 +6,9 @@ from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
 from palaver.sources.decompress import decompressed, is_compressed
-from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput, ZipFolder
+from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput
 from palaver.sources.glimpse import glimpse
+from palaver.sources.zips import ZipFolder
 
 HEAD_BYTES = 1 << 16
 
