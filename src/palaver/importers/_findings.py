@@ -1,4 +1,4 @@
-"""Findings that importers of many platforms have in common: times, parent links, tool calls, blocks."""
+"""Findings that importers of many platforms have in common: times, ids, parent links, tool calls, blocks."""
 
 from palaver.model.finding import finding_kind
 
@@ -10,5 +10,11 @@ MISSING_PARENT = finding_kind(
     "missing-parent", "note", "A parent link leads to nothing that the source holds; it is kept as `missing_parent`."
 )
 PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
+MADE_MESSAGE_ID = finding_kind(
+    "made-message-id", "note", "A message without an id, or with that of another one, got one of its own."
+)
+DUPLICATE_CONVERSATION = finding_kind(
+    "duplicate-conversation", "warning", "Two different conversations have one id; the second got another."
+)
 MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id got one; its result is found by order.")
 UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")
