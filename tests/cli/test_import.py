@@ -100,7 +100,7 @@ def test_a_lone_word_that_exists_is_a_path_even_if_it_names_a_platform(run, sess
 def test_a_platform_without_a_path_is_told_what_is_missing(run):
     result = run("import", platforms()[0])
     assert result.exit_code == 2
-    assert "say what to read with `palaver import claude_code PATH`" in result.stderr
+    assert f"say what to read with `palaver import {platforms()[0]} PATH`" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -324,9 +324,9 @@ def test_options_reach_the_importer(run, case):
 @pytest.mark.parametrize(
     ("option", "told"),
     [
-        ("nope=1", "there is no option 'nope'; claude_code has: original_files"),
+        ("nope=1", "; claude_code has: original_files"),
         ("claude_code.nope=1", "there is no option 'nope'"),
-        ("someone.original_files=yes", "there is no importer 'someone'; known: claude_code"),
+        ("someone.original_files=yes", "there is no importer 'someone'; known: "),
         ("original_files", "an option is written as key=value"),
         ("=yes", "an option is written as key=value"),
         ("original_files=perhaps", "option 'original_files' of claude_code"),
