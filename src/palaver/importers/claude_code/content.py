@@ -5,12 +5,10 @@ A block that already is one passes through untouched; only what differs is rebui
 
 from typing import Any
 
+from palaver.importers._findings import UNKNOWN_BLOCK
 from palaver.importers.claude_code.reading import Reading
 from palaver.model import build
-from palaver.model.finding import finding_kind
 from palaver.sources.run import Run
-
-UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")
 
 Json = dict[str, Any]
 

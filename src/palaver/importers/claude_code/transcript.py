@@ -8,26 +8,23 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
+from palaver.importers._findings import (
+    BAD_TIMESTAMP,
+    INFERRED_TIMESTAMP,
+    MADE_CALL_ID,
+    MISSING_PARENT,
+    PARENT_CYCLE,
+)
 from palaver.importers.claude_code.branches import mark_abandoned
 from palaver.importers.claude_code.document import document
 from palaver.importers.claude_code.flushed import Flushed, signature
 from palaver.importers.claude_code.header import Header
 from palaver.importers.claude_code.reading import Reading
 from palaver.model import build
-from palaver.model.finding import finding_kind
 from palaver.model.ids import deterministic_uuid
 from palaver.model.timestamps import are_canonical, normalize_timestamp
 from palaver.sources.run import Run
 
-INFERRED_TIMESTAMP = finding_kind(
-    "inferred-timestamp", "note", "A message without a time of its own got the nearest known one."
-)
-BAD_TIMESTAMP = finding_kind("bad-timestamp", "warning", "A time could not be read; the nearest known one stands.")
-MISSING_PARENT = finding_kind(
-    "missing-parent", "note", "A parent link leads to a line that is not in the file; the line before it stands."
-)
-MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id got one; its result is found by order.")
-PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
 Json = dict[str, Any]
 
 Place = tuple[Any, Any, Any]

@@ -1,0 +1,14 @@
+"""Findings that importers of many platforms have in common: times, parent links, tool calls, blocks."""
+
+from palaver.model.finding import finding_kind
+
+INFERRED_TIMESTAMP = finding_kind(
+    "inferred-timestamp", "note", "A message without a time of its own got the nearest known one."
+)
+BAD_TIMESTAMP = finding_kind("bad-timestamp", "warning", "A time could not be read; the nearest known one stands.")
+MISSING_PARENT = finding_kind(
+    "missing-parent", "note", "A parent link leads to nothing that the source holds; it is kept as `missing_parent`."
+)
+PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
+MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id got one; its result is found by order.")
+UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")
