@@ -1,0 +1,242 @@
+"""DeepSeek: exports of chats, answers of the web service, trees of a browser extension.
+
+Where the files are
+    Where the user saved them. Settings, Data, Export data gives a ZIP with `conversations.json` and `user.json`; the
+    ZIP, the folder it was unpacked to, and the bare file are read, also one chat alone and `{"conversations": [...]}`.
+    Tools save what the web service answers (`{"code", "data": {"biz_data": {"chat_session", "chat_messages"}}}`), and
+    the extension deepseek-exporter writes trees of `{id, type, content, thought, children}`. ChatGPT's and Claude's
+    exports use the same file name: the shape decides. A tree of more than some 480 turns one below the other is nested
+    too deeply to be read.
+
+What comes out
+    One conversation a chat; of the extension's trees, one a file, with an id made of its first prompt. Every branch is
+    kept: `metadata.branch_index`, `branch_count` and `fork_point` where a message has siblings, `on_active_path` up to
+    `current_message_id`, or, as exports have none, to the newest leaf. Message ids are the source's numbers, which
+    repeat in every chat. The kinds of its fragments tell who speaks: REQUEST and FILE a person; RESPONSE,
+    TEMPLATE_RESPONSE, THINK, SEARCH, READ_LINK and TOOL_* the model. A message without any has the role that it
+    states, else `assistant` below a person's message and `user` elsewhere, marked `role_inferred`.
+    Texts and thoughts are `text` and `thinking` blocks. A search or an opened page is a `tool_use` with the kind's name
+    and, where its results were kept, a `tool_result` with their titles, addresses and snippets, and all of them as they
+    were in its `metadata.results`. `[citation:3]` stays in the text; `citations` tell where it stands and which result
+    it means. Attachments are `file` blocks with names and ids: no export holds their bytes. Other fields keep their
+    names, on blocks as `source_fields`; those of the node around a message stand in `metadata.node`.
+    `accumulated_token_usage` is a running total, so it is no message's `tokens`.
+
+What is left out, and counted under these rules
+    `account` (`user.json`: a name, an address, a telephone number; it is not opened), `repeated-conversation` (a chat
+    that the file holds twice, byte by byte). Not kept: `children` of nodes, which say what `parent` says, and the
+    envelope of an answer as far as it says that nothing went wrong.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from palaver.importers._contract import Match, Options
+from palaver.importers._exports import BAD_CONVERSATION, Service, elements_of
+from palaver.importers._findings import MISSING_PARENT, PARENT_CYCLE
+from palaver.importers._tree import grow
+from palaver.importers.deepseek.conversation import PLATFORM, Note, Place, Writer, conversation_id
+from palaver.importers.deepseek.shapes import (
+    Chat,
+    add_tree,
+    chat_in,
+    free_name,
+    is_answer,
+    is_export,
+    is_tree,
+    link,
+    resembles_tree,
+)
+from palaver.model.finding import FindingKind, finding_kind
+from palaver.model.ids import conversation_uuid
+from palaver.model.timestamps import normalize_timestamp
+from palaver.sources.damage import NOT_AN_OBJECT
+from palaver.sources.elements import JsonElements
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+from palaver.sources.whole import counted
+
+REPEATED_CONVERSATION = finding_kind(
+    "repeated-conversation",
+    "warning",
+    "Two different conversations of one source have the same id; the later one got another.",
+)
+
+Json = dict[str, Any]
+
+_ACCOUNT = "user.json"
+_CONVERSATIONS = re.compile(r"conversations(?:[-_]?[0-9]+)?\.json")
+
+EXPORT = Service(b'"mapping"', is_export, "chats of DeepSeek's export", lambda name: name == _ACCOUNT)
+ANSWER = Service(b'"chat_session"', is_answer, "an answer of DeepSeek's web service", lambda _: False)
+
+
+class DeepSeek:
+    title = "DeepSeek"
+    platform = PLATFORM
+    record = "node with a message"
+    options = Options
+
+    def locations(self) -> list[Path]:
+        return []
+
+    def recognizes(self, source: Source) -> Match:
+        found = EXPORT.recognizes(source)
+        if found.verdict == "yes":
+            return Match.yes(found.reason, found.members, "export", found.size_bytes)
+        if source.is_folder:
+            return Match.no()
+        if ANSWER.owns(source):
+            return Match.yes(ANSWER.reason, form="answer")
+        if _holds_trees(source):
+            return Match.maybe("prompts with answers below them, as deepseek-exporter writes them", form="tree")
+        return Match.no()
+
+    def read(self, source: Source, run: Run) -> Iterator[Json]:
+        reader = _Reader(run)
+        if source.is_folder:
+            for file in _files(source):
+                yield from reader.chats(file, label=file.name)
+            if _ACCOUNT in source.listing()[0]:
+                counted(Source(source.folder, _ACCOUNT), run)
+                run.skipped("account")
+        else:
+            yield from reader.chats(source)
+
+
+def _files(folder: Source) -> list[Source]:
+    """The files with chats: those that are not another service's, or all if none can be told any more."""
+    files = [Source(folder.folder, name) for name in folder.listing()[0] if _CONVERSATIONS.fullmatch(name)]
+    return [file for file in files if EXPORT.owns(file) or file.glimpse() is None] or files
+
+
+def _holds_trees(source: Source) -> bool:
+    if b'"thought"' not in source.head():
+        return False
+    match source.glimpse():
+        case list() as values:
+            return any(is_tree(value) for value in values)
+        case value:
+            return is_tree(value)
+
+
+class _Reader:
+    """Reads the files of one source; ids of conversations are unique among all of them."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._seen: dict[str, set[int]] = {}
+        """The ids so far, with what tells apart the bytes that had them."""
+
+    def chats(self, source: Source, *, label: str = "") -> Iterator[Json]:
+        trees = Chat()
+        with elements_of(source, self._run, label=label) as elements:
+            for value in elements:
+                if (chat := chat_in(value)) is not None:
+                    elements.holds(chat.records)
+                    if name := self._name_for(chat, elements):
+                        yield self._document(chat, name, source, elements)
+                elif self._run.form != "export" and resembles_tree(value):
+                    elements.holds(add_tree(trees, value))
+                else:
+                    self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _words_for(value))
+            if trees.turns:
+                yield self._document(trees, _name_of_trees(trees), source, elements)
+
+    def _name_for(self, chat: Chat, elements: JsonElements) -> str:
+        """The id of a conversation; empty for one that was here before."""
+        name = conversation_id(chat.facts)
+        seen = self._seen.setdefault(name, set())
+        if (signature := hash(elements.raw)) in seen:
+            self._run.skipped("repeated-conversation", chat.records)
+            return ""
+        if seen:
+            self._run.note(REPEATED_CONVERSATION, elements.where(), name)
+            name = free_name(name, self._seen)
+            self._seen[name] = {signature}
+        seen.add(signature)
+        return name
+
+    def _document(self, chat: Chat, name: str, source: Source, elements: JsonElements) -> Json:
+        where = elements.where()
+        for place, value in chat.broken:
+            raw = _bytes(value, elements.raw)
+            self._run.quarantined(NOT_AN_OBJECT, raw, f"{where}, {place}")
+
+        def note(kind: FindingKind, place: str, words: str) -> None:
+            self._run.note(kind, f"{where}, {place}" if place else where, words)
+
+        writer = Writer(chat, lambda: _file_time(source), note)
+        document = writer.document(name, _places(chat, writer.times, note))
+        self._run.mapped(len(chat.turns))
+        return document
+
+
+def _places(chat: Chat, times: dict[str, str], note: Note) -> list[Place]:
+    """The turns in the order of the tree, with what can be said about where they stand."""
+
+    def age(name: str) -> str:
+        # A prompt and its answers share one time; the numbers of later messages are greater.
+        return f"{times[name]} {name:0>12}" if name.isdecimal() else times[name]
+
+    tree = grow({name: chat.parent_of(name) for name in chat.turns}, age)
+    current = link(chat.facts.get("current_message_id"))
+    if current in chat.turns:
+        del chat.facts["current_message_id"]
+    else:
+        current = tree.newest_leaf(age)
+    active = tree.path_to(current)
+    siblings = Counter(tree.parents[name] for name in tree.branches)
+    lost = dict.fromkeys(tree.dangling, MISSING_PARENT) | dict.fromkeys(tree.circular, PARENT_CYCLE)
+    places: list[Place] = []
+    for name in tree.order:
+        parent = tree.parents[name]
+        place = Place(name, parent, {"on_active_path": name in active})
+        if name in tree.branches:
+            place.marks |= {"branch_index": tree.branches[name], "branch_count": siblings[parent]}
+            if parent is not None:
+                place.marks["fork_point"] = parent
+        if name in chat.adopted:
+            place.marks["parent_inferred"] = True
+        if name in lost:
+            place.marks["missing_parent"] = chat.turns[name].parent
+            note(lost[name], place.words, "")
+        places.append(place)
+    return places
+
+
+def _name_of_trees(trees: Chat) -> str:
+    first = next(iter(trees.turns.values())).message.get("content")
+    return conversation_uuid(PLATFORM, "", first if isinstance(first, str) else "")
+
+
+def _words_for(value: Any) -> str:
+    """Words by which its owner may know a conversation that cannot be read; empty where there are none."""
+    if isinstance(value, dict):
+        for key in ("id", "title"):
+            if isinstance(stated := value.get(key), str) and stated:
+                return f"no messages in the chat with the {key} {stated!r:.200}"
+    return ""
+
+
+def _bytes(value: Any, around: bytes) -> bytes:
+    try:
+        return json.dumps(value).encode()
+    except (RecursionError, ValueError):
+        return around
+
+
+def _file_time(source: Source) -> str:
+    try:
+        modified_at = source.modified_at()
+    except OSError:
+        modified_at = None
+    return normalize_timestamp(datetime.now(UTC) if modified_at is None else modified_at)
+
+
+IMPORTER = DeepSeek()
