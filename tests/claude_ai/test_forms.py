@@ -109,7 +109,6 @@ def test_files_beside_an_export_stay_with_their_owners(tmp_path):
     [
         (b"null\n", b",\n", b"]"),
         (b"\x01\n", b",\n", b"]"),
-        (b"half of a line [\n", b",\n", b"]"),
         (b'{\0"conversations": [', b",", b"]}"),
         (b'{"convorsations": [', b",", b"]}"),
         (b'{"a": 1}, [', b",", b"]"),

@@ -12,6 +12,7 @@ from typing import Any
 from palaver.importers._contract import Match
 from palaver.model.finding import finding_kind
 from palaver.sources.elements import JsonElements
+from palaver.sources.inflate import fast_zlib
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -22,6 +23,10 @@ AROUND_CONVERSATIONS = finding_kind(
     "around-conversations",
     "note",
     "Fields that stand around the list of conversations belong to none and are not kept.",
+)
+
+ANOTHER_STATE = finding_kind(
+    "another-state", "note", "A conversation stands in the export more than once, in different states; all are kept."
 )
 
 Json = dict[str, Any]
@@ -89,6 +94,28 @@ def elements_of(source: Source, run: Run, *, label: str = "") -> Generator[JsonE
         yield elements
     if elements.wrapper:
         run.note(AROUND_CONVERSATIONS, elements.where(), ", ".join(elements.wrapper), kept=False)
+
+
+class Copies:
+    """The conversations that were read, so that one that an export holds twice is kept once."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._seen: dict[str, set[tuple[int, int]]] = {}
+
+    def holds(self, conversation_id: str, raw: bytes, where: str) -> bool:
+        """Whether the same bytes came before under the same id; other bytes are another state of it."""
+        states = self._seen.setdefault(conversation_id, set())
+        state = len(raw), fast_zlib.crc32(raw)
+        if state in states:
+            return True
+        if states:
+            self._run.note(ANOTHER_STATE, where, conversation_id)
+        states.add(state)
+        return False
+
+    def __contains__(self, conversation_id: str) -> bool:
+        return conversation_id in self._seen
 
 
 def _glimpsed(value: Any) -> Iterator[Json]:

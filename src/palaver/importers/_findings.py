@@ -10,5 +10,8 @@ MISSING_PARENT = finding_kind(
     "missing-parent", "note", "A parent link leads to nothing that the source holds; it is kept as `missing_parent`."
 )
 PARENT_CYCLE = finding_kind("parent-cycle", "warning", "Parent links lead in a circle; one of them was cut.")
+MADE_MESSAGE_ID = finding_kind(
+    "made-message-id", "note", "A message without an id, or with that of another one, got one of its own."
+)
 MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id got one; its result is found by order.")
 UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")

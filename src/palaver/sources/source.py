@@ -1,10 +1,12 @@
 """A source: the smallest thing that can be imported on its own, opened as a stream of plain bytes."""
 
 import io
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
+from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.decompress import decompressed, is_compressed
 from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput
 from palaver.sources.glimpse import glimpse
@@ -122,6 +124,11 @@ class Source:
 
     def modified_at(self) -> float | None:
         return self.folder.modified_at(self.name)
+
+    def written_at(self) -> str:
+        """When it was last written, the last resort for messages without any time; now, where nothing says so."""
+        modified_at = self.modified_at()
+        return normalize_timestamp(datetime.now(UTC) if modified_at is None else modified_at)
 
     def beside(self, name: str) -> "Source":
         """Another file, named relative to this one's folder."""

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from palaver.importers._exports import BAD_CONVERSATION, elements_of, files_in
+from palaver.importers._exports import BAD_CONVERSATION, Copies, elements_of, files_in
 from palaver.importers.chatgpt.assets import Assets
 from palaver.importers.chatgpt.comparisons import as_conversation
 from palaver.importers.chatgpt.conversation import Surroundings, document
@@ -23,7 +23,6 @@ from palaver.importers.chatgpt.recognize import (
     belongs,
 )
 from palaver.model.finding import finding_kind
-from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
@@ -32,9 +31,6 @@ from palaver.sources.whole import counted, json_document
 
 MISSING_MEMBER = finding_kind(
     "missing-member", "error", "A file that the export's own list names is not in the export."
-)
-NEWER_COPY = finding_kind(
-    "newer-copy", "note", "A conversation stands in the export twice, and the second is the newer one; both are kept."
 )
 
 Json = dict[str, Any]
@@ -59,14 +55,13 @@ class Export:
         self._run = run
         self._rated = 0
         """Rows of feedback that wait for their message."""
-        self._seen: dict[str, tuple[str, int]] = {}
-        """Conversations by their id: when they changed last, how many messages they have."""
+        self._copies = Copies(run)
         self._members = self._list_members() if source.is_folder else []
         self._around = Surroundings(
             assets=Assets(source if source.is_folder else None, self._members, run, assets_into),
             feedback=Feedback(),
             shared={},
-            fallback_time=self._fallback_time,
+            fallback_time=source.written_at,
         )
 
     def read(self) -> Iterator[Json]:
@@ -105,24 +100,11 @@ class Export:
                 made = document(conversation, self._around, self._run, elements.where())
                 count = len(made["messages"])
                 elements.holds(count)
-                if self._is_older_copy(made, elements.where()):
-                    self._run.skipped("older-copy", count)
-                    continue
-                self._run.mapped(count)
-                yield made
-
-    def _is_older_copy(self, made: Json, where: str) -> bool:
-        version = made.get("updated_at") or "", len(made["messages"])
-        known = self._seen.get(made["conversation_id"])
-        if known is not None and version <= known:
-            return True
-        if known is not None:
-            self._run.note(NEWER_COPY, where, made["conversation_id"])
-        self._seen[made["conversation_id"]] = version
-        return False
-
-    def _fallback_time(self) -> str:
-        return normalize_timestamp(self._source.modified_at() or 0)
+                if self._copies.holds(made["conversation_id"], elements.raw, elements.where()):
+                    self._run.skipped("copy", count)
+                else:
+                    self._run.mapped(count)
+                    yield made
 
     # -- the files beside them --------------------------------------------------------------------------------------
 
@@ -210,7 +192,7 @@ class Export:
     def _account_for_sides(self) -> None:
         """Say what became of the rows and files that waited for a conversation."""
         shared = self._around.shared
-        used = sum(len(links) for identifier, links in shared.items() if identifier in self._seen)
+        used = sum(len(links) for identifier, links in shared.items() if identifier in self._copies)
         self._run.folded("conversation", used)
         self._run.folded("message", self._rated - self._around.feedback.unused)
         if unused := self._around.feedback.unused + sum(map(len, shared.values())) - used:

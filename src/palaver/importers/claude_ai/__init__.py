@@ -12,14 +12,13 @@ What comes out
     where there are several; older lists are one chain. The content is that of `content`; `text`, which repeats it, is
     kept in the metadata where it is not found within one block. Attachments are `file` blocks with the text that was
     extracted, files are known by their names and ids. Tool calls without ids get some, and results are paired with them
-    by name and order. An automatic summary stands in `summaries`. Of a conversation that stands in an export twice, the
-    copy is folded; another version of it gets an id of its own.
+    by name and order. An automatic summary stands in `summaries`.
     A project is a conversation `project:<uuid>` with one system message: description, instructions, and a `file` block
     for each document. Memory is a conversation `memory:<account uuid>`, with a system message for the whole and one for
     each project. The ledger counts a project, and a memory, as one.
 
 What is left out, and counted under these rules
-    `account` (`users.json`, which is not opened).
+    `account` (`users.json`, which is not opened), `copy` (what the export holds twice, byte by byte).
     Not kept from the conversations and projects: `account` and `creator`, which say whose they are.
 """
 
@@ -29,7 +28,6 @@ from typing import Any
 
 from palaver.importers._contract import Match, Options
 from palaver.importers._exports import elements_of
-from palaver.importers.claude_ai.beginning import undamaged
 from palaver.importers.claude_ai.conversation import read_conversations
 from palaver.importers.claude_ai.export import Export, owns, part_of
 from palaver.importers.claude_ai.knowledge import read_memory, read_project
@@ -79,7 +77,7 @@ class ClaudeAi:
 def _read_file(source: Source, part: str, reading: Reading, *, label: str = "") -> Iterator[dict[str, Any]]:
     read = _READERS[part]
     reading.source = source
-    with elements_of(undamaged(source, reading.run), reading.run, label=label) as elements:
+    with elements_of(source, reading.run, label=label) as elements:
         for element in elements:
             yield from read(element, elements, reading)
 

@@ -46,9 +46,9 @@ def _read(element: Any, raw: bytes, elements: JsonElements, reading: Reading) ->
     uuid = fields.get("uuid")
     if not (isinstance(uuid, str) and uuid):
         uuid = conversation_uuid(PLATFORM, fields.get("created_at"), _first_id(messages) or fields.get("name"))
-    conversation_id = reading.distinct(uuid, raw, elements.where())
-    if conversation_id is None:
-        run.folded("conversation", len(messages))
+    conversation_id = uuid
+    if reading.copies.holds(conversation_id, raw, elements.where()):
+        run.skipped("copy", len(messages))
         return
     where = f"{elements.where()}, conversation {conversation_id}"
     drafts = Messages(conversation_id, reading, where)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from palaver.importers._exports import Service
+from palaver.importers._exports import Service, files_in
 from palaver.sources.source import Source
 
 Json = dict[str, Any]
@@ -73,7 +73,7 @@ class Export:
     @classmethod
     def found(cls, folder: Source) -> "Export | None":
         """The export in a folder, if there is one: its conversations tell."""
-        if CONVERSATIONS.files(folder) or any(map(CONVERSATIONS.owns, _in(folder, "conversations"))):
+        if any(map(CONVERSATIONS.owns, (*files_in(folder), *_in(folder, "conversations")))):
             return cls.at(folder)
         return None
 
@@ -81,7 +81,7 @@ class Export:
     def at(cls, folder: Source) -> "Export":
         """The same, whatever became of the conversations."""
         return cls(
-            [*(CONVERSATIONS.files(folder) or _named(folder, "conversations.json")), *_in(folder, "conversations")],
+            [*files_in(folder), *_in(folder, "conversations")],
             [*_named(folder, "projects.json"), *_in(folder, "projects")],
             _named(folder, "memories.json"),
             _named(folder, "users.json"),

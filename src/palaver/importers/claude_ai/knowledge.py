@@ -73,9 +73,9 @@ def _begun(element: Any, kind: str, name: str, elements: JsonElements, reading: 
     uuid = element.get(name)
     if not (isinstance(uuid, str) and uuid):
         uuid = conversation_uuid(PLATFORM, element.get("created_at"), element.get("name"))
-    made = reading.distinct(f"{kind}:{uuid}", elements.raw, elements.where())
-    if made is None:
-        run.folded(kind)
+    made = f"{kind}:{uuid}"
+    if reading.copies.holds(made, elements.raw, elements.where()):
+        run.skipped("copy")
         return None
     run.mapped()
     if made == f"{kind}:{element.get(name)}":

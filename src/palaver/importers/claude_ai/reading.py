@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from palaver.importers._findings import BAD_TIMESTAMP, DUPLICATE_CONVERSATION, INFERRED_TIMESTAMP
-from palaver.model.ids import deterministic_uuid
+from palaver.importers._exports import Copies
+from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
@@ -30,23 +30,7 @@ class Reading:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._seen: dict[str, set[int]] = {}
-
-    def distinct(self, conversation_id: str, raw: bytes, where: str) -> str | None:
-        """The id under which a conversation goes: its own, unless another one took it; None if the same one came."""
-        versions = self._seen.setdefault(conversation_id, set())
-        version = hash(raw)
-        if version in versions:
-            return None
-        versions.add(version)
-        if len(versions) == 1:
-            return conversation_id
-        self.run.note(DUPLICATE_CONVERSATION, where, f"conversation {conversation_id}")
-        return self.distinct(deterministic_uuid(f"{conversation_id}-{len(versions)}"), raw, where)
-
-    def file_time(self) -> str:
-        """When the file was last written: the last resort for what has no time at all."""
-        return normalize_timestamp(self.source.modified_at() or 0)
+        self.copies = Copies(run)
 
     def span(self, fields: Json, times: Iterable[str], where: str) -> Span:
         """Take the times of a conversation out of its fields; what it does not say, the times in it do."""
@@ -54,7 +38,7 @@ class Reading:
         updated_at = self.time(fields, "updated_at", where)
         known = sorted(times)
         if is_inferred := created_at is None:
-            created_at = known[0] if known else updated_at or self.file_time()
+            created_at = known[0] if known else updated_at or self.source.written_at()
             if "created_at" not in fields:
                 self.run.note(INFERRED_TIMESTAMP, where)
         return Span(created_at, updated_at or max([created_at, *known]), is_inferred)

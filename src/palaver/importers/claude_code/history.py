@@ -5,13 +5,11 @@ Old rows name no session: those of one project become one conversation.
 """
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
 from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.session import time_of
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.model import build
 from palaver.model.finding import finding_kind
@@ -50,7 +48,7 @@ def _transcript(purged: dict[str, Transcript], row: Json, source: Source, run: R
     key = known or f"project:{project}"
     if key not in purged:
         conversation_id = known or conversation_uuid(PLATFORM, "history", str(project))
-        transcript = Transcript(conversation_id, run, session_id=known, fallback_time=partial(time_of, source))
+        transcript = Transcript(conversation_id, run, session_id=known, fallback_time=source.written_at)
         transcript.status = "archived"
         transcript.facts["recovered_from"] = source.file_name
         if type(project) is str:

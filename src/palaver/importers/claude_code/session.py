@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar
 
@@ -31,7 +30,6 @@ from palaver.importers.claude_code.unit import (
 )
 from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid
-from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
@@ -68,7 +66,7 @@ class SessionReader:
         """Calls of agents anywhere in the unit."""
 
     def fallback_time(self) -> str:
-        return time_of(self.source)
+        return self.source.written_at()
 
     def read(self) -> Iterator[Json]:
         """Read the session's own file, then its agents'."""
@@ -231,7 +229,7 @@ class SessionReader:
             f"{session_id or agent.source.stem}:agent-{agent.agent_id}",
             self.run,
             session_id=session_id,
-            fallback_time=partial(time_of, agent.source),
+            fallback_time=agent.source.written_at,
             parent_id=session_id,
             is_sidechain=True,
             agent_id=agent.agent_id,
@@ -290,15 +288,6 @@ def _stands_in(parent: Transcript, record: Json) -> bool:
     return (type(uuid) is str and parent.handed_out(uuid) is not None) or (
         type(api_id) is str and parent.earlier_answer(api_id) is not None
     )
-
-
-def time_of(source: Source) -> str:
-    """When the file was last written: the last resort for messages without any time."""
-    try:
-        modified_at = source.modified_at()
-    except OSError:
-        modified_at = None
-    return normalize_timestamp(datetime.now(UTC) if modified_at is None else modified_at)
 
 
 def first_session(head: bytes) -> tuple[str | None, str | None]:

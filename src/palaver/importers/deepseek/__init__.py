@@ -23,21 +23,19 @@ What comes out
     `accumulated_token_usage` is a running total, so it is no message's `tokens`.
 
 What is left out, and counted under these rules
-    `account` (`user.json`: a name, an address, a telephone number; it is not opened), `repeated-conversation` (a chat
-    that the file holds twice, byte by byte). Not kept: `children` of nodes, which say what `parent` says, and the
+    `account` (`user.json`: a name, an address, a telephone number; it is not opened), `copy` (a chat that
+    the export holds twice, byte by byte). Not kept: `children` of nodes, which say what `parent` says, and the
     envelope of an answer as far as it says that nothing went wrong.
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from palaver.importers._contract import Match, Options
-from palaver.importers._exports import BAD_CONVERSATION, Service, elements_of
+from palaver.importers._exports import BAD_CONVERSATION, Copies, Service, elements_of, files_in
 from palaver.importers._findings import MISSING_PARENT, PARENT_CYCLE
 from palaver.importers._tree import grow
 from palaver.importers.deepseek.conversation import PLATFORM, Note, Place, Writer, conversation_id
@@ -45,32 +43,23 @@ from palaver.importers.deepseek.shapes import (
     Chat,
     add_tree,
     chat_in,
-    free_name,
     is_answer,
     is_export,
     is_tree,
     link,
     resembles_tree,
 )
-from palaver.model.finding import FindingKind, finding_kind
+from palaver.model.finding import FindingKind
 from palaver.model.ids import conversation_uuid
-from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import counted
 
-REPEATED_CONVERSATION = finding_kind(
-    "repeated-conversation",
-    "warning",
-    "Two different conversations of one source have the same id; the later one got another.",
-)
-
 Json = dict[str, Any]
 
 _ACCOUNT = "user.json"
-_CONVERSATIONS = re.compile(r"conversations(?:[-_]?[0-9]+)?\.json")
 
 EXPORT = Service(b'"mapping"', is_export, "chats of DeepSeek's export", lambda name: name == _ACCOUNT)
 ANSWER = Service(b'"chat_session"', is_answer, "an answer of DeepSeek's web service", lambda _: False)
@@ -100,19 +89,13 @@ class DeepSeek:
     def read(self, source: Source, run: Run) -> Iterator[Json]:
         reader = _Reader(run)
         if source.is_folder:
-            for file in _files(source):
+            for file in files_in(source):
                 yield from reader.chats(file, label=file.name)
             if _ACCOUNT in source.listing()[0]:
                 counted(Source(source.folder, _ACCOUNT), run)
                 run.skipped("account")
         else:
             yield from reader.chats(source)
-
-
-def _files(folder: Source) -> list[Source]:
-    """The files with chats: those that are not another service's, or all if none can be told any more."""
-    files = [Source(folder.folder, name) for name in folder.listing()[0] if _CONVERSATIONS.fullmatch(name)]
-    return [file for file in files if EXPORT.owns(file) or file.glimpse() is None] or files
 
 
 def _holds_trees(source: Source) -> bool:
@@ -126,12 +109,11 @@ def _holds_trees(source: Source) -> bool:
 
 
 class _Reader:
-    """Reads the files of one source; ids of conversations are unique among all of them."""
+    """Reads the files of one source."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._seen: dict[str, set[int]] = {}
-        """The ids so far, with what tells apart the bytes that had them."""
+        self._copies = Copies(run)
 
     def chats(self, source: Source, *, label: str = "") -> Iterator[Json]:
         trees = Chat()
@@ -139,7 +121,10 @@ class _Reader:
             for value in elements:
                 if (chat := chat_in(value)) is not None:
                     elements.holds(chat.records)
-                    if name := self._name_for(chat, elements):
+                    name = conversation_id(chat.facts)
+                    if self._copies.holds(name, elements.raw, elements.where()):
+                        self._run.skipped("copy", chat.records)
+                    else:
                         yield self._document(chat, name, source, elements)
                 elif self._run.form != "export" and resembles_tree(value):
                     elements.holds(add_tree(trees, value))
@@ -147,20 +132,6 @@ class _Reader:
                     self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _words_for(value))
             if trees.turns:
                 yield self._document(trees, _name_of_trees(trees), source, elements)
-
-    def _name_for(self, chat: Chat, elements: JsonElements) -> str:
-        """The id of a conversation; empty for one that was here before."""
-        name = conversation_id(chat.facts)
-        seen = self._seen.setdefault(name, set())
-        if (signature := hash(elements.raw)) in seen:
-            self._run.skipped("repeated-conversation", chat.records)
-            return ""
-        if seen:
-            self._run.note(REPEATED_CONVERSATION, elements.where(), name)
-            name = free_name(name, self._seen)
-            self._seen[name] = {signature}
-        seen.add(signature)
-        return name
 
     def _document(self, chat: Chat, name: str, source: Source, elements: JsonElements) -> Json:
         where = elements.where()
@@ -171,7 +142,7 @@ class _Reader:
         def note(kind: FindingKind, place: str, words: str) -> None:
             self._run.note(kind, f"{where}, {place}" if place else where, words)
 
-        writer = Writer(chat, lambda: _file_time(source), note)
+        writer = Writer(chat, source.written_at, note)
         document = writer.document(name, _places(chat, writer.times, note))
         self._run.mapped(len(chat.turns))
         return document
@@ -229,14 +200,6 @@ def _bytes(value: Any, around: bytes) -> bytes:
         return json.dumps(value).encode()
     except (RecursionError, ValueError):
         return around
-
-
-def _file_time(source: Source) -> str:
-    try:
-        modified_at = source.modified_at()
-    except OSError:
-        modified_at = None
-    return normalize_timestamp(datetime.now(UTC) if modified_at is None else modified_at)
 
 
 IMPORTER = DeepSeek()
