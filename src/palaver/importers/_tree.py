@@ -43,26 +43,29 @@ Age = Callable[[str], str]
 """The time of a node in a spelling that sorts; empty where it has none."""
 
 
-def grow(links: Mapping[str, str | None], age: Age) -> Tree:
+def grow(links: Parents, age: Age) -> Tree:
     """The tree of some nodes and their parents; siblings stand in the order of their age, then of their ids."""
-    parents: Parents = dict(links)
-    dangling = [node for node, parent in parents.items() if parent is not None and parent not in parents]
-    for node in dangling:
-        parents[node] = None
+    dangling: list[str] = []
     children: dict[str | None, list[str]] = {}
-    for node, parent in parents.items():
+    for node, parent in links.items():
         if parent in children:
             children[parent].append(node)
-        else:
+        elif parent is None or parent in links:
             children[parent] = [node]
-    tree = Tree([], parents, dangling=dangling)
-    if len(children) < len(parents):
+        else:
+            dangling.append(node)
+    tree = Tree([], links, dangling=dangling)
+    if dangling:
+        children[None] = children.get(None, []) + dangling
+        tree.parents = links | dict.fromkeys(dangling)
+    if len(children) < len(links):
         for parent, siblings in children.items():
             if len(siblings) > 1:
                 siblings.sort(key=lambda node: (age(node), node))
                 _number(tree, parent, siblings)
     _walk(children.get(None, []), children, tree.order)
-    if len(tree.order) < len(parents):
+    if len(tree.order) < len(links):
+        tree.parents = dict(tree.parents)
         _cut_circles(tree, children, age)
     return tree
 

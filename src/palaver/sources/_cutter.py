@@ -134,6 +134,10 @@ class Opening:
         return cls(match) if match else None
 
 
+_PATIENT_CHUNKS = 8
+"""An exact scan takes twenty times as long as a search: it is worth some memory to find the next opening."""
+
+
 class Guess:
     """Where the object at the window's `at` probably ends: before a separator and an opening like those seen before."""
 
@@ -159,9 +163,9 @@ class Guess:
         while (found := self._find(self.opening.pattern, search - window.origin)) < 0:
             # An opening that the window's end cuts is seen the next time.
             search = max(start, window.origin + len(window.held) - OPENING_BYTES)
-            # Waiting longer than for the largest element so far would hold a document whose elements open
+            # Waiting much longer than for the largest element so far would hold a document whose elements open
             # differently in memory.
-            if window.ahead > max(self._chunk_bytes, self._largest) or not window.more():
+            if window.ahead > max(_PATIENT_CHUNKS * self._chunk_bytes, self._largest) or not window.more():
                 self._blind_until = search + 1
                 self._misses += 1
                 return 0

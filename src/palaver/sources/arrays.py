@@ -41,6 +41,11 @@ class Element:
     error: str | None
     """Why it does not parse, or None."""
 
+    def taken(self) -> Any:
+        """The value, which is the caller's alone from now on: it is freed when the caller is done with it."""
+        value, self.value = self.value, None
+        return value
+
 
 class ArrayElements:
     """Iterates, once, over the elements of the array that is the document, or that `path` leads to.

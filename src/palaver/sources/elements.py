@@ -107,7 +107,7 @@ class JsonElements:
             self.raw = element.raw
             if element.error is None:
                 self._run.read()
-                yield element.value
+                yield element.taken()
             elif element.error != "truncated":
                 yield from self._repaired(element.raw)
             elif self._takes_cut:

@@ -10,15 +10,15 @@ from typing import Any
 Json = dict[str, Any]
 
 _MARKS = re.compile("\ue200([^\ue200\ue201]*)\ue201|【[^【】]{1,200}】")
-_MAY_HOLD = ("\ue200", "【")
 
 
-def take(metadata: Json, text: str) -> list[Json]:
-    """The citations of a text, with the references taken out of its message's metadata."""
-    references = [reference for name in _REFERENCES for reference in _taken(metadata, name)]
-    if not references and not any(mark in text for mark in _MAY_HOLD):
-        return []
-    marks = {(mark.start(), mark.end()): mark for mark in _MARKS.finditer(text)}
+def add(block: Json, metadata: Json) -> None:
+    """Give a text its citations, with the references taken out of its message's metadata."""
+    references = _taken(metadata, "content_references") + _taken(metadata, "citations")
+    text: str = block["text"]
+    if not references and (text.isascii() or ("\ue200" not in text and "【" not in text)):
+        return
+    marks = {mark.span(): mark for mark in _MARKS.finditer(text)}
     placed: dict[tuple[int, int], Json] = {place: _citation(mark) for place, mark in marks.items()}
     unplaced: list[Json] = []
     for reference in references:
@@ -29,19 +29,19 @@ def take(metadata: Json, text: str) -> list[Json]:
             citation = placed.setdefault(place, {"start": place[0], "end": place[1], "marker": text[slice(*place)]})
             _join(citation, reference)
     loose = _match_in_order([placed[place] for place in sorted(marks)], unplaced)
-    return [*(placed[place] for place in sorted(placed)), *loose]
-
-
-_REFERENCES = ("content_references", "citations")
+    if placed or loose:
+        block["citations"] = [*(placed[place] for place in sorted(placed)), *loose]
 
 
 def _taken(metadata: Json, name: str) -> list[Json]:
     """A list of references, which leaves the metadata; one with anything odd in it stays there."""
-    found = metadata.get(name)
-    if type(found) is not list or not all(type(item) is dict for item in found):
+    found = metadata.pop(name, None)
+    if not found:
         return []
-    del metadata[name]
-    return found
+    if type(found) is list and all(type(item) is dict for item in found):
+        return found
+    metadata[name] = found
+    return []
 
 
 def _place(reference: Json, text: str) -> tuple[int, int] | None:
@@ -76,16 +76,22 @@ def _sources(reference: Json) -> list[Json]:
     stack: list[Any] = [reference]
     while stack:
         item = stack.pop()
-        if type(item) is not dict:
+        if item.__class__ is not dict:
             continue
-        address, title = item.get("url") or item.get("cloud_doc_url"), item.get("title") or item.get("name")
-        source = {name: value for name, value in (("url", address), ("title", title)) if type(value) is str and value}
+        source: Json = {}
+        if (address := item.get("url") or item.get("cloud_doc_url")).__class__ is str:
+            source["url"] = address
+        if (title := item.get("title") or item.get("name")).__class__ is str and title:
+            source["title"] = title
         if source and source not in found:
             found.append(source)
-        for name in ("supporting_websites", "fallback_items", "items", "sources", "metadata"):
-            inner = item.get(name)
-            stack += reversed(inner) if type(inner) is list else [inner]
+        for name in _LEAD_ON:
+            if inner := item.get(name):
+                stack += reversed(inner) if inner.__class__ is list else [inner]
     return found
+
+
+_LEAD_ON = ("supporting_websites", "fallback_items", "items", "sources", "metadata")
 
 
 def _match_in_order(citations: list[Json], references: list[Json]) -> list[Json]:

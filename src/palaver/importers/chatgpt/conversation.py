@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
@@ -12,7 +13,7 @@ from palaver.importers.chatgpt.message import Call, Reader
 from palaver.model import build
 from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid
-from palaver.model.timestamps import normalize_timestamp
+from palaver.model.timestamps import from_seconds, normalize_timestamp
 from palaver.sources.run import Run
 
 NO_CURRENT_NODE = finding_kind(
@@ -26,7 +27,7 @@ PLATFORM = "chatgpt"
 _MAPPED = frozenset({
     *("title", "create_time", "update_time", "mapping", "conversation_id", "compared_conversation_id"),
 })  # fmt: skip
-_SAY_NOTHING = (None, False, "", [], {})
+_NUMBERS = (int, float)
 _NAMELESS = "(no key)"
 
 
@@ -56,7 +57,8 @@ def document(raw: Json, around: Surroundings, run: Run, where: str) -> Json:
     conversation_id = identity(raw)
     created_at = _time(raw.get("create_time")) or nodes.earliest() or around.fallback_time()
     nodes.settle(raw.get("current_node"), created_at)
-    messages = _messages(nodes, Reader(run, around.assets, where), around.feedback)
+    messages = _messages(nodes, Reader(run, around.assets, where))
+    around.feedback.give(conversation_id, messages)
     rating = around.feedback.rating(conversation_id)
     return build.conversation(
         conversation_id=conversation_id,
@@ -64,7 +66,7 @@ def document(raw: Json, around: Surroundings, run: Run, where: str) -> Json:
         platform={"name": PLATFORM, **_model(raw, messages), "metadata": _facts(raw, nodes, around)},
         session=_session(raw, messages),
         created_at=created_at,
-        updated_at=_time(raw.get("update_time")),
+        updated_at=_time(raw.get("update_time")) or None,
         status="archived" if raw.get("is_archived") is True else None,
         messages=messages,
         rating=rating,
@@ -81,28 +83,33 @@ class Nodes:
         self.messages: dict[str, Json] = {}
         self.links: dict[str, str | None] = {}
         self.active: set[str] | None = None
-        self.is_flat = True
+        self._is_chain = True
+        """Whether each node hangs on the one before it, as in most conversations that were never edited."""
+        self._is_flat = False
         """Whether no node says anything about its place: then their order is all there is."""
-        is_linked = True
+        links, messages = self.links, self.messages
+        last: Any = None
+        unlinked = 0
         for key, node in mapping.items():
-            if node.__class__ is dict:
-                message = node.get("message")
-                parent = node.get("parent")
-                if "parent" in node:
-                    self.is_flat = False
-                else:
-                    is_linked = False
-            else:
-                message, parent = {"content": node}, None
-            self.links[key] = parent if parent.__class__ is str else None
-            if parent is not None and parent.__class__ is not str:
-                run.note(MISSING_PARENT, f"{where}, node {key}", f"a parent of type {type(parent).__name__}")
+            try:
+                parent, message = _places(node)
+            except (KeyError, TypeError):
+                parent, message, is_linked = _odd_places(node)
+                unlinked += not is_linked
+            if parent is not last and parent != last:
+                self._is_chain = False
+                if parent is not None and parent.__class__ is not str:
+                    run.note(MISSING_PARENT, f"{where}, node {key}", f"a parent of type {type(parent).__name__}")
+                    parent = None
+            links[key] = parent
             if message.__class__ is dict:
-                self.messages[key] = message
+                messages[key] = message
             elif message is not None:
-                self.messages[key] = {"content": message}
-        if not is_linked:
+                messages[key] = {"content": message}
+            last = key
+        if unlinked:
             self._link_by_children(mapping)
+            self._is_flat = unlinked == len(links) and not any(links.values())
 
     def _link_by_children(self, mapping: Json) -> None:
         """Find the parents that nodes do not name themselves in the lists of others."""
@@ -111,7 +118,7 @@ class Nodes:
             for child in children if type(children) is list else ():
                 if type(child) is str and child in self.links and "parent" not in mapping[child]:
                     self.links[child] = key
-                    self.is_flat = False
+                    self._is_chain = False
 
     def earliest(self) -> str:
         return min((time for key in self.messages if (time := self.age(key))), default="")
@@ -121,16 +128,16 @@ class Nodes:
         known = self._times.get(key)
         if known is None:
             message = self.messages.get(key)
-            known = self._times[key] = (_time(message.get("create_time")) or "") if message else ""
+            known = self._times[key] = _time(message.get("create_time")) if message else ""
         return known
 
     def settle(self, current: Any, created_at: str) -> None:
         """Put the nodes in order, and say which of them are on the branch that was shown last."""
         self.created_at = created_at
-        if self.is_flat and current is None:
+        if self._is_flat and current is None:
             self.tree = Tree(list(self.links), self.links)
             return
-        self.tree = grow(self.links, self.age)
+        self.tree = Tree(list(self.links), self.links) if self._is_chain else grow(self.links, self.age)
         for key in self.tree.dangling:
             self._run.note(MISSING_PARENT, f"{self._where}, node {key}", f"its parent {self.links[key]!r} is not there")
         for key in self.tree.circular:
@@ -141,60 +148,65 @@ class Nodes:
                 self._run.note(NO_CURRENT_NODE, self._where)
         self.active = self.tree.path_to(current)
 
-    def bad_time(self, key: str, value: Any) -> None:
-        if value is None:
+    def note_time(self, key: str, stated: Any, metadata: Json) -> None:
+        """Mark a message whose time is not its own."""
+        metadata["timestamp_inferred"] = True
+        if stated is None:
             self._run.note(INFERRED_TIMESTAMP, f"{self._where}, node {key}")
         else:
-            self._run.note(BAD_TIMESTAMP, f"{self._where}, node {key}", f"create_time {value!r:.60}")
+            metadata["create_time"] = stated
+            self._run.note(BAD_TIMESTAMP, f"{self._where}, node {key}", f"create_time {stated!r:.60}")
 
 
-def _messages(nodes: Nodes, reader: Reader, feedback: Feedback) -> list[Json]:
+_places = itemgetter("parent", "message")
+
+
+def _odd_places(node: Any) -> tuple[Any, Any, bool]:
+    """What an unusual node has for a parent and a message, and whether it says anything about its place."""
+    if node.__class__ is dict:
+        return node.get("parent"), node.get("message"), "parent" in node
+    return None, {"content": node}, True
+
+
+def _messages(nodes: Nodes, reader: Reader) -> list[Json]:
     made: list[Json] = []
-    tree, active = nodes.tree, nodes.active
-    above: dict[str, str | None] = {}
-    """Node to the nearest message at or above it."""
-    times: dict[str | None, str] = {None: nodes.created_at}
-    called: dict[str, Call | None] = {}
-    """Node to the call of a tool, at or above it, in the same turn."""
+    tree, active, branches, messages = nodes.tree, nodes.active, nodes.tree.branches, nodes.messages
+    states: dict[str | None, tuple[str | None, str, Call | None]] = {None: (None, nodes.created_at, None)}
+    """Node to the nearest message at or above it, its time, and the nearest call of a tool in the same turn."""
     for key in tree.order:
         parent = tree.parents[key]
-        raw = nodes.messages.get(key)
-        if raw is None:
-            above[key] = above[parent] if parent is not None else None
-            called[key] = called[parent] if parent is not None else None
-            times[key] = times[parent]
+        state = states[parent]
+        if key not in messages:
+            states[key] = state
             continue
+        raw = messages[key]
+        above, time_above, call = state
         message_id = key or _NAMELESS
-        above[key] = message_id
-        call = called[parent] if parent is not None else None
-        time = nodes.age(key)
-        message = reader.message(
-            message_id, raw, above[parent] if parent is not None else None, time or times[parent], call
-        )
+        created: Any = raw.get("create_time")
+        is_plain = created.__class__ is float and 0 <= created < 1e10
+        timestamp = from_seconds(created) if is_plain else _time(created)
+        message = reader.message(message_id, raw, above, timestamp or time_above, call)
         metadata = message["metadata"]
-        if not time:
-            metadata["timestamp_inferred"] = True
-            nodes.bad_time(key, raw.get("create_time"))
-            if raw.get("create_time") is not None:
-                metadata["create_time"] = raw["create_time"]
-        times[key] = message["timestamp"]
-        first = message["content"][0]
-        if first["type"] == "tool_use":
-            call = Call(message_id, first["name"], call)
-        called[key] = None if message["role"] == "user" else call
+        if not timestamp:
+            timestamp = time_above
+            nodes.note_time(key, created, metadata)
         if active is not None:
             metadata["on_active_path"] = key in active
-        if key in tree.branches:
-            metadata["branch_index"] = tree.branches[key]
+        if branches and key in branches:
+            metadata["branch_index"] = branches[key]
             metadata["branch_count"] = tree.fan_out[parent]
-            if (fork_point := message.get("parent_message_id")) is not None:
-                metadata["fork_point"] = fork_point
+            if above is not None:
+                metadata["fork_point"] = above
         if parent is None and nodes.links[key] is not None:
             metadata["missing_parent"] = nodes.links[key]
         if raw.get("id", key) != key:
             metadata["id"] = raw["id"]
-        if feedback.rows and (row := feedback.of(key, raw.get("id"))):
-            metadata["feedback"] = row
+        first = message["content"][0]
+        if first["type"] == "tool_use":
+            call = Call(message_id, first["name"], call)
+        elif message["role"] == "user":
+            call = None
+        states[key] = message_id, timestamp, call
         made.append(message)
     return made
 
@@ -204,7 +216,8 @@ def _facts(raw: Json, nodes: Nodes, around: Surroundings) -> Json:
     conversation_id = identity(raw)
     facts: Json = {"export_generation": _generation(nodes, around)}
     for name, value in raw.items():
-        if name not in _MAPPED and value not in _SAY_NOTHING:
+        # Null, false and what is empty says nothing; zero does.
+        if (value or value.__class__ in _NUMBERS) and name not in _MAPPED:
             facts[name] = value
     if facts.get("id") == conversation_id:
         del facts["id"]
@@ -253,11 +266,11 @@ def _session(raw: Json, messages: list[Json]) -> Json | None:
     return None
 
 
-def _time(value: Any) -> str | None:
-    """A time in the schema's spelling; None for what is none."""
+def _time(value: Any) -> str:
+    """A time in the schema's spelling; empty for what is none."""
     if value is None:
-        return None
+        return ""
     try:
         return normalize_timestamp(value)
     except ValueError:
-        return None
+        return ""

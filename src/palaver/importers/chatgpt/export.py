@@ -98,6 +98,8 @@ class Export:
                     self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _name(raw))
                     continue
                 made = document(conversation, self._around, self._run, elements.where())
+                # What was read is freed while it is still in the processor's cache.
+                del raw, conversation
                 count = len(made["messages"])
                 elements.holds(count)
                 if self._copies.holds(made["conversation_id"], elements.raw, elements.where()):

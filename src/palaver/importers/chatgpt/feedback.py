@@ -30,13 +30,17 @@ class Feedback:
             case _:
                 return False
 
-    def of(self, *message_ids: Any) -> Json | None:
-        """What was said of a message, under whichever of its ids."""
-        for message_id in message_ids:
-            if message_id.__class__ is str and message_id in self.rows:
+    def give(self, conversation_id: str, messages: list[Json]) -> None:
+        """Put what was said of a conversation's messages into their metadata."""
+        rated = self._conversations.get(conversation_id)
+        if not rated:
+            return
+        named = {message["metadata"].get("id"): message for message in messages}
+        named.update({message["message_id"]: message for message in messages})
+        for message_id in rated:
+            if message_id in named:
+                named[message_id]["metadata"]["feedback"] = self.rows[message_id]
                 self._used.add(message_id)
-                return self.rows[message_id]
-        return None
 
     def left_of(self, conversation_id: str) -> list[Json]:
         """What was said in a conversation of messages that the export does not hold."""

@@ -2,7 +2,8 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
+from typing import Any, cast
 
 from palaver.importers.chatgpt import citations
 from palaver.importers.chatgpt.assets import Assets, file_id
@@ -24,10 +25,6 @@ _KINDS = {"user": "human", "assistant": "model", "tool": "tool", "system": "harn
 _CONTEXTS = frozenset({"user_editable_context", "model_editable_context", "app_pairing_content"})
 _UNSEEN = frozenset({*_CONTEXTS, "system_content", "thoughts", "reasoning_recap", "tether_browsing_display"})
 _TO_NOBODY = (None, "all", "assistant", "user")
-_MAPPED = frozenset({
-    *("id", "author", "create_time", "update_time", "content", "status", "end_turn", "weight"),
-    *("metadata", "recipient", "channel"),
-})  # fmt: skip
 _OURS = frozenset({
     *("author_kind", "hidden", "on_active_path", "branch_index", "branch_count", "fork_point", "model_override"),
     *("stop_reason", "timestamp_inferred", "context_incomplete", "author_name", "author", "content_type", "feedback"),
@@ -36,6 +33,43 @@ _OURS = frozenset({
     *("update_time", "status", "end_turn", "weight", "recipient", "channel"),
 })  # fmt: skip
 """Names under which this importer puts things: a note of the service by one of these names stands apart."""
+_DONE = "finished_successfully"
+
+_FIELDS = (
+    *("author", "content", "metadata", "recipient", "status", "weight", "end_turn", "channel", "update_time"),
+    *("id", "create_time"),
+)  # fmt: skip
+_MAPPED = frozenset(_FIELDS)
+_fields = itemgetter(*_FIELDS)
+
+_COLLIDES, _HAS_MODEL, _HAS_FINISH, _HAS_DURATION, _CITES, _ATTACHES, _HIDES, _SHOWS = (1 << bit for bit in range(8))
+_TELLING = {
+    **dict.fromkeys(_OURS, _COLLIDES),
+    "model_slug": _HAS_MODEL,
+    "finish_details": _HAS_FINISH,
+    "finished_duration_sec": _HAS_DURATION,
+    "content_references": _CITES,
+    "citations": _CITES,
+    "attachments": _ATTACHES,
+    "is_visually_hidden_from_conversation": _HIDES,
+    "is_user_system_message": _SHOWS,
+}
+
+
+class _Traits(dict[tuple[str, ...], int]):
+    """What the names in a message's metadata tell about it; there are few different sets of them."""
+
+    def __missing__(self, names: tuple[str, ...]) -> int:
+        if len(self) > 10_000:
+            self.clear()
+        traits = 0
+        for name in names:
+            traits |= _TELLING.get(name, 0)
+        self[names] = traits
+        return traits
+
+
+_TRAITS = _Traits()
 
 
 @dataclass(slots=True)
@@ -58,72 +92,122 @@ class Reader:
 
     def message(self, key: str, raw: Json, parent: str | None, timestamp: str, call: "Call | None") -> Json:
         """The message of a node; `call` is the nearest call above it, whose result it may be."""
-        metadata = _notes(raw)
-        content: Any = raw.get("content")
-        kind: Any = content.get("content_type") if content.__class__ is dict else None
-        role = self._role(key, raw, kind, metadata)
-        made = self._blocks(key, raw, metadata)
-        recipient: Any = raw.get("recipient")
-        is_unseen = kind in _UNSEEN if kind.__class__ is str else False
-        if role == "assistant" and calls(raw):
-            made = [_call(key, recipient, made)]
-            is_unseen = True
+        is_classic = len(raw) == len(_FIELDS)
+        try:
+            fields = _fields(raw)
+        except KeyError:
+            is_classic = False
+            fields = tuple(map(raw.get, _FIELDS))
+        author, content, notes, recipient, status, weight, end_turn, channel, updated, _, _ = fields
+        metadata: Json = cast("Json", notes) if notes.__class__ is dict else {}
+        if metadata is not notes and notes is not None:
+            metadata["source_fields"] = {"metadata": notes}
+        traits = _TRAITS[tuple(metadata)]
+        if traits:
+            _rename(metadata, traits)
+        if status != _DONE and status is not None:
+            metadata["status"] = status
+        if weight != 1 and weight is not None:
+            metadata["weight"] = weight
+        if end_turn is not None:
+            metadata["end_turn"] = end_turn
+        if channel is not None:
+            metadata["channel"] = channel
+        if updated is not None:
+            metadata["update_time"] = updated
+        if not (is_classic or raw.keys() <= _MAPPED):
+            _keep_unmapped(raw, metadata)
+        text = _plain_text(content) if recipient == "all" or recipient is None else None
+        role: build.Role | None = _plain_role(author) if text is not None else None
+        if role is None or text is None or call is not None or traits & _ATTACHES:
+            role, made = self._unusual(key, (author, content, recipient), metadata, call)
         else:
-            if recipient not in (None, "all"):
-                metadata["recipient"] = recipient
-            if role == "tool":
-                made = [self._result(key, made, metadata, kind, call)]
-        if kind is not None and kind != "text":
-            metadata["content_type"] = kind
-        if (
-            is_unseen
-            or metadata.get("is_visually_hidden_from_conversation") is True
-            or (role == "system" and metadata.get("is_user_system_message") is not True)
-            or (len(made) == 1 and made[0].get("text") == "")
-        ):
+            metadata["author_kind"] = _KINDS[role]
+            block: Json = {"type": "text", "text": text}
+            made = [block]
+            if role == "assistant" and (traits & _CITES or not text.isascii()):
+                citations.add(block, metadata)
+            if not text or role == "system":
+                metadata["hidden"] = True
+        if traits & _HIDES and metadata["is_visually_hidden_from_conversation"] is True:
             metadata["hidden"] = True
-        return build.message(
-            message_id=key,
-            parent_message_id=parent,
-            role=role,
-            timestamp=timestamp,
-            content=made,
-            metadata=metadata,
-        )
+        elif traits & _SHOWS and role == "system" and metadata["is_user_system_message"] is True:
+            metadata.pop("hidden", None)
+        if parent is None:
+            return {
+                "message_id": key,
+                "role": role,
+                "timestamp": timestamp,
+                "content": made,
+                "metadata": metadata,
+            }
+        return {
+            "message_id": key,
+            "parent_message_id": parent,
+            "role": role,
+            "timestamp": timestamp,
+            "content": made,
+            "metadata": metadata,
+        }
 
-    def _role(self, key: str, raw: Json, kind: Any, metadata: Json) -> build.Role:
-        author: Any = raw.get("author")
-        stated: Any = author.get("role") if author.__class__ is dict else None
-        if stated.__class__ is str and stated in _KINDS and not (kind.__class__ is str and kind in _CONTEXTS):
+    def _unusual(
+        self, key: str, said: tuple[Any, Any, Any], metadata: Json, call: "Call | None"
+    ) -> tuple[build.Role, Blocks]:
+        """Who says what, for messages that are more than a text from somebody to everybody."""
+        author, content, recipient = said
+        kind: Any = cast("Json", content).get("content_type") if content.__class__ is dict else "text"
+        if kind != "text" and kind is not None:
+            metadata["content_type"] = kind
+        role = self._role(key, author, kind, metadata)
+        made = self._blocks(key, content, metadata, is_answer=role == "assistant", is_after_call=call is not None)
+        is_hidden = role == "system" or (kind.__class__ is str and kind in _UNSEEN)
+        if recipient != "all" and recipient is not None:
+            if role == "assistant" and calls(recipient):
+                made = [_call(key, recipient, made)]
+                is_hidden = True
+            else:
+                metadata["recipient"] = recipient
+        if role == "tool":
+            made = [self._result(key, made, metadata, kind, call)]
+        if is_hidden or (len(made) == 1 and made[0].get("text") == ""):
+            metadata["hidden"] = True
+        return role, made
+
+    def _role(self, key: str, author: Any, kind: Any, metadata: Json) -> build.Role:
+        stated: Any = None
+        if author.__class__ is dict:
+            stated = author.get("role")
+            if author.get("name") is not None:
+                metadata["author_name"] = author["name"]
+            if author.get("metadata") or len(author) > 3:
+                _note_author(author, metadata)
+        elif author is not None:
+            metadata["author"] = author
+        is_context = kind.__class__ is str and kind in _CONTEXTS
+        if stated.__class__ is str and stated in _KINDS and not is_context:
             metadata["author_kind"] = _KINDS[stated]
             return stated
         metadata["author_kind"] = "harness"
         if stated != "system":
             if stated is not None:
                 metadata["source_role"] = stated
-            if not (kind.__class__ is str and kind in _CONTEXTS):
+            if not is_context:
                 self.run.note(UNKNOWN_ROLE, f"{self.where}, node {key}", f"role {stated!r}")
         return "system"
 
-    def _blocks(self, key: str, raw: Json, metadata: Json) -> Blocks:
-        content: Any = raw.get("content")
-        if content.__class__ is dict and content.get("content_type") == "text" and len(content) == 2:
-            parts: Any = content.get("parts")
-            if parts.__class__ is list and len(parts) == 1 and parts[0].__class__ is str:
-                text: str = parts[0]
-                made: Blocks = [{"type": "text", "text": text}]
-                if "attachments" not in metadata and _SANDBOX not in text:
-                    if "\ue200" in text or "【" in text or "content_references" in metadata or "citations" in metadata:
-                        _cite(made, metadata)
-                    return made
+    def _blocks(self, key: str, content: Any, metadata: Json, *, is_answer: bool, is_after_call: bool) -> Blocks:
         where = f"{self.where}, node {key}"
         attachments = _attachments(metadata)
         made = blocks(content, Setting(self.assets, attachments, where))
         for block in made:
             if block["type"] == "opaque" and block["kind"] not in KNOWN:
                 self.run.note(UNKNOWN_CONTENT, where, f"content {block['kind']!r}")
-        _cite(made, metadata)
-        return [*made, *self._attached(attachments, made, where), *_left_behind(made)]
+            elif is_answer and block["type"] == "text":
+                citations.add(block, metadata)
+        if attachments:
+            made += self._attached(attachments, made, where)
+        # Only what was made by a tool in the same turn can be offered for download.
+        return [*made, *_left_behind(made)] if is_after_call else made
 
     def _attached(self, attachments: dict[str | None, Json], made: Blocks, where: str) -> Blocks:
         """A block for each file that was attached and is not shown in the text itself."""
@@ -194,63 +278,57 @@ def _answered_by(name: Any, nearest: Call | None) -> Call | None:
     return nearest
 
 
-def calls(raw: Json) -> bool:
-    """Whether a message speaks to a tool."""
-    recipient: Any = raw.get("recipient")
+def calls(recipient: Any) -> bool:
+    """Whether what is said to a recipient is a call of a tool."""
     return recipient.__class__ is str and recipient not in _TO_NOBODY and bool(recipient)
 
 
-def _notes(raw: Json) -> Json:
-    """The message's metadata with its other fields that say something, each under its own name."""
-    metadata: Any = raw.get("metadata")
-    if metadata.__class__ is dict:
-        if not _OURS.isdisjoint(metadata):
-            metadata["source_fields"] = {name: metadata.pop(name) for name in list(metadata) if name in _OURS}
-    else:
-        metadata = {} if metadata is None else {"source_fields": {"metadata": metadata}}
-    if raw.get("status", _DONE) != _DONE:
-        metadata["status"] = raw["status"]
-    if raw.get("weight", 1) != 1:
-        metadata["weight"] = raw["weight"]
-    for name in ("end_turn", "channel", "update_time"):
-        if raw.get(name) is not None:
-            metadata[name] = raw[name]
-    if not raw.keys() <= _MAPPED:
-        for name in raw.keys() - _MAPPED:
-            if name in metadata or name in _OURS:
-                metadata.setdefault("source_fields", {})[name] = raw[name]
-            else:
-                metadata[name] = raw[name]
-    model = metadata.get("model_slug")
-    if model.__class__ is str:
+def _plain_text(content: Any) -> str | None:
+    """The text of a content that is nothing but one text."""
+    if content.__class__ is dict and len(content) == 2 and content.get("content_type") == "text":
+        parts = content.get("parts")
+        if parts.__class__ is list and len(parts) == 1 and parts[0].__class__ is str:
+            return parts[0]
+    return None
+
+
+def _plain_role(author: Any) -> build.Role | None:
+    """The role of an author of whom nothing else is said, but for tools."""
+    if author.__class__ is dict and len(author) <= 3 and author.get("name") is None and not author.get("metadata"):
+        role = author.get("role")
+        if role.__class__ is str and role in _KINDS and role != "tool":
+            return role
+    return None
+
+
+def _rename(metadata: Json, traits: int) -> None:
+    """Give the service's notes the names of the schema, and make room for ours."""
+    if traits & _COLLIDES:
+        metadata["source_fields"] = {name: metadata.pop(name) for name in list(metadata) if name in _OURS}
+    if traits & _HAS_MODEL and metadata["model_slug"].__class__ is str:
         metadata["model_override"] = metadata.pop("model_slug")
-    finish: Any = metadata.get("finish_details")
-    if finish.__class__ is dict and type(finish.get("type")) is str:
-        metadata["stop_reason"] = finish["type"]
-    seconds = metadata.get("finished_duration_sec")
-    if type(seconds) is int and seconds >= 0 and "duration_ms" not in metadata:
-        metadata["duration_ms"] = seconds * 1000
-    _note_author(raw, metadata)
-    return metadata
+    if traits & _HAS_FINISH:
+        finish = metadata["finish_details"]
+        if finish.__class__ is dict and finish.get("type").__class__ is str:
+            metadata["stop_reason"] = finish["type"]
+    if traits & _HAS_DURATION:
+        seconds = metadata["finished_duration_sec"]
+        if type(seconds) is int and seconds >= 0 and "duration_ms" not in metadata:
+            metadata["duration_ms"] = seconds * 1000
 
 
-_DONE = "finished_successfully"
+def _keep_unmapped(raw: Json, metadata: Json) -> None:
+    for name in raw.keys() - _MAPPED:
+        if name in metadata or name in _OURS:
+            metadata.setdefault("source_fields", {})[name] = raw[name]
+        else:
+            metadata[name] = raw[name]
 
 
-def _note_author(raw: Json, metadata: Json) -> None:
-    author: Any = raw.get("author")
-    if author.__class__ is not dict:
-        if author is not None:
-            metadata["author"] = author
-        return
-    if (name := author.get("name")) is not None:
-        metadata["author_name"] = name
-    if author.get("metadata") or len(author) > 3:
-        rest = {
-            name: value for name, value in author.items() if name not in {"role", "name"} and value not in ({}, None)
-        }
-        if rest:
-            metadata["author"] = rest
+def _note_author(author: Json, metadata: Json) -> None:
+    rest = {name: value for name, value in author.items() if name not in {"role", "name"} and value not in ({}, None)}
+    if rest:
+        metadata["author"] = rest
 
 
 def _call(key: str, name: str, made: Blocks) -> Json:
@@ -299,7 +377,8 @@ def _attachments(metadata: Json) -> dict[str | None, Json]:
 
 def _left_behind(made: Blocks) -> Blocks:
     """Files that a text offers from the machine its tools ran on: no export holds them."""
-    addresses = [address for block in made if block["type"] == "text" for address in _IN_SANDBOX.findall(block["text"])]
+    texts = [block["text"] for block in made if block["type"] == "text" and _SANDBOX in block["text"]]
+    addresses = [address for text in texts for address in _IN_SANDBOX.findall(text)]
     return [
         build.file(source={**build.source("url", address), "available": False}, name=address.rpartition("/")[2])
         for address in dict.fromkeys(addresses)
@@ -308,10 +387,3 @@ def _left_behind(made: Blocks) -> Blocks:
 
 _SANDBOX = "sandbox:/"
 _IN_SANDBOX = re.compile(r"sandbox:/[^\s()<>\[\]\"'`]+")
-
-
-def _cite(made: Blocks, metadata: Json) -> None:
-    """Give the text its citations; offsets count from the beginning of the first text."""
-    for block in made:
-        if block["type"] == "text" and (found := citations.take(metadata, block["text"])):
-            block["citations"] = found
