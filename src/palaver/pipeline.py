@@ -154,6 +154,8 @@ def documents(
     parsed = parse_options(unit.platform, options)
     run = Run(unit.source.label, parsed, form=unit.form, set_aside=set_aside, advance=advance)
     report.ledger, report.findings = run.ledger, run.findings
+    for kind, where, message in unit.remarks:
+        run.note(kind, where, message, kept=False)
     tallies: dict[str, MetricsTally] = {}
     try:
         for document in reader.read(unit.source, run):

@@ -90,7 +90,7 @@ def put(request, tmp_path):
                 return Source.at(tmp_path / name)
             case "zip":
                 (tmp_path / "all.zip").write_bytes(zipped({f"folder/{name}": data}))
-                return Source(Source.at(tmp_path / "all.zip").as_zip().folder, f"folder/{name}")
+                return Source(Source.at(tmp_path / "all.zip").as_zip(), f"folder/{name}")
             case "stdin":
                 return Source(StandardInput(io.BytesIO(data)), "-")
             case _:
@@ -294,7 +294,7 @@ def test_a_zip_is_a_folder_of_its_members(tmp_path):
     (tmp_path / "a.zip").write_bytes(zipped({"b.jsonl": DATA, "dir/": b"", "dir/c.jsonl": b"{}\n", "empty": b""}))
     source = Source.at(tmp_path / "a.zip")
     assert source.is_zip()
-    folder = source.as_zip().folder
+    folder = source.as_zip()
     assert folder.names() == ["b.jsonl", "dir/c.jsonl", "empty"]
     assert folder.names("dir") == ["dir/c.jsonl"]
     member = Source(folder, "dir/c.jsonl")
@@ -359,7 +359,7 @@ def test_a_zip_on_standard_input_is_spooled_and_cleaned_up(monkeypatch, tmp_path
     source = Source(StandardInput(Dribble(zipped({"a.jsonl": DATA}), 1000)), "-")
     assert source.is_zip()
     inside = source.as_zip()
-    member = Source(inside.folder, "a.jsonl")
+    member = Source(inside, "a.jsonl")
     assert (inside.label, member.label, member.modified_at()) == ("-", "-!a.jsonl", None)
     assert records_of(member) == (RECORDS, {})
     assert len(list(tmp_path.iterdir())) == 1
@@ -424,7 +424,7 @@ def test_what_is_no_zip_is_a_source_error(tmp_path):
     source = Source.at(tmp_path / "a.zip")
     assert source.is_zip()
     with pytest.raises(SourceError, match=r"cannot open .*a\.zip as a ZIP"):
-        source.as_zip().folder.names()
+        source.as_zip().names()
     with pytest.raises(SourceError, match="cannot open"):
         Source(ZipFolder(tmp_path / "a.zip"), "a").open()
 

@@ -134,7 +134,7 @@ class Opening:
         return cls(match) if match else None
 
 
-_PATIENT_CHUNKS = 8
+_PATIENT_CHUNKS = 4
 """An exact scan takes twenty times as long as a search: it is worth some memory to find the next opening."""
 
 

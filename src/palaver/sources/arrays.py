@@ -50,7 +50,7 @@ class Element:
 class ArrayElements:
     """Iterates, once, over the elements of the array that is the document, or that `path` leads to.
 
-    In memory are the current element and a chunk or two; while damage is passed over, up to
+    In memory are the current element and a few chunks; while damage is passed over, up to
     `largest_element_bytes`. No bytes raise an exception, only the stream does.
     """
 

@@ -1,12 +1,13 @@
 """From what the user pointed at to the units that can be imported: folders are walked, ZIPs are looked into."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from palaver.errors import PalaverError
 from palaver.sources.folders import ZIP_MAGIC, DiskFolder, files_of, walk_folders
 from palaver.sources.source import Source
+from palaver.sources.zips import Remark, ZipFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Unit:
     """The importer's own word for what it is; empty when it was not asked."""
     size_bytes: int = 0
     """How large the source was when it was found, for whoever shows progress."""
+    remarks: tuple[Remark, ...] = ()
+    """What is odd about the ZIP that it was found in, told once a ZIP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ def discover(path: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
     elif _is_zip(source):
         yield from _in_zip(source, judge)
     else:
-        yield _judged(source, judge)
+        yield _judged_with_members(source, judge)[0]
 
 
 def _in_folder(top: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
@@ -95,37 +98,56 @@ def _is_zip(source: Source) -> bool:
 
 
 def _in_zip(source: Source, judge: Judge) -> Iterator[Unit | Unclaimed]:
-    """A ZIP is judged as the folder it holds: its own bytes, where nothing is compressed, look like its members'."""
+    """A ZIP is judged as the folders it holds: its own bytes, where nothing is compressed, look like its members'."""
     try:
-        inside = source.as_zip()
-        names = inside.folder.names()
+        whole = source.as_zip()
+        names = whole.names()
+        remarks = whole.remarks()
     except PalaverError as error:
         yield Unclaimed(source.label, str(error))
         return
-    unit, members = _judged_with_members(inside, judge)
-    found_any = isinstance(unit, Unit)
-    if found_any:
-        yield unit
-        if not members:
-            return
-    claimed = {PurePosixPath(member) for member in members}
-    for name in names:
-        path = PurePosixPath(name)
-        if not claimed.isdisjoint((path, *path.parents)):
-            continue
-        if _is_zip(member := Source(inside.folder, name)):
-            yield Unclaimed(member.label)
-            continue
-        found, members = _judged_with_members(member, judge)
-        claimed.update(path.parent / member for member in members)
-        found_any = found_any or isinstance(found, Unit)
-        yield found
+    found_any = False
+    for found in _in_folders(whole, names, judge):
+        if isinstance(found, Unit) and not found_any:
+            found_any = True
+            yield replace(found, remarks=tuple(remarks))
+        else:
+            yield found
     if not found_any:
-        yield Unclaimed(source.label)
+        problems = [f"{source.label}: {message} ({where})" for _, where, message in remarks]
+        yield Unclaimed(source.label, "; ".join(problems))
 
 
-def _judged(source: Source, judge: Judge) -> Unit | Unclaimed:
-    return _judged_with_members(source, judge)[0]
+def _in_folders(whole: ZipFolder, names: list[str], judge: Judge) -> Iterator[Unit | Unclaimed]:
+    """The units in a ZIP, folder by folder, outer ones first."""
+    folders: dict[str, list[str]] = {"": []}
+    for name in names:
+        above = name.rpartition("/")[0]
+        folders.setdefault(above, []).append(name)
+        while above:
+            above = above.rpartition("/")[0]
+            folders.setdefault(above, [])
+    claimed: set[PurePosixPath] = set()
+    for folder in sorted(folders):
+        place = PurePosixPath(folder)
+        if folder and not claimed.isdisjoint((place, *place.parents)):
+            continue
+        unit, members = _judged_with_members(Source(whole.inside(folder) if folder else whole, ""), judge)
+        if isinstance(unit, Unit):
+            yield unit
+            claimed.update(place / member for member in members)
+            if not members:
+                claimed.add(place)
+        for name in folders[folder]:
+            path = PurePosixPath(name)
+            if not claimed.isdisjoint((path, *path.parents)):
+                continue
+            if _is_zip(member := Source(whole, name)):
+                yield Unclaimed(member.label)
+                continue
+            found, members = _judged_with_members(member, judge)
+            claimed.update(path.parent / member for member in members)
+            yield found
 
 
 def _judged_with_members(source: Source, judge: Judge) -> tuple[Unit | Unclaimed, tuple[str, ...]]:

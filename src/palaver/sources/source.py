@@ -70,14 +70,14 @@ class Source:
     def is_zip(self) -> bool:
         return not self.is_folder and self._raw_head().startswith(ZIP_MAGIC)
 
-    def as_zip(self) -> "Source":
+    def as_zip(self) -> ZipFolder:
         """The same ZIP, seen as a folder of its members."""
         if isinstance(self.folder, StandardInput):
-            return Source(ZipFolder(self.folder.spool(), STDIN_NAME), "")
+            return ZipFolder(self.folder.spool(), STDIN_NAME)
         path = self.folder.path_of(self.name)
         if path is None:
             raise SourceError(f"{self.label} is a ZIP inside a ZIP: unpack the outer one first")
-        return Source(ZipFolder(path), "")
+        return ZipFolder(path)
 
     def head(self) -> bytes:
         """The first 64 KB, decompressed; empty for a folder."""

@@ -84,6 +84,7 @@ class Export:
     # -- conversations ----------------------------------------------------------------------------------------------
 
     def _elements(self, source: Source, label: str) -> AbstractContextManager[JsonElements]:
+        self._around.fallback_time = source.written_at
         if self._run.form == "page" or is_page(source):
             return page_elements(source, self._run)
         return elements_of(source, self._run, label=label)
