@@ -1,9 +1,12 @@
 """Real and near-real files of many tools, kept outside of the repository: what is claimed must come through whole."""
 
+import io
+import json
 import os
 from collections import Counter
 from pathlib import Path
 
+import ijson
 import pytest
 
 from importing import (
@@ -23,6 +26,7 @@ from importing import (
 )
 from palaver.importers import importer, platforms
 from palaver.model.report import Report
+from palaver.sources.arrays import ArrayElements, elements_path
 from palaver.sources.source import Source
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
@@ -76,6 +80,28 @@ def test_content_survives(imported):
         if texts_or_blocks := [*lost_texts(one, files), *sorted(lost_blocks(one, files))]:
             lost[relative(one.units[0].source.label)] = texts_or_blocks
     assert not lost
+
+
+@pytest.mark.parametrize("chunk_bytes", [4_096, 1 << 20])
+def test_elements_of_every_array_are_those_of_ijson(chunk_bytes):
+    """Two independent readers of huge arrays agree on every sample that is one."""
+    compared = 0
+    for path in sample_files():
+        raw = path.read_bytes()
+        prefix = elements_path(raw[: 1 << 16]) if path.suffix == ".json" else None
+        if prefix is None:
+            continue
+        try:
+            wanted = list(ijson.items(io.BytesIO(raw), ".".join([*prefix, "item"]), use_float=True))
+        except ijson.JSONError:
+            continue  # damaged, or with half a surrogate pair, which ijson refuses
+        found = list(ArrayElements(io.BytesIO(raw), prefix, chunk_bytes=chunk_bytes))
+        # Half of a surrogate pair is an error to us and a question mark to ijson.
+        pairs = [(element, value) for element, value in zip(found, wanted, strict=True) if element.error is None]
+        assert all(element.value == json.loads(element.raw) == value for element, value in pairs), path
+        assert len(found) - len(pairs) <= 1, path
+        compared += 1
+    assert compared > 40
 
 
 # -- numbers --------------------------------------------------------------------------------------------------------

@@ -195,10 +195,13 @@ class Export:
     def _account_for_sides(self) -> None:
         """Say what became of the rows and files that waited for a conversation."""
         shared = self._around.shared
-        used = sum(len(links) for identifier, links in shared.items() if identifier in self._copies)
-        self._run.folded("conversation", used)
-        self._run.folded("message", self._rated - self._around.feedback.unused)
-        if unused := self._around.feedback.unused + sum(map(len, shared.values())) - used:
+        linked = sum(len(links) for identifier, links in shared.items() if identifier in self._copies)
+        rated = self._rated - self._around.feedback.unused
+        if linked:
+            self._run.folded("conversation", linked)
+        if rated:
+            self._run.folded("message", rated)
+        if unused := self._around.feedback.unused + sum(map(len, shared.values())) - linked:
             self._run.skipped("not-exported", unused)
         if unseen := len(self._around.assets.unused()):
             self._run.read(unseen)
