@@ -23,7 +23,7 @@ def test_every_file_below_a_folder_is_told(run, case):
 
 def test_what_belongs_to_a_session_is_told_with_it(run, case):
     [line] = run("identify", case("subagents_folder")).stdout.splitlines()
-    assert line.endswith(", with 75cd0b95-f638-428d-9684-0dadeba1f47f beside it")
+    assert line.endswith(", with 75cd0b95-f638-428d-9684-0dadeba1f47f")
 
 
 def test_an_explicit_path_without_a_reader_exits_with_1(run, session, tmp_path):

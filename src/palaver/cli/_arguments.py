@@ -42,16 +42,14 @@ def data_folder() -> Path:
 
 def platform_and_paths(words: list[str]) -> tuple[str | None, list[Path]]:
     """Tell an optional platform from the paths that follow; a lone word that exists is a path."""
-    from palaver.importers import platforms
+    from palaver.importers import importer, platforms
 
     first, *rest = words
     if first not in platforms() or (not rest and Path(first).exists()):
         return None, given_paths(words)
     if not rest:
-        raise UnrecognizedError(
-            f"{first} is a platform: say what to read with `palaver import {first} PATH`, "
-            "or try `palaver scan` to look in its usual places"
-        )
+        advice = ", or try `palaver scan` to look in its usual places" if importer(first).locations() else ""
+        raise UnrecognizedError(f"{first} is a platform: say what to read with `palaver import {first} PATH`{advice}")
     return first, given_paths(rest)
 
 

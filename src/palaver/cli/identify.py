@@ -95,7 +95,7 @@ def _shown(verdict: dict[str, Any]) -> "Text":
             line.append(verdict["platform"], "bold green" if word == "yes" else "bold yellow")
             line.append(f"  {'' if word == 'yes' else 'perhaps: '}{plain(verdict['reason'])}", "dim")
             if verdict["members"]:
-                line.append(f", with {plain(', '.join(verdict['members']))} beside it", "dim")
+                line.append(f", with {plain(_some(verdict['members']))}", "dim")
         case "no" if verdict["reason"]:
             line.append(f"no conversation: {plain(verdict['reason'])}", "dim")
         case "no":
@@ -103,3 +103,10 @@ def _shown(verdict: dict[str, Any]) -> "Text":
         case _:
             line.append(plain(verdict["reason"]), "red")
     return line
+
+
+def _some(names: list[str]) -> str:
+    """The first few names, and how many more there are."""
+    if len(names) <= 4:
+        return ", ".join(names)
+    return f"{', '.join(names[:3])} and {len(names) - 3} more"

@@ -35,7 +35,7 @@ def _described(importer: "Importer") -> dict[str, Any]:
         "options": [
             {
                 "name": name,
-                "type": getattr(field.annotation, "__name__", str(field.annotation)),
+                "type": "path" if "Path" in str(field.annotation) else getattr(field.annotation, "__name__", "text"),
                 "default": field.get_default(call_default_factory=True),
                 "description": field.description or "",
             }
@@ -58,6 +58,8 @@ def _shown(source: dict[str, Any]) -> "Table":
         )
         table.add_row(Text(heading, "dim"), told)
         heading = ""
+    if not source["locations"]:
+        table.add_row(Text(heading, "dim"), Text("wherever you saved them", "dim"))
     heading = "  options"
     for option in source["options"]:
         told = Text.assemble(

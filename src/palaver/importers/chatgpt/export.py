@@ -211,6 +211,9 @@ class Export:
 def _name(raw: Any) -> str:
     """What a user knows a broken conversation by."""
     if type(raw) is not dict:
-        return f"a {type(raw).__name__} instead of a conversation"
+        return f"{_WORDS.get(type(raw), 'a number')} instead of a conversation"
     named = [str(raw[key]) for key in ("title", "conversation_id", "id") if type(raw.get(key)) is str]
     return f"no mapping of nodes in {' / '.join(named)!r:.200}" if named else "no mapping of nodes, no title, no id"
+
+
+_WORDS = {type(None): "null", bool: "true or false", str: "a text", list: "a list"}
