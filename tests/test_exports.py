@@ -74,3 +74,105 @@ def test_a_folder_with_an_export_keeps_its_other_files(tmp_path):
     units, report = pipeline.find([tmp_path])
     assert [unit.platform for unit in units] == ["chatgpt", "claude_code"]
     assert report.unclaimed == [str(tmp_path / "notes.txt")]
+
+
+# -- ZIPs that somebody damaged, or made to do harm ------------------------------------------------------------------
+
+
+def conversation(name: str, words: str = "a few words to be found again") -> dict:
+    message = {"author": {"role": "user"}, "create_time": 1.7e9, "content": {"content_type": "text", "parts": [words]}}
+    nodes = {"m": {"id": "m", "parent": None, "message": message}}
+    return {"id": name, "title": name, "create_time": 1.7e9, "mapping": nodes, "current_node": "m"}
+
+
+def packed(path: Path, members: dict[str, bytes], *, stored: bool = False) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def found_in(path: Path) -> tuple[list[str], dict[str, int]]:
+    """The ids of the conversations that come out, and the codes of the findings."""
+    imported = import_folder(path.parent)
+    check(imported)
+    counts = {code: count for report in imported.reports for code, count in report.findings.counts.items()}
+    return [document["conversation_id"] for document in imported.documents], counts
+
+
+TWO = json.dumps([conversation("first"), conversation("second")]).encode()
+
+
+@pytest.mark.parametrize("name", ["../../evil.json", "/etc/evil.json", "C:\\evil.json", "a/../../evil.json"])
+def test_members_that_point_out_of_the_zip_are_told_and_the_rest_is_read(tmp_path, name):
+    ids, findings = found_in(packed(tmp_path / "export.zip", {"conversations.json": TWO, name: b"[]"}))
+    assert ids == ["first", "second"]
+    assert findings == {"unsafe-member-name": 1}
+
+
+def test_a_zip_in_the_export_is_told(tmp_path):
+    inner = packed(tmp_path / "inner.zip", {"conversations.json": TWO}).read_bytes()
+    (tmp_path / "inner.zip").unlink()
+    ids, findings = found_in(packed(tmp_path / "export.zip", {"conversations.json": TWO, "more.zip": inner}))
+    assert ids == ["first", "second"]
+    assert findings == {"nested-zip": 1}
+
+
+def test_a_member_that_stands_twice_is_told_and_the_last_is_read(tmp_path):
+    path = packed(tmp_path / "export.zip", {"conversations.json": b"[]"})
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("conversations.json", TWO)
+    ids, findings = found_in(path)
+    assert ids == ["first", "second"]
+    assert findings == {"duplicate-member": 1}
+
+
+def test_an_encrypted_export_is_refused_in_a_sentence(tmp_path):
+    path = packed(tmp_path / "export.zip", {"conversations.json": TWO})
+    raw = bytearray(path.read_bytes())
+    for magic, flags_at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        raw[raw.index(magic) + flags_at] |= 1
+    path.write_bytes(raw)
+    units, report = pipeline.find([path])
+    assert not units
+    assert len(report.refused) == 1
+    assert "encrypted" in report.refused[0]
+
+
+def test_of_a_zip_cut_in_the_middle_the_rest_is_read(tmp_path):
+    many = json.dumps([conversation(f"c{number}", "x" * 500) for number in range(200)]).encode()
+    path = packed(tmp_path / "export.zip", {"conversations.json": many, "user.json": b"{}"}, stored=True)
+    path.write_bytes(path.read_bytes()[: len(many) // 2])
+    ids, findings = found_in(path)
+    assert 80 < len(ids) < 120
+    assert ids[:-1] == [f"c{number}" for number in range(len(ids) - 1)]
+    assert findings.keys() >= {"zip-salvaged", "source-cut-off"}
+
+
+def test_a_bomb_is_read_up_to_its_limit(tmp_path, monkeypatch):
+    monkeypatch.setenv("PALAVER_ZIP_MAX_BYTES", "5000")
+    bomb = b"[" + json.dumps(conversation("before")).encode() + b"," + b" " * 1_000_000 + TWO[1:]
+    ids, findings = found_in(packed(tmp_path / "export.zip", {"conversations.json": bomb}))
+    assert ids == ["before"]
+    assert findings.keys() >= {"source-cut-off"}
+
+
+def test_a_zip64_export_is_read(tmp_path):
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive, archive.open("conversations.json", "w", force_zip64=True) as member:
+        member.write(TWO)
+    assert found_in(path) == (["first", "second"], {})
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["stored", "deflated"])
+def test_one_broken_conversation_costs_only_itself(tmp_path, stored):
+    broken = [conversation("first"), {"title": "the broken one", "mapping": 7}, conversation("second")]
+    path = packed(tmp_path / "export.zip", {"conversations.json": json.dumps(broken).encode()}, stored=stored)
+    imported = import_folder(tmp_path)
+    check(imported)
+    assert [document["conversation_id"] for document in imported.documents] == ["first", "second"]
+    (aside,) = imported.quarantined
+    assert (aside.code, json.loads(aside.raw)) == ("bad-conversation", broken[1])
+    assert "the broken one" in aside.message
+    assert imported.reports[0].ledger.read == 3
+    assert Path(imported.units[0].source.label) == path
