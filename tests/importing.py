@@ -310,17 +310,31 @@ def lost_blocks(imported: Imported, files: dict[str, bytes]) -> set[tuple[str, s
     wanted = {name for raw in files.values() for record in kept_records(raw, rules) for name in names_in(record)}
     documents = imported.documents
     held = {name for document in documents for name in names_in(document)}
-    said = {("line", text) for text in strings([*documents, *set_aside(imported)])}
-    return wanted - held - said
+    said = {("line", text) for text in strings(documents)}
+    aside = "".join(one["raw"] for one in set_aside(imported))
+    return {name for name in wanted - held - said if name[1] not in aside}
 
 
 def set_aside(imported: Imported) -> list[Json]:
     """What was set aside because it had lost the shape of a conversation, or of JSON: that is not lost either."""
     return [
-        {"raw": entry.raw.decode(errors="replace"), "records": records_of(entry.raw)}
+        {
+            "raw": (raw := entry.raw.decode(errors="replace")),
+            "plain": _unescaped(raw),
+            "plainer": _unescaped(_unescaped(raw)),
+        }
         for entry in imported.quarantined
         if entry.code == "bad-conversation" or (entry.code == "bad-json" and not _is_json(entry.raw))
     ]
+
+
+def _unescaped(text: str) -> str:
+    """JSON that cannot be parsed any more, as its strings would read."""
+    return re.sub(r"\\(u[0-9a-f]{4}|.)", _character, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _character(escape: re.Match[str]) -> str:
+    return chr(int(escape[1][1:], 16)) if len(escape[1]) > 1 else {"n": "\n", "t": "\t"}.get(escape[1], escape[1])
 
 
 def _is_json(raw: bytes) -> bool:
@@ -356,7 +370,11 @@ class Said:
         self._joined = "\n\0".join(self._exact)
 
     def __contains__(self, text: str) -> bool:
-        return text in self._exact or text in self._joined
+        if text in self._exact or text in self._joined:
+            return True
+        # What a model says to a tool may stand in the document as the JSON that it is.
+        said = _loaded_object(text)
+        return bool(said) and all(clean(part) in self for part in strings(said) if len(part) >= LONG)
 
 
 def records_of(raw: bytes) -> list[Json]:
@@ -449,10 +467,7 @@ def _long_texts(value: Any, *, is_twin: bool) -> Iterator[str]:
             pieces = text.removeprefix("Error: ").split("\n")
         else:
             pieces = [text]
-        for piece in pieces:
-            if len(piece) >= LONG:
-                # What a model says to a tool may stand in the document as the JSON that it is.
-                yield from (_long_texts(said, is_twin=is_twin) if (said := _loaded_object(piece)) else [piece])
+        yield from (piece for piece in pieces if len(piece) >= LONG)
 
 
 def _loaded_object(text: str) -> Any:

@@ -338,6 +338,7 @@ def with_other_lines(draw, raw: bytes) -> Mutated:
         case _:
             del lines[at]
             change = f"line {at + 1} is gone"
+    assume(not lines[0:1] or not lines[0].startswith(_COMPRESSED))
     return Mutated(b"\n".join(lines), change)
 
 

@@ -87,7 +87,7 @@ class ArrayElements:
             yield from self._elements()
             is_inside = self._next_array()
             if not is_inside and self._goes_on():
-                if self._window.peek() != _BRACE:
+                if self._window.peek() in {_COMMA, _BRACKET_END, _BRACE_END}:
                     yield from self._damaged("bytes between elements, after a stray bracket")
                 is_inside = True
 
@@ -257,7 +257,8 @@ class ArrayElements:
         known = self._guess.opening
         if first in b",]}" and self._damage_bytes(known.boundary if known else _BEFORE_OBJECT) >= 0:
             return True
-        if first == _BRACE and self._holds_objects:
+        if first in {_BRACE, _BRACKET} and self._holds_objects:
+            window.at += first == _BRACKET
             return True
         window.reach(_TRAILING_BYTES)
         self.trailing = window.copy(0, min(window.ahead, _TRAILING_BYTES))

@@ -1,5 +1,6 @@
 """The elements of a huge JSON array as records, with damage repaired and accounted for."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
@@ -17,6 +18,8 @@ CUT_RECORD = finding_kind("cut-record", "warning", "The file ends within its las
 NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the array that it should; nothing was read.")
 
 
+_LIST_OF_OBJECTS = re.compile(rb"\[\s*\{")
+_ODD_BYTES = 256
 _BEFORE_A_VALUE = bytes(range(33)) + b"]},:"
 
 
@@ -56,6 +59,8 @@ class _UpToDamage:
             return chunk
         if not chunk.removeprefix(BOM).lstrip().startswith((b"[", b"{")):
             self._run.note(ODD_BEGINNING, f"{self._label}the beginning")
+            if bracket := _LIST_OF_OBJECTS.search(begun, 0, _ODD_BYTES):
+                return begun[bracket.start() :]
         return begun if begun.startswith(b"[") else b"[" + begun
 
 

@@ -21,36 +21,36 @@ def is_comparison(value: Any) -> bool:
 def as_conversation(row: Any) -> Json | None:
     """The comparison in the shape of an export's conversation; None for what is none."""
     match row:
-        case {"content": {"input": {"prompt_convo": {"messages": list(prompts)}}, **rest}}:
-            output = rest.get("output")
+        case {"content": {"input": {"prompt_convo": {"messages": list(prompts), **convo}, **asked}, **content}, **rest}:
+            output = content.pop("output", None)
         case _:
             return None
     mapping: Json = {}
     last: str | None = None
     for message in prompts:
         last = _hang(mapping, message, last)
-    output = output if type(output) is dict else {}
-    second = output.get("feedback_step_2")
+    told = output if type(output) is dict else {"output": output}
+    second = told.get("feedback_step_2")
     compared = second if type(second) is dict else {}
     ends: dict[str, str | None] = {}
     for turn in _TURNS:
-        end = last
+        ends[turn] = last
         answers = compared.get(turn)
         for message in answers if type(answers) is list else ():
-            end = _hang(mapping, message, end)
-        ends[turn] = end
-    whole = row.get("conversation_id")
+            ends[turn] = _hang(mapping, message, ends[turn])
+    kept = {name: value for name, value in told.items() if name != "feedback_step_2" or value is not compared}
+    kept |= {name: value for name, value in compared.items() if name not in _TURNS or type(value) is not list}
+    for fields in (convo, asked, content):
+        kept |= {name: value for name, value in fields.items() if name not in _NOT_KEPT}
+    whole = rest.get("conversation_id")
     return {
-        "conversation_id": f"{whole}:comparison-{row.get('id')}",
-        "create_time": row.get("create_time"),
+        **{name: value for name, value in rest.items() if name not in _NOT_KEPT},
+        "conversation_id": f"{whole}:comparison-{rest.get('id')}",
+        "create_time": rest.get("create_time"),
         "mapping": mapping,
         "current_node": ends["new_turn" if compared.get("completion_comparison_rating") == "new" else "original_turn"],
         "compared_conversation_id": whole,
-        "comparison": {
-            **{name: value for name, value in output.items() if name != "feedback_step_2"},
-            **{name: value for name, value in compared.items() if name not in _TURNS or type(value) is not list},
-        },
-        **{name: value for name, value in row.items() if name not in _NOT_KEPT},
+        "comparison": kept,
     }
 
 

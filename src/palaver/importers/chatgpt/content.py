@@ -48,7 +48,7 @@ def _text(content: Json, setting: Setting) -> Blocks:
         made, used = [build.text(content["text"])], "text"
     else:
         made, used = _parts([parts], setting), "parts"
-    if len(content) > 2:
+    if len(content) > 2 or used not in content:
         _with_rest(made[0], content, used)
     return made
 

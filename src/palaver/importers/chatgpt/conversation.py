@@ -82,6 +82,8 @@ class Nodes:
         self._times: dict[str, str] = {}
         self.messages: dict[str, Json] = {}
         self.links: dict[str, str | None] = {}
+        self.beside: dict[str, Json] = {}
+        """What nodes say that is neither a message nor a link."""
         self.active: set[str] | None = None
         self._is_chain = True
         """Whether each node hangs on the one before it, as in most conversations that were never edited."""
@@ -102,6 +104,8 @@ class Nodes:
                     run.note(MISSING_PARENT, f"{where}, node {key}", f"a parent of type {type(parent).__name__}")
                     parent = None
             links[key] = parent
+            if node.__class__ is dict and not node.keys() <= _NODE:
+                self.beside[key] = {name: value for name, value in node.items() if name not in _NODE}
             if message.__class__ is dict:
                 messages[key] = message
             elif message is not None:
@@ -159,6 +163,7 @@ class Nodes:
 
 
 _places = itemgetter("parent", "message")
+_NODE = frozenset({"id", "message", "parent", "children"})
 
 
 def _odd_places(node: Any) -> tuple[Any, Any, bool]:
@@ -170,6 +175,7 @@ def _odd_places(node: Any) -> tuple[Any, Any, bool]:
 
 def _messages(nodes: Nodes, reader: Reader) -> list[Json]:
     made: list[Json] = []
+    beside = nodes.beside
     tree, active, branches, messages = nodes.tree, nodes.active, nodes.tree.branches, nodes.messages
     states: dict[str | None, tuple[str | None, str, Call | None]] = {None: (None, nodes.created_at, None)}
     """Node to the nearest message at or above it, its time, and the nearest call of a tool in the same turn."""
@@ -201,6 +207,8 @@ def _messages(nodes: Nodes, reader: Reader) -> list[Json]:
             metadata["missing_parent"] = nodes.links[key]
         if raw.get("id", key) != key:
             metadata["id"] = raw["id"]
+        if key in beside:
+            metadata["node"] = beside.pop(key)
         first = message["content"][0]
         if first["type"] == "tool_use":
             call = Call(message_id, first["name"], call)
@@ -224,6 +232,8 @@ def _facts(raw: Json, nodes: Nodes, around: Surroundings) -> Json:
     gizmo = raw.get("gizmo_id")
     if type(gizmo) is str and gizmo:
         facts["project_id" if gizmo.startswith("g-p-") else "custom_gpt_id"] = facts.pop("gizmo_id")
+    if nodes.beside:
+        facts["nodes"] = nodes.beside
     if shared := around.shared.get(conversation_id):
         facts["shared"] = shared
     if elsewhere := around.feedback.left_of(conversation_id):

@@ -35,7 +35,7 @@ class Feedback:
         rated = self._conversations.get(conversation_id)
         if not rated:
             return
-        named = {message["metadata"].get("id"): message for message in messages}
+        named = {str(message["metadata"].get("id")): message for message in messages}
         named.update({message["message_id"]: message for message in messages})
         for message_id in rated:
             if message_id in named:

@@ -29,7 +29,7 @@ _OURS = frozenset({
     *("author_kind", "hidden", "on_active_path", "branch_index", "branch_count", "fork_point", "model_override"),
     *("stop_reason", "timestamp_inferred", "context_incomplete", "author_name", "author", "content_type", "feedback"),
     *("source_role", "source_fields", "id", "create_time", "content", "metadata", "user_type", "api_message_id"),
-    *("source_ids", "invalid_fields", "accepted", "completion_index", "tool_name", "parent", "children"),
+    *("source_ids", "invalid_fields", "accepted", "completion_index", "tool_name", "parent", "children", "node"),
     *("update_time", "status", "end_turn", "weight", "recipient", "channel"),
 })  # fmt: skip
 """Names under which this importer puts things: a note of the service by one of these names stands apart."""
@@ -318,11 +318,13 @@ def _rename(metadata: Json, traits: int) -> None:
 
 
 def _keep_unmapped(raw: Json, metadata: Json) -> None:
-    for name in raw.keys() - _MAPPED:
+    for name in sorted(raw.keys() - _MAPPED):
+        place, free = metadata, name
         if name in metadata or name in _OURS:
-            metadata.setdefault("source_fields", {})[name] = raw[name]
-        else:
-            metadata[name] = raw[name]
+            place = metadata.setdefault("source_fields", {})
+            while free in place:
+                free += "'"
+        place[free] = raw[name]
 
 
 def _note_author(author: Json, metadata: Json) -> None:
