@@ -18,8 +18,7 @@ CUT_RECORD = finding_kind("cut-record", "warning", "The file ends within its las
 NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the array that it should; nothing was read.")
 
 
-_LIST_OF_OBJECTS = re.compile(rb"\[\s*\{")
-_ODD_BYTES = 256
+_BEFORE_A_LIST = re.compile(rb"[^{\[]{1,32}(?=\[\s*\{)")
 _BEFORE_A_VALUE = bytes(range(33)) + b"]},:"
 
 
@@ -59,8 +58,8 @@ class _UpToDamage:
             return chunk
         if not chunk.removeprefix(BOM).lstrip().startswith((b"[", b"{")):
             self._run.note(ODD_BEGINNING, f"{self._label}the beginning")
-            if bracket := _LIST_OF_OBJECTS.search(begun, 0, _ODD_BYTES):
-                return begun[bracket.start() :]
+            if stray := _BEFORE_A_LIST.match(begun):
+                return begun[stray.end() :]
         return begun if begun.startswith(b"[") else b"[" + begun
 
 

@@ -10,8 +10,9 @@ What comes out
     Messages that the service does not show are `hidden`. What a model says to a tool is a `tool_use`, what the tool
     says a `tool_result`. Marks of citations stay in the text; `citations` say where they stand and what they lead to.
     Pictures, sounds and files name their member of the export, or with `-O assets=DIR` the file they were copied to,
-    which is named after its content. Thumbs up and down stand at their messages and as the `rating`. Ids of projects
-    and custom GPTs, links under which a conversation was shared, and all that has no other place stand in
+    which is named after its content. Thumbs up and down stand at their messages and as the `rating`. Two answers that
+    were shown side by side (`model_comparisons.json`) are a conversation with two branches. Ids of projects and custom
+    GPTs, links under which a conversation was shared, and all that has no other place stand in
     `platform.metadata`; `export_generation` there says which of the three forms the export has.
 
 What is left out, and counted under these rules
@@ -20,7 +21,8 @@ What is left out, and counted under these rules
     conversation that the export holds twice, byte by byte), `not-exported` (feedback and links for
     conversations that the export does not hold), `unreferenced-asset` (files that no message shows). Not kept: fields
     that say nothing (null, false, empty, the state of a message that is complete, its weight of 1, the recipient
-    `all`), the `children` of nodes, which follow from their parents, and the user's id in feedback.
+    `all`), the `children` of nodes, which follow from their parents, the user's id in feedback, and what the network
+    knew of the user when answers were compared.
 """
 
 from collections.abc import Iterator

@@ -5,9 +5,10 @@ from typing import Any
 Json = dict[str, Any]
 
 _TURNS = ("original_turn", "new_turn")
-_NOT_KEPT = frozenset(
-    {"id", "conversation_id", "create_time", "content", "user_id", "workspace_id", "storage_protocol"}
-)
+_NOT_KEPT = frozenset({
+    *("id", "conversation_id", "create_time", "user_id", "workspace_id", "storage_protocol", "metadata"),
+})  # fmt: skip
+"""Ids, and what the network knew about the user."""
 
 
 def is_comparison(value: Any) -> bool:
@@ -41,7 +42,7 @@ def as_conversation(row: Any) -> Json | None:
     kept = {name: value for name, value in told.items() if name != "feedback_step_2" or value is not compared}
     kept |= {name: value for name, value in compared.items() if name not in _TURNS or type(value) is not list}
     for fields in (convo, asked, content):
-        kept |= {name: value for name, value in fields.items() if name not in _NOT_KEPT}
+        kept |= {name: value for name, value in fields.items() if name not in _NOT_KEPT and value is not None}
     whole = rest.get("conversation_id")
     return {
         **{name: value for name, value in rest.items() if name not in _NOT_KEPT},
