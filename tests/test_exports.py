@@ -176,3 +176,34 @@ def test_one_broken_conversation_costs_only_itself(tmp_path, stored):
     assert "the broken one" in aside.message
     assert imported.reports[0].ledger.read == 3
     assert Path(imported.units[0].source.label) == path
+
+
+def test_a_bug_in_the_mapping_costs_one_conversation(tmp_path, monkeypatch):
+    from palaver.importers.chatgpt import export
+
+    sound = export.document
+
+    def breaks(raw, *rest):
+        if raw["id"] == "second":
+            raise RuntimeError("nobody thought of this")
+        return sound(raw, *rest)
+
+    monkeypatch.setattr(export, "document", breaks)
+    many = json.dumps([conversation(name) for name in ("first", "second", "third")]).encode()
+    packed(tmp_path / "export.zip", {"conversations.json": many})
+    imported = import_folder(tmp_path)
+    assert [document["conversation_id"] for document in imported.documents] == ["first", "third"]
+    assert [(entry.code, json.loads(entry.raw)["id"]) for entry in imported.quarantined] == [("unforeseen", "second")]
+    assert imported.reports[0].ledger.adds_up
+
+
+def test_a_shard_or_a_side_file_that_cannot_be_opened_costs_only_itself(tmp_path):
+    members = {"conversations-000.json": TWO, "conversations-001.json": TWO, "message_feedback.json": b"[]"}
+    path = packed(tmp_path / "export.zip", members)
+    raw = bytearray(path.read_bytes())
+    for name in (b"conversations-001.json", b"message_feedback.json"):
+        raw[raw.index(name) - 22] = raw[raw.rindex(name) - 36] = 77  # compressed in a way that nobody knows
+    path.write_bytes(raw)
+    ids, findings = found_in(path)
+    assert ids == ["first", "second"]
+    assert findings == {"source-cut-off": 2}

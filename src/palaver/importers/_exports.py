@@ -3,16 +3,19 @@
 ChatGPT, Claude.ai, DeepSeek and others all call this file `conversations.json`: whose it is, its shape tells.
 """
 
+import io
 import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
+from palaver.errors import PalaverError
 from palaver.importers._contract import Match
 from palaver.model.finding import finding_kind
 from palaver.sources.elements import JsonElements
 from palaver.sources.inflate import fast_zlib
+from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -60,8 +63,11 @@ class Service:
 
     def owns(self, source: Source) -> bool:
         """Whether a file holds conversations of this service."""
-        if self.hallmark not in source.head():
-            return False
+        try:
+            if self.hallmark not in source.head():
+                return False
+        except (PalaverError, OSError):
+            return False  # whoever reads the export tells of it
         return any(self.is_conversation(conversation) for conversation in _glimpsed(source.glimpse()))
 
     def unwrapped(self, value: Any) -> tuple[Json, Json] | None:
@@ -83,13 +89,24 @@ def files_in(folder: Source) -> list[Source]:
 
 @contextmanager
 def elements_of(source: Source, run: Run, *, label: str = "") -> Generator[JsonElements]:
-    """The conversations of a file, one by one: of an array, of `{"conversations": [...]}`, or the one that it is."""
-    match source.glimpse():
-        case {"conversations": list()}:
-            path = ("conversations",)
-        case _:
-            path = ()
-    with source.open() as stream:
+    """The conversations of a file, one by one: of an array, of `{"conversations": [...]}`, or the one that it is.
+
+    With a label, the file is one of several of an export: if it cannot be opened, the others are read all the same.
+    """
+    path: tuple[str, ...] = ()
+    stream: BinaryIO = io.BytesIO(b"[]")
+    try:
+        match source.glimpse():
+            case {"conversations": list()}:
+                path = ("conversations",)
+            case _:
+                pass
+        stream = source.open()
+    except (PalaverError, OSError) as error:
+        if not label:
+            raise
+        run.note(CUT_OFF, label, str(error), kept=False)
+    with stream:
         elements = JsonElements(stream, run, path, label=label, takes_cut=True)
         yield elements
     if elements.wrapper:

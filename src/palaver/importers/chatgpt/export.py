@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from palaver.importers._exports import BAD_CONVERSATION, Copies, elements_of, files_in
+from palaver.importers._findings import UNFORESEEN
 from palaver.importers.chatgpt.assets import Assets
 from palaver.importers.chatgpt.comparisons import as_conversation
 from palaver.importers.chatgpt.conversation import Surroundings, document
@@ -98,7 +99,12 @@ class Export:
                 if conversation is None:
                     self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _name(raw))
                     continue
-                made = document(conversation, self._around, self._run, elements.where())
+                try:
+                    made = document(conversation, self._around, self._run, elements.where())
+                except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other conversations
+                    message = f"{type(error).__name__}: {error}"
+                    self._run.quarantined(UNFORESEEN, elements.raw, elements.where(), message)
+                    continue
                 # What was read is freed while it is still in the processor's cache.
                 del raw, conversation
                 count = len(made["messages"])
@@ -154,8 +160,7 @@ class Export:
                 self._run.quarantined(NOT_AN_OBJECT, self._side(name).head(), name)
 
     def _rows(self, name: str) -> Iterator[tuple[Any, JsonElements]]:
-        with self._side(name).open() as stream:
-            rows = JsonElements(stream, self._run, label=name, takes_cut=True)
+        with elements_of(self._side(name), self._run, label=name) as rows:
             for row in rows:
                 yield row, rows
 

@@ -207,7 +207,7 @@ class Reader:
         if attachments:
             made += self._attached(attachments, made, where)
         # Only what was made by a tool in the same turn can be offered for download.
-        return [*made, *_left_behind(made)] if is_after_call else made
+        return [*made, *_left_behind(made)] if is_after_call and is_answer else made
 
     def _attached(self, attachments: dict[str | None, Json], made: Blocks, where: str) -> Blocks:
         """A block for each file that was attached and is not shown in the text itself."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import orjson
 
 from palaver.errors import SourceError
+from palaver.importers._findings import UNFORESEEN
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.copies import bare
 from palaver.importers.claude_code.disposition import INTO_CONVERSATION, PROGRESS, Disposition
@@ -28,17 +29,12 @@ from palaver.importers.claude_code.unit import (
     read_about,
     side_files,
 )
-from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted, json_document
-
-UNFORESEEN = finding_kind(
-    "unforeseen", "error", "A record broke the importer, which is a bug; its bytes are set aside."
-)
 
 FRAGMENT_BYTES = 1 << 24
 """What is smaller is one document. Of what is larger, the rest comes in small fragments: what the processor's cache
