@@ -59,7 +59,7 @@ class ArrayElements:
         stream: BinaryIO,
         path: tuple[str, ...] = (),
         *,
-        chunk_bytes: int = 1 << 20,
+        chunk_bytes: int = 1 << 18,
         largest_element_bytes: int = 1 << 30,
     ) -> None:
         self.wrapper: dict[str, Any] = {}

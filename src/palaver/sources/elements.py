@@ -29,7 +29,8 @@ class _UpToDamage:
     """
 
     def __init__(self, stream: BinaryIO, run: Run, label: str, *, opens: bool) -> None:
-        self._stream = stream
+        # Pieces as they come are as good as whole chunks, and need not be joined.
+        self._read = getattr(stream, "read1", stream.read)
         self._run = run
         self._label = label
         self._opens = opens
@@ -37,11 +38,11 @@ class _UpToDamage:
 
     def read(self, size: int) -> bytes:
         try:
-            chunk = self._stream.read(size)
+            chunk = self._read(size)
             if not self._taken and chunk.startswith(b"\0"):
                 self._run.note(NUL_BYTES, f"{self._label}the beginning")
                 while chunk.startswith(b"\0"):
-                    chunk = chunk.lstrip(b"\0") or self._stream.read(size)
+                    chunk = chunk.lstrip(b"\0") or self._read(size)
             if self._opens and not self._taken:
                 chunk = self._opened(chunk)
         except (SourceError, OSError) as error:

@@ -25,6 +25,8 @@ STORED, DEFLATED, BZIP2, LZMA = 0, 8, 12, 14
 METHODS = {STORED, DEFLATED, BZIP2, LZMA}
 
 _LEAST_READ_BYTES = 1 << 12
+_USUAL_RATIO = 4
+"""By how much text shrinks when it is packed."""
 _READ_BYTES = 1 << 18
 _PIECE_BYTES = 1 << 20
 _CAREFUL_BYTES = 1 << 14
@@ -102,6 +104,13 @@ class MemberStream:
             raise self._damage
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def read1(self, size: int) -> bytes:
+        """The next piece of at most that size, as it comes out of the packed bytes: nothing is joined."""
+        piece = self._next(size) if self._damage is None else b""
+        if not piece and self._damage is not None:
+            raise self._damage
+        return piece
+
     def seekable(self) -> bool:
         return False
 
@@ -175,7 +184,8 @@ class _Inflated:
         inflater = self._inflater
         while not inflater.eof:
             # What is not inflated yet is copied at each call: no more of it than there is use for.
-            taken = inflater.unconsumed_tail or self._span.read(min(max(limit, _LEAST_READ_BYTES), _READ_BYTES))
+            wanted = min(max(limit // _USUAL_RATIO, _LEAST_READ_BYTES), _READ_BYTES)
+            taken = inflater.unconsumed_tail or self._span.read(wanted)
             piece = inflater.decompress(taken, limit)
             if piece:
                 self._given += len(piece)
