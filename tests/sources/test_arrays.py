@@ -2,6 +2,7 @@ import io
 import json
 import random
 import zipfile
+import zlib
 from types import SimpleNamespace
 
 import ijson
@@ -391,6 +392,17 @@ def test_objects_behind_a_stray_bracket_are_elements_too():
     assert elements.trailing == b""
 
 
+def test_without_their_bytes_the_last_element_s_can_be_asked_for():
+    array = [{"id": number, "text": "x" * number} for number in range(300)]
+    document = json.dumps(array).encode()
+    kept = list(ArrayElements(io.BytesIO(document), chunk_bytes=512))
+    elements = ArrayElements(io.BytesIO(document), chunk_bytes=512, keeps_raw=False)
+    for element, same in zip(elements, kept, strict=True):
+        assert element.value == same.value
+        assert elements.raw() == same.raw
+        assert elements.checksum() == (len(same.raw), zlib.crc32(same.raw))
+
+
 def test_the_byte_order_mark_is_skipped_and_counted():
     _, found = read(b"\xef\xbb\xbf [7]", (), 1)
     assert [(element.value, element.offset) for element in found] == [(7, 5)]
@@ -497,14 +509,14 @@ def test_an_error_of_the_stream_passes_through_after_what_was_read():
 @pytest.mark.parametrize("indent", [None, 2])
 def test_no_more_than_an_element_and_a_few_chunks_is_held(element, indent):
     array = [element(number) for number in range(3_000)]
-    elements = ArrayElements(io.BytesIO(json.dumps(array, indent=indent).encode()), chunk_bytes=8_192)
+    elements = ArrayElements(io.BytesIO(json.dumps(array, indent=indent).encode()), chunk_bytes=2_048)
     found = []
     most = 0
     for item in elements:
         found.append(item.value)
         most = max(most, len(elements._window.held))
     assert found == array
-    assert most <= 6 * 8_192
+    assert most <= 18 * 2_048
 
 
 @pytest.mark.parametrize(

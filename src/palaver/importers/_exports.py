@@ -113,6 +113,11 @@ def elements_of(source: Source, run: Run, *, label: str = "") -> Generator[JsonE
         run.note(AROUND_CONVERSATIONS, elements.where(), ", ".join(elements.wrapper), kept=False)
 
 
+def checksum(raw: bytes) -> tuple[int, int]:
+    """The same as an element's, for a part of one."""
+    return len(raw), fast_zlib.crc32(raw)
+
+
 class Copies:
     """The conversations that were read, so that one that an export holds twice is kept once."""
 
@@ -120,10 +125,9 @@ class Copies:
         self._run = run
         self._seen: dict[str, set[tuple[int, int]]] = {}
 
-    def holds(self, conversation_id: str, raw: bytes, where: str) -> bool:
-        """Whether the same bytes came before under the same id; other bytes are another state of it."""
+    def holds(self, conversation_id: str, state: tuple[int, int], where: str) -> bool:
+        """Whether the same bytes came before under the same id; other bytes (by `checksum`) are another state of it."""
         states = self._seen.setdefault(conversation_id, set())
-        state = len(raw), fast_zlib.crc32(raw)
         if state in states:
             return True
         if states:

@@ -89,6 +89,11 @@ class Window:
         start += self.at
         return bytes(memoryview(self.held)[start : start + size])
 
+    def view(self, size: int, start: int = 0) -> memoryview:
+        """The same bytes in place; it has to be released before anything is read."""
+        start += self.at
+        return memoryview(self.held)[start : start + size]
+
     def skip_byte_order_mark(self) -> None:
         self.reach(len(codecs.BOM_UTF8))
         if self.held.startswith(codecs.BOM_UTF8):

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from palaver.sources._cutter import BLANK, OPENING_BYTES, SCALAR, SPACE, Guess, Opening, Scan, Window
+from palaver.sources.inflate import fast_zlib
 from palaver.sources.parse import NOT_JSON, parse, parses
 
 _TRAILING_BYTES = 1 << 10
@@ -51,7 +52,8 @@ class ArrayElements:
     """Iterates, once, over the elements of the array that is the document, or that `path` leads to.
 
     In memory are the current element and a few chunks; while damage is passed over, up to
-    `largest_element_bytes`. No bytes raise an exception, only the stream does.
+    `largest_element_bytes`. Without `keeps_raw`, elements come without their bytes, which `raw` has for the last one
+    only. No bytes raise an exception, only the stream does.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class ArrayElements:
         *,
         chunk_bytes: int = 1 << 18,
         largest_element_bytes: int = 1 << 30,
+        keeps_raw: bool = True,
     ) -> None:
         self.wrapper: dict[str, Any] = {}
         """The other keys around the array, those behind it once the iteration has ended; nested as in the document."""
@@ -77,6 +80,8 @@ class ArrayElements:
         self._limit_bytes = largest_element_bytes
         self._index = 0
         self._holds_objects = False
+        self._keeps_raw = keeps_raw
+        self._last_bytes = 0
         self._vain_bytes = 0
         self._array_end = re.compile(rb"\]%b%b\Z" % (SPACE, (rb"\}" + SPACE) * len(path)))
 
@@ -182,17 +187,17 @@ class ArrayElements:
         window = self._window
         if not (size := self._guess.size()):
             return None
-        raw = window.copy(0, size)
         # A slice that begins where an element begins and parses cannot be wrong: no object is the beginning of another
         # one, since its last brace closes its first. So a separator inside the element gives a slice that is too short
         # to parse, and one behind a later element a slice with a comma between two values.
         try:
-            value = parse(raw)
+            with window.view(size) as raw:
+                value = parse(raw)
         except NOT_JSON:
             self._guess.was_wrong(size)
             return None
         self._guess.was_right(size)
-        return self._taken(raw, value, None)
+        return self._taken(window.copy(0, size) if self._keeps_raw else b"", value, None, size)
 
     def _exact(self, first: int) -> Element | str:
         """The element, or why it has no end."""
@@ -221,12 +226,22 @@ class ArrayElements:
         except NOT_JSON as error:
             return self._taken(raw, None, str(error)) if self._is_followed(size) else str(error)
 
-    def _taken(self, raw: bytes, value: Any, error: str | None) -> Element:
+    def _taken(self, raw: bytes, value: Any, error: str | None, size: int = 0) -> Element:
         element = Element(raw, self._index, self._window.offset, value, error)
         self._holds_objects = value.__class__ is dict
         self._index += 1
-        self._window.at += len(raw)
+        self._last_bytes = size or len(raw)
+        self._window.at += self._last_bytes
         return element
+
+    def raw(self) -> bytes:
+        """The bytes of the element that was handed out last, until the next one is asked for."""
+        return self._window.copy(-self._last_bytes, self._last_bytes)
+
+    def checksum(self) -> tuple[int, int]:
+        """The size of the element that was handed out last, and a number that tells it from others."""
+        with self._window.view(self._last_bytes, -self._last_bytes) as raw:
+            return self._last_bytes, fast_zlib.crc32(raw)
 
     def _stray_controls(self) -> Element:
         window = self._window

@@ -84,14 +84,23 @@ class JsonElements:
     ) -> None:
         self.number = 0
         self.taken = 0
-        self.raw = b""
         self._label = f"{label}: " if label else ""
         self._elements = ArrayElements(
-            cast("BinaryIO", _UpToDamage(stream, run, self._label, opens=takes_cut and not path)), path
+            cast("BinaryIO", _UpToDamage(stream, run, self._label, opens=takes_cut and not path)),
+            path,
+            keeps_raw=False,
         )
         self._run = run
         self._takes_cut = takes_cut
         self._is_embedded = is_embedded
+
+    @property
+    def raw(self) -> bytes:
+        return self._elements.raw()
+
+    def checksum(self) -> tuple[int, int]:
+        """What tells the current element's bytes from others."""
+        return self._elements.checksum()
 
     @property
     def wrapper(self) -> dict[str, Any]:
@@ -109,7 +118,6 @@ class JsonElements:
         for element in self._elements:
             self.number = element.index + 1
             self.taken = element.offset
-            self.raw = element.raw
             if element.error is None:
                 self._run.read()
                 yield element.taken()

@@ -109,7 +109,7 @@ class Export:
                 del raw, conversation
                 count = len(made["messages"])
                 elements.holds(count)
-                if self._copies.holds(made["conversation_id"], elements.raw, elements.where()):
+                if self._copies.holds(made["conversation_id"], elements.checksum(), elements.where()):
                     self._run.skipped("copy", count)
                 else:
                     self._run.mapped(count)

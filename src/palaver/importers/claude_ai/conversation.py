@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._exports import AROUND_CONVERSATIONS, BAD_CONVERSATION
+from palaver.importers._exports import AROUND_CONVERSATIONS, BAD_CONVERSATION, checksum
 from palaver.importers.claude_ai.calls import pair
 from palaver.importers.claude_ai.export import CONVERSATIONS
 from palaver.importers.claude_ai.messages import Messages
@@ -47,7 +47,7 @@ def _read(element: Any, raw: bytes, elements: JsonElements, reading: Reading) ->
     if not (isinstance(uuid, str) and uuid):
         uuid = conversation_uuid(PLATFORM, fields.get("created_at"), _first_id(messages) or fields.get("name"))
     conversation_id = uuid
-    if reading.copies.holds(conversation_id, raw, elements.where()):
+    if reading.copies.holds(conversation_id, checksum(raw), elements.where()):
         run.skipped("copy", len(messages))
         return
     where = f"{elements.where()}, conversation {conversation_id}"

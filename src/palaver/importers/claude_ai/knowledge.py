@@ -74,7 +74,7 @@ def _begun(element: Any, kind: str, name: str, elements: JsonElements, reading: 
     if not (isinstance(uuid, str) and uuid):
         uuid = conversation_uuid(PLATFORM, element.get("created_at"), element.get("name"))
     made = f"{kind}:{uuid}"
-    if reading.copies.holds(made, elements.raw, elements.where()):
+    if reading.copies.holds(made, elements.checksum(), elements.where()):
         run.skipped("copy")
         return None
     run.mapped()

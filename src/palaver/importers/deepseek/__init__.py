@@ -122,7 +122,7 @@ class _Reader:
                 if (chat := chat_in(value)) is not None:
                     elements.holds(chat.records)
                     name = conversation_id(chat.facts)
-                    if self._copies.holds(name, elements.raw, elements.where()):
+                    if self._copies.holds(name, elements.checksum(), elements.where()):
                         self._run.skipped("copy", chat.records)
                     else:
                         yield self._document(chat, name, source, elements)
