@@ -99,7 +99,10 @@ class Source:
         stream = self.folder.open(self.name)
         try:
             magic = stream.peek(4)[:4] if isinstance(stream, io.BufferedReader) else stream.read(4)
-        except (SourceError, OSError) as error:
+        except SourceError:
+            stream.close()
+            raise
+        except OSError as error:
             stream.close()
             raise SourceError(f"cannot read {self.label}: {error}") from error
         if start:

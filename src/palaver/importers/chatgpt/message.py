@@ -119,7 +119,7 @@ class Reader:
             _keep_unmapped(raw, metadata)
         text = _plain_text(content) if recipient == "all" or recipient is None else None
         role: build.Role | None = _plain_role(author) if text is not None else None
-        if role is None or text is None or call is not None or traits & _ATTACHES:
+        if role is None or text is None or traits & _ATTACHES or (call is not None and _SANDBOX in text):
             role, made = self._unusual(key, (author, content, recipient), metadata, call)
         else:
             metadata["author_kind"] = _KINDS[role]
