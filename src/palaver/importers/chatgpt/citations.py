@@ -14,7 +14,12 @@ _MARKS = re.compile("\ue200([^\ue200\ue201]*)\ue201|【[^【】]{1,200}】")
 
 def add(block: Json, metadata: Json) -> None:
     """Give a text its citations, with the references taken out of its message's metadata."""
-    references = _taken(metadata, "content_references") + _taken(metadata, "citations")
+    newer, older = metadata.pop("content_references", None), metadata.pop("citations", None)
+    references: list[Json] = []
+    if newer:
+        references += _references(newer, metadata, "content_references")
+    if older:
+        references += _references(older, metadata, "citations")
     text: str = block["text"]
     if not references and (text.isascii() or ("\ue200" not in text and "【" not in text)):
         return
@@ -33,11 +38,8 @@ def add(block: Json, metadata: Json) -> None:
         block["citations"] = [*(placed[place] for place in sorted(placed)), *loose]
 
 
-def _taken(metadata: Json, name: str) -> list[Json]:
-    """A list of references, which leaves the metadata; one with anything odd in it stays there."""
-    found = metadata.pop(name, None)
-    if not found:
-        return []
+def _references(found: Any, metadata: Json, name: str) -> list[Json]:
+    """A list of references; anything odd goes back to the metadata."""
     if type(found) is list and all(type(item) is dict for item in found):
         return found
     metadata[name] = found
