@@ -95,6 +95,16 @@ def test_the_list_in_the_viewer_page_is_used_where_names_do_not_tell(tmp_path):
     assert document["messages"][0]["content"][0]["source"]["data"] == "odd name.png"
 
 
+def test_a_long_list_in_the_viewer_page_is_read_to_its_end(tmp_path):
+    listed = {f"file-service://x{number}": f"odd name {number}.png" for number in range(40_000)}
+    page = b"<script>var jsonData = [];\nvar assetsJson = " + json.dumps(listed).encode() + b";</script>"
+    path = export(tmp_path, [message("m", [picture("file-service://x39999")])], {}, page)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("odd name 39999.png", PNG)
+    document, _ = read(path)
+    assert document["messages"][0]["content"][0]["source"]["data"] == "odd name 39999.png"
+
+
 def test_names_of_attachments_lead_to_members_too(tmp_path):
     names = json.dumps({"file-Zz9.dat": "holiday.png"})
     attachment = {"id": "other", "name": "holiday.png", "mime_type": "image/png"}

@@ -32,11 +32,15 @@ def page_elements(source: Source, run: Run) -> Generator[JsonElements]:
 
 def assets_in(source: Source) -> dict[str, str]:
     """Pointers and the names of their files, as the page lists them; a page that cannot be read lists none."""
+    raw = bytearray()
     try:
         with source.open() as stream:
-            listed = glimpse(_Behind(stream, _ASSETS).read(_LARGEST_LIST_BYTES))
+            rest = _Behind(stream, _ASSETS)
+            while len(raw) < _LARGEST_LIST_BYTES and (piece := rest.read(_PIECE_BYTES)):
+                raw += piece
     except (PalaverError, OSError):
-        return {}
+        pass  # the list up to the damage is better than none
+    listed = glimpse(bytes(raw))
     if not isinstance(listed, dict):
         return {}
     names = cast("dict[str, Any]", listed)
