@@ -92,12 +92,8 @@ class Reader:
 
     def message(self, key: str, raw: Json, parent: str | None, timestamp: str, call: "Call | None") -> Json:
         """The message of a node; `call` is the nearest call above it, whose result it may be."""
-        is_classic = len(raw) == len(_FIELDS)
-        try:
-            fields = _fields(raw)
-        except KeyError:
-            is_classic = False
-            fields = tuple(map(raw.get, _FIELDS))
+        is_classic = len(raw) == len(_FIELDS) and raw.keys() == _MAPPED
+        fields = _fields(raw) if is_classic else tuple(map(raw.get, _FIELDS))
         author, content, notes, recipient, status, weight, end_turn, channel, updated, _, _ = fields
         metadata: Json = cast("Json", notes) if notes.__class__ is dict else {}
         if metadata is not notes and notes is not None:
