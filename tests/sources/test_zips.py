@@ -94,8 +94,8 @@ def handed_out(folder: ZipFolder, name: str, size: int = 1 << 20) -> tuple[bytes
     return b"".join(pieces), problem
 
 
-def told(folder: ZipFolder, name: str = "") -> list[tuple[str, str]]:
-    remarks = folder.remarks(name)
+def told(folder: ZipFolder) -> list[tuple[str, str]]:
+    remarks = folder.remarks()
     assert all(message and "\n" not in message for _, _, message in remarks)
     return [(kind.code, where) for kind, where, _ in remarks]
 
@@ -291,7 +291,6 @@ def test_a_name_that_points_out_of_the_archive_is_told_and_left_out(tmp_path, na
     assert not folder.has(name)
     shown = name.replace("\0", "\\x00")
     assert told(folder) == [("unsafe-member-name", shown)]
-    assert told(folder, name) == [("unsafe-member-name", shown)]
     with pytest.raises(SourceError, match="its name points out of the archive"):
         folder.open(name)
     assert handed_out(folder, "good") == (b"good\n", "")
@@ -320,7 +319,7 @@ def test_a_link_is_told_and_left_out(tmp_path):
         archive.writestr("a", "x")
     folder = ZipFolder(tmp_path / "a.zip")
     assert (folder.names(), folder.has("link")) == (["a"], False)
-    assert told(folder) == told(folder, "link") == [("symlink-member", "link")]
+    assert told(folder) == [("symlink-member", "link")]
 
 
 def test_an_encrypted_member_is_told_and_left_out(tmp_path):
@@ -330,7 +329,7 @@ def test_an_encrypted_member_is_told_and_left_out(tmp_path):
     folder = put(tmp_path, bytes(data))
     assert (folder.names(), folder.has("dir/a")) == (["dir/b"], False)
     assert told(folder) == [("encrypted-member", "dir/a")]
-    assert told(folder.inside("dir")) == told(folder.inside("dir"), "a") == [("encrypted-member", "a")]
+    assert told(folder.inside("dir")) == [("encrypted-member", "a")]
     assert told(folder.inside("elsewhere")) == []
     with pytest.raises(SourceError, match="unpack it with its password"):
         folder.open("dir/a")
@@ -346,7 +345,7 @@ def test_of_a_name_that_stands_twice_the_last_is_read(tmp_path):
     folder = ZipFolder(tmp_path / "a.zip")
     assert folder.names() == ["a"]
     assert handed_out(folder, "a") == (b"third", "")
-    assert told(folder) == told(folder, "a") == [("duplicate-member", "a")] * 2
+    assert told(folder) == [("duplicate-member", "a")] * 2
 
 
 def test_a_zip_within_is_told(tmp_path):
@@ -354,8 +353,6 @@ def test_a_zip_within_is_told(tmp_path):
     folder = put(tmp_path, zipped({"x/in.ZIP": inner, "fake.zip": b"hello", "report.docx": inner, "void.zip": b""}))
     assert told(folder) == [("nested-zip", "x/in.ZIP")]
     assert told(folder.inside("x")) == [("nested-zip", "in.ZIP")]
-    assert told(folder, "report.docx") == [("nested-zip", "report.docx")]
-    assert told(folder, "fake.zip") == []
     assert "unpack the outer one" in folder.remarks()[0][2]
 
 
@@ -594,7 +591,7 @@ def test_a_whole_zip_stored_in_a_cut_one_is_not_taken_for_it(tmp_path):
         folder = put(tmp_path, data[: data.index(WORDS) + 100])
         assert folder.names() == ["a", "b", "in.zip"]
         assert handed_out(folder, "in.zip") == (inner, "")
-        assert told(folder, "") == [("zip-salvaged", ""), ("nested-zip", "in.zip")]
+        assert told(folder) == [("zip-salvaged", ""), ("nested-zip", "in.zip")]
 
 
 def test_forged_headers_do_not_have_the_same_bytes_inflated_again_and_again(tmp_path, monkeypatch):
@@ -620,7 +617,7 @@ def test_forged_headers_do_not_have_the_same_bytes_inflated_again_and_again(tmp_
     monkeypatch.setattr(salvage, "_WINDOW_BYTES", 1000)
     folder = put(tmp_path, data)
     assert folder.names() == ["a"]
-    assert len(folder.remarks("a")) == 300
+    assert told(folder).count(("duplicate-member", "a")) == 300
     assert len(data) < sum(inflated) < 4 * len(data)
 
 

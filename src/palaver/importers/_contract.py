@@ -71,7 +71,7 @@ class Importer(Protocol):
         ...
 
     def recognizes(self, source: Source) -> Match:
-        """Judge by the source's name and `head()` alone."""
+        """Judge by the source's name and `head()` alone, a folder by its `listing()` and the heads of its files."""
         ...
 
     def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:

@@ -100,6 +100,16 @@ def normalize_timestamp(value: object) -> str:
     raise ValueError(f"a value of type {type(value).__name__} is no timestamp")
 
 
+def readable_timestamp(value: object) -> str:
+    """The same; empty for null, and for what cannot be read."""
+    if value is None:
+        return ""
+    try:
+        return normalize_timestamp(value)
+    except ValueError:
+        return ""
+
+
 def _from_text(text: str) -> str:
     if utc := _is_utc(text):
         day, time, fraction = utc.groups("")
@@ -125,17 +135,7 @@ def from_seconds(number: float) -> str:
     if not 0 <= number < 10_000_000_000:
         return _from_decimal(Decimal(repr(float(number))))
     milliseconds = round(number * 1000)
-    if milliseconds / 1000 > number:
-        milliseconds -= 1
-    # The same as `_from_milliseconds`, which is a call less for every message of some platforms.
-    day, milliseconds = divmod(milliseconds, 86_400_000)
-    minutes, milliseconds = divmod(milliseconds, 60_000)
-    return (
-        (_DAYS.get(day) or _spelled(day))
-        + _MINUTES[minutes]
-        + _SECONDS[milliseconds // 1000]
-        + _MILLISECONDS[milliseconds % 1000]
-    )
+    return _from_milliseconds(milliseconds - (milliseconds / 1000 > number))
 
 
 def _from_decimal(number: Decimal) -> str:

@@ -44,7 +44,25 @@ def guarded(stream: Any, label: str, *beneath: BinaryIO) -> BinaryIO:
     return cast("BinaryIO", _Guarded(stream, label, beneath))
 
 
-class _Guarded:
+class ReadOnly:
+    """What every stream here has in common: it is read from beginning to end, and closed."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Guarded(ReadOnly):
     """A read-only stream that tells of damage only after all that came before it was handed out."""
 
     def __init__(self, stream: Any, label: str, beneath: tuple[BinaryIO, ...]) -> None:
@@ -76,21 +94,10 @@ class _Guarded:
             raise self._damage
         return b"".join(pieces)
 
-    def seekable(self) -> bool:
-        return False
-
     def close(self) -> None:
         self._stream.close()
         for stream in self._beneath:
             stream.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _QuickGzip:

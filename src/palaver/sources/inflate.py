@@ -10,11 +10,11 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, Protocol
 
 from palaver.errors import SourceError
 from palaver.sources.allowance import Allowance
+from palaver.sources.decompress import ReadOnly
 
 try:
     from isal import isal_zlib as fast_zlib
@@ -77,7 +77,7 @@ class Span:
         self._file.close()
 
 
-class MemberStream:
+class MemberStream(ReadOnly):
     """A read-only stream that tells of damage only after all that came before it was handed out."""
 
     def __init__(self, span: Span, member: Member, label: str, allowance: Allowance) -> None:
@@ -111,19 +111,8 @@ class MemberStream:
             raise self._damage
         return piece
 
-    def seekable(self) -> bool:
-        return False
-
     def close(self) -> None:
         self._span.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _next(self, limit: int) -> bytes:
         most = self._allowance.limits.max_bytes - self._given

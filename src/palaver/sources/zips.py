@@ -101,26 +101,20 @@ class ZipFolder:
         _ = name
         return None
 
-    def remarks(self, name: str = "") -> list[Remark]:
-        """What is odd about it, or about one member.
+    def remarks(self) -> list[Remark]:
+        """What is odd about it, and about the members in it that are named like ZIPs and are some.
 
-        Of ZIPs within, those named so are told; a single member is looked into whatever its name. What concerns the
-        whole archive, and names that belong to no folder in it, are told by the outermost folder.
+        What concerns the whole archive, and names that belong to no folder in it, are told by the outermost folder.
         """
-        wanted, cut = self._prefix + name, len(self._prefix)
         contents = self._archive.opened()
-        if name:
-            remarks = contents.remarks.get(wanted, []).copy()
-            nested = [wanted] if wanted in contents.members else []
-        else:
-            remarks = [
-                remark for where, told in contents.remarks.items() if where.startswith(wanted) for remark in told
-            ]
-            nested = [wanted + below for below in self.names() if below.lower().endswith(".zip")]
-        for inner in nested:
-            if contents.is_zip(inner):
-                remarks.append((NESTED, inner, "it is a ZIP inside a ZIP: unpack the outer one first"))
-        return [(kind, _shown(where[cut:]), message) for kind, where, message in remarks]
+        remarks = [
+            remark for where, told in contents.remarks.items() if where.startswith(self._prefix) for remark in told
+        ]
+        for below in self.names():
+            if below.lower().endswith(".zip") and contents.is_zip(self._prefix + below):
+                told = "it is a ZIP inside a ZIP: unpack the outer one first"
+                remarks.append((NESTED, self._prefix + below, told))
+        return [(kind, _shown(where[len(self._prefix) :]), message) for kind, where, message in remarks]
 
 
 class _Archive:

@@ -18,11 +18,11 @@ What comes out
 What is left out, and counted under these rules
     `account` (`user.json` and `user_settings.json` are never opened), `viewer-page` (`chat.html` repeats the
     conversations), `no-conversation` (files about advertisements, purchases, videos and the like), `copy` (a
-    conversation that the export holds twice, byte by byte), `not-exported` (feedback and links for
-    conversations that the export does not hold), `unreferenced-asset` (files that no message shows). Not kept: fields
+    conversation that the export holds twice, byte by byte), `not-exported` (feedback, links and rows of the file
+    library for what the export does not hold), `unreferenced-asset` (files that no message shows). Not kept: fields
     that say nothing (null, false, empty, the state of a message that is complete, its weight of 1, the recipient
-    `all`), the `children` of nodes, which follow from their parents, the user's id in feedback, and what the network
-    knew of the user when answers were compared.
+    `all`), the `children` of nodes, which follow from their parents, the ids of users and workspaces in feedback, and
+    what the network knew of the user when answers were compared.
 """
 
 from collections.abc import Iterator

@@ -54,7 +54,7 @@ class Assets:
         self._named: dict[str, str] = {}
         self._in_page: dict[str, str] | None = None
         self._sources: dict[str, Json] = {}
-        self._described_by: dict[str, Json] = {}
+        self._library: dict[str, Json] = {}
         for member in members:
             if identifier := _ID.match(member.rpartition("/")[2]):
                 self._members.setdefault(identifier[0], member)
@@ -67,10 +67,15 @@ class Assets:
         """Files that no message has shown so far."""
         return self._all - self._sources.keys()
 
-    def describe(self, row: Json) -> None:
-        """Take a row of the file library, which says more of some files than their messages do."""
-        if type(identifier := row.get("file_id")) is str:
-            self._described_by[identifier] = row
+    def describe(self, row: Json) -> bool:
+        """Take a row of the file library, which says more of some files than messages do; False for files elsewhere."""
+        member = self._members.get(file_id(row.get("file_id")) or "")
+        if member is None:
+            return False
+        self._library[member] = row
+        if type(name := row.get("file_name")) is str and name:
+            self._names.setdefault(member, name)
+        return True
 
     def name_files(self, names: Json) -> None:
         """Take the export's own list of original names."""
@@ -93,8 +98,7 @@ class Assets:
             return missing
         known = self._sources.get(member)
         if known is None:
-            row = self._described_by.get(file_id(pointer) or "")
-            known = self._sources[member] = self._described(member, attachment or row, where)
+            known = self._sources[member] = self._described(member, attachment or self._library.get(member), where)
         return {**known, "asset_pointer": pointer}
 
     def _find(self, pointer: str, attachment: Json) -> str | None:

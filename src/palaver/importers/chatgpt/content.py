@@ -36,10 +36,6 @@ def _kind(kind: Any) -> str:
     return kind if type(kind) is str and kind else "content"
 
 
-def is_plain_text(block: Json) -> bool:
-    return len(block) == 2 and block["type"] == "text"
-
-
 def _text(content: Json, setting: Setting) -> Blocks:
     parts = content.get("parts")
     if type(parts) is list:

@@ -13,7 +13,7 @@ from palaver.importers.chatgpt.message import Call, Reader
 from palaver.model import build
 from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid
-from palaver.model.timestamps import from_seconds, normalize_timestamp
+from palaver.model.timestamps import from_seconds, readable_timestamp
 from palaver.sources.run import Run
 
 NO_CURRENT_NODE = finding_kind(
@@ -24,9 +24,7 @@ Json = dict[str, Any]
 
 PLATFORM = "chatgpt"
 
-_MAPPED = frozenset({
-    *("title", "create_time", "update_time", "mapping", "conversation_id", "compared_conversation_id"),
-})  # fmt: skip
+_MAPPED = frozenset({"mapping", "compared_conversation_id"})
 _NUMBERS = (int, float)
 _NAMELESS = "(no key)"
 
@@ -55,7 +53,7 @@ def document(raw: Json, around: Surroundings, run: Run, where: str) -> Json:
     """The whole conversation; every node with a message is one message of it."""
     nodes = Nodes(raw["mapping"], run, where)
     conversation_id = identity(raw)
-    created_at = _time(raw.get("create_time")) or nodes.earliest() or around.fallback_time()
+    created_at = readable_timestamp(raw.get("create_time")) or nodes.earliest() or around.fallback_time()
     nodes.settle(raw.get("current_node"), created_at)
     messages = _messages(nodes, Reader(run, around.assets, where))
     around.feedback.give(conversation_id, messages)
@@ -63,10 +61,10 @@ def document(raw: Json, around: Surroundings, run: Run, where: str) -> Json:
     return build.conversation(
         conversation_id=conversation_id,
         title=title if type(title := raw.get("title")) is str else None,
-        platform={"name": PLATFORM, **_model(raw, messages), "metadata": _facts(raw, nodes, around)},
+        platform={"name": PLATFORM, **_model(raw, messages), "metadata": _facts(raw, nodes, around, conversation_id)},
         session=_session(raw, messages),
         created_at=created_at,
-        updated_at=_time(raw.get("update_time")) or None,
+        updated_at=readable_timestamp(raw.get("update_time")) or None,
         status="archived" if raw.get("is_archived") is True else None,
         messages=messages,
         rating=rating,
@@ -94,18 +92,23 @@ class Nodes:
         unlinked = 0
         for key, node in mapping.items():
             try:
-                parent, message = _places(node)
+                parent, message, node_id = _places(node)
             except (KeyError, TypeError):
                 parent, message, is_linked = _odd_places(node)
+                node_id = key
                 unlinked += not is_linked
             if parent is not last and parent != last:
                 self._is_chain = False
                 if parent is not None and parent.__class__ is not str:
                     run.note(MISSING_PARENT, f"{where}, node {key}", f"a parent of type {type(parent).__name__}")
+                    self.beside[key] = {"parent": parent}
                     parent = None
             links[key] = parent
+            if node_id != key:
+                self.beside.setdefault(key, {})["id"] = node_id
             if node.__class__ is dict and not node.keys() <= _NODE:
-                self.beside[key] = {name: value for name, value in node.items() if name not in _NODE}
+                rest = {name: value for name, value in node.items() if name not in _NODE}
+                self.beside.setdefault(key, {}).update(rest)
             if message.__class__ is dict:
                 messages[key] = message
             elif message is not None:
@@ -132,7 +135,7 @@ class Nodes:
         known = self._times.get(key)
         if known is None:
             message = self.messages.get(key)
-            known = self._times[key] = _time(message.get("create_time")) if message else ""
+            known = self._times[key] = readable_timestamp(message.get("create_time")) if message else ""
         return known
 
     def settle(self, current: Any, created_at: str) -> None:
@@ -159,10 +162,13 @@ class Nodes:
             self._run.note(INFERRED_TIMESTAMP, f"{self._where}, node {key}")
         else:
             metadata["create_time"] = stated
-            self._run.note(BAD_TIMESTAMP, f"{self._where}, node {key}", f"create_time {stated!r:.60}")
+            self.note_bad_time("create_time", stated, f", node {key}")
+
+    def note_bad_time(self, name: str, stated: Any, place: str = "") -> None:
+        self._run.note(BAD_TIMESTAMP, self._where + place, f"{name} {stated!r:.60}")
 
 
-_places = itemgetter("parent", "message")
+_places = itemgetter("parent", "message", "id")
 _NODE = frozenset({"id", "message", "parent", "children"})
 
 
@@ -190,7 +196,7 @@ def _messages(nodes: Nodes, reader: Reader) -> list[Json]:
         message_id = key or _NAMELESS
         created: Any = raw.get("create_time")
         is_plain = created.__class__ is float and 0 <= created < 1e10
-        timestamp = from_seconds(created) if is_plain else _time(created)
+        timestamp = from_seconds(created) if is_plain else readable_timestamp(created)
         message = reader.message(message_id, raw, above, timestamp or time_above, call)
         metadata = message["metadata"]
         if not timestamp:
@@ -219,16 +225,23 @@ def _messages(nodes: Nodes, reader: Reader) -> list[Json]:
     return made
 
 
-def _facts(raw: Json, nodes: Nodes, around: Surroundings) -> Json:
-    """What is said about the whole and has no other place."""
-    conversation_id = identity(raw)
+def _facts(raw: Json, nodes: Nodes, around: Surroundings, conversation_id: str) -> Json:
+    """What is said about the whole and has no other place, or could not be brought to it."""
     facts: Json = {"export_generation": _generation(nodes, around)}
     for name, value in raw.items():
         # Null, false and what is empty says nothing; zero does.
         if (value or value.__class__ in _NUMBERS) and name not in _MAPPED:
             facts[name] = value
-    if facts.get("id") == conversation_id:
-        del facts["id"]
+    for name in ("id", "conversation_id"):
+        if facts.get(name) == conversation_id:
+            del facts[name]
+    for name in ("create_time", "update_time"):
+        if readable_timestamp(facts.get(name)):
+            del facts[name]
+        elif name in facts:
+            nodes.note_bad_time(name, facts[name])
+    if type(facts.get("title")) is str:
+        del facts["title"]
     gizmo = raw.get("gizmo_id")
     if type(gizmo) is str and gizmo:
         facts["project_id" if gizmo.startswith("g-p-") else "custom_gpt_id"] = facts.pop("gizmo_id")
@@ -274,13 +287,3 @@ def _session(raw: Json, messages: list[Json]) -> Json | None:
         if "branching_from_conversation_title" in message["metadata"]:
             return {"fork_point": message["message_id"]}
     return None
-
-
-def _time(value: Any) -> str:
-    """A time in the schema's spelling; empty for what is none."""
-    if value is None:
-        return ""
-    try:
-        return normalize_timestamp(value)
-    except ValueError:
-        return ""

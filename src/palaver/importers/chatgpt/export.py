@@ -181,11 +181,12 @@ class Export:
 
     def _read_library(self) -> None:
         for row, rows in self._rows(LIBRARY):
-            if type(row) is dict:
-                self._around.assets.describe(row)
+            if type(row) is not dict:
+                self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
+            elif self._around.assets.describe(row):
                 self._run.folded("asset")
             else:
-                self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
+                self._run.skipped("not-exported")
 
     def _compare(self, manifest: Json, conversations: set[str]) -> None:
         """Tell of files with conversations that the export's own list names and that are not there."""

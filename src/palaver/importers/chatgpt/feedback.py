@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palaver.model.timestamps import normalize_timestamp
+from palaver.model.timestamps import readable_timestamp
 from palaver.sources.parse import NOT_JSON, parse
 
 Json = dict[str, Any]
@@ -23,9 +23,12 @@ class Feedback:
         """Take a row in; False for one that names no message."""
         match row:
             case {"id": str(message_id), **rest} if message_id:
-                self.rows[message_id] = _plain(rest)
-                if type(conversation_id := rest.get("conversation_id")) is str:
+                said = _plain(rest)
+                if message_id in self.rows:
+                    said["earlier"] = self.rows[message_id]
+                elif type(conversation_id := rest.get("conversation_id")) is str:
                     self._conversations.setdefault(conversation_id, []).append(message_id)
+                self.rows[message_id] = said
                 return True
             case _:
                 return False
@@ -59,7 +62,9 @@ class Feedback:
         rating: Json = {"score": round(sum(scores) / len(scores), 2)}
         if words := [row["text"] for row in rows if type(row.get("text")) is str and row["text"]]:
             rating["feedback"] = "\n".join(words)
-        if times := [time for row in rows if (time := _time(row.get("update_time") or row.get("create_time")))]:
+        if times := [
+            time for row in rows if (time := readable_timestamp(row.get("update_time") or row.get("create_time")))
+        ]:
             rating["rated_at"] = max(times)
         return rating
 
@@ -81,10 +86,3 @@ def _plain(row: Json) -> Json:
     elif said is not None:
         plain["content"] = said
     return plain
-
-
-def _time(value: Any) -> str | None:
-    try:
-        return normalize_timestamp(value)
-    except ValueError:
-        return None

@@ -29,7 +29,6 @@ What is left out, and counted under these rules
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -162,14 +161,13 @@ def _places(chat: Chat, times: dict[str, str], note: Note) -> list[Place]:
     else:
         current = tree.newest_leaf(age)
     active = tree.path_to(current)
-    siblings = Counter(tree.parents[name] for name in tree.branches)
     lost = dict.fromkeys(tree.dangling, MISSING_PARENT) | dict.fromkeys(tree.circular, PARENT_CYCLE)
     places: list[Place] = []
     for name in tree.order:
         parent = tree.parents[name]
         place = Place(name, parent, {"on_active_path": name in active})
         if name in tree.branches:
-            place.marks |= {"branch_index": tree.branches[name], "branch_count": siblings[parent]}
+            place.marks |= {"branch_index": tree.branches[name], "branch_count": tree.fan_out[parent]}
             if parent is not None:
                 place.marks["fork_point"] = parent
         if name in chat.adopted:

@@ -12,7 +12,7 @@ from palaver.model import build
 from palaver.model.conversation import MessageMetadata
 from palaver.model.finding import FindingKind
 from palaver.model.ids import conversation_uuid
-from palaver.model.timestamps import normalize_timestamp
+from palaver.model.timestamps import readable_timestamp
 
 Json = dict[str, Any]
 Note = Callable[[FindingKind, str, str], None]
@@ -42,16 +42,6 @@ class Place:
         return f"message {self.name}"
 
 
-def time_of(value: Any) -> str:
-    """A time in the schema's spelling; empty where there is none, or none that can be read."""
-    if value is None:
-        return ""
-    try:
-        return normalize_timestamp(value)
-    except ValueError:
-        return ""
-
-
 def conversation_id(facts: Json) -> str:
     match facts.get("id"):
         case str(stated) if stated:
@@ -59,7 +49,7 @@ def conversation_id(facts: Json) -> str:
         case _:
             title = facts.get("title")
             return conversation_uuid(
-                PLATFORM, time_of(facts.get("inserted_at")), title if isinstance(title, str) else ""
+                PLATFORM, readable_timestamp(facts.get("inserted_at")), title if isinstance(title, str) else ""
             )
 
 
@@ -70,7 +60,7 @@ class Writer:
         self._chat = chat
         self._file_time = file_time
         self._note = note
-        self.times = {name: time_of(turn.message.get("inserted_at")) for name, turn in chat.turns.items()}
+        self.times = {name: readable_timestamp(turn.message.get("inserted_at")) for name, turn in chat.turns.items()}
 
     def document(self, conversation_id: str, places: list[Place]) -> Json:
         facts = dict(self._chat.facts)
@@ -99,7 +89,7 @@ class Writer:
 
     def _taken(self, facts: Json, name: str) -> str:
         """A time out of the facts, where one that cannot be read remains."""
-        time = time_of(facts.get(name))
+        time = readable_timestamp(facts.get(name))
         if time:
             del facts[name]
         elif facts.get(name) is not None:
