@@ -47,7 +47,7 @@ class Service:
     """Whether an object is one of its conversations; the end of it may be cut off."""
     reason: str
     """The shape in words."""
-    belongs: Callable[[str], bool]
+    belongs: Callable[[str], bool] = lambda _: False
     """Whether a file or folder of this name, beside the conversations, is part of the export."""
 
     def recognizes(self, source: Source) -> Match:

@@ -33,6 +33,16 @@ class Tree:
             node = self.parents[node]
         return path
 
+    def fork(self, node: str, point: str | None) -> dict[str, int | str]:
+        """What the metadata of a message say about the branches it is one of; `point` is the message they part at."""
+        if node not in self.branches:
+            return {}
+        marks: dict[str, int | str] = {
+            "branch_index": self.branches[node],
+            "branch_count": self.fan_out[self.parents[node]],
+        }
+        return marks if point is None else {**marks, "fork_point": point}
+
     def newest_leaf(self, age: "Age") -> str | None:
         """Where a conversation ends of which nobody says so."""
         inner = set(self.parents.values())
@@ -55,15 +65,16 @@ def grow(links: Parents, age: Age) -> Tree:
         else:
             dangling.append(node)
     tree = Tree([], links, dangling=dangling)
-    if dangling:
-        children[None] = children.get(None, []) + dangling
-        tree.parents = links | dict.fromkeys(dangling)
-    if len(children) < len(links):
+    if len(children) + len(dangling) < len(links):
         for parent, siblings in children.items():
             if len(siblings) > 1:
                 siblings.sort(key=lambda node: (age(node), node))
                 _number(tree, parent, siblings)
-    _walk(children.get(None, []), children, tree.order)
+    roots = children.get(None, [])
+    if dangling:  # they are no branches of one another: nobody knows what they hung on
+        tree.parents = links | dict.fromkeys(dangling)
+        roots = sorted([*roots, *dangling], key=lambda node: (age(node), node))
+    _walk(roots, children, tree.order)
     if len(tree.order) < len(links):
         tree.parents = dict(tree.parents)
         _cut_circles(tree, children, age)

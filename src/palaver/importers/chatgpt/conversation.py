@@ -204,11 +204,8 @@ def _messages(nodes: Nodes, reader: Reader) -> list[Json]:
             nodes.note_time(key, created, metadata)
         if active is not None:
             metadata["on_active_path"] = key in active
-        if branches and key in branches:
-            metadata["branch_index"] = branches[key]
-            metadata["branch_count"] = tree.fan_out[parent]
-            if above is not None:
-                metadata["fork_point"] = above
+        if key in branches:
+            metadata.update(tree.fork(key, above))
         if parent is None and nodes.links[key] is not None:
             metadata["missing_parent"] = nodes.links[key]
         if raw.get("id", key) != key:

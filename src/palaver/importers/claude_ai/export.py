@@ -37,17 +37,11 @@ def _is_memory(value: Json) -> bool:
     return "conversations_memory" in value
 
 
-def _is_never_beside(_name: str) -> bool:
-    return False  # `Export` finds what stands beside
-
-
-CONVERSATIONS = Service(
-    b'"chat_messages"', is_conversation, "conversations with `chat_messages`", belongs=_is_never_beside
-)
+CONVERSATIONS = Service(b'"chat_messages"', is_conversation, "conversations with `chat_messages`")
 _PARTS = {
     "conversation": CONVERSATIONS,
-    "project": Service(b'"prompt_template"', _is_project, "projects of Claude.ai", belongs=_is_never_beside),
-    "memory": Service(b'"conversations_memory"', _is_memory, "Claude.ai's memory", belongs=_is_never_beside),
+    "project": Service(b'"prompt_template"', _is_project, "projects of Claude.ai"),
+    "memory": Service(b'"conversations_memory"', _is_memory, "Claude.ai's memory"),
 }
 
 

@@ -20,6 +20,8 @@ Json = dict[str, Any]
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 """What a message names as its parent when it has none."""
+_NOWHERE = "\0"
+"""Stands for a parent that is no id: no message has this one."""
 
 _SENDERS: Mapping[Any, tuple[build.Role, str]] = {"human": ("user", "human"), "assistant": ("assistant", "model")}
 _OWN_NAMES = frozenset(
@@ -100,10 +102,8 @@ class Messages:
     def _grown(self) -> Tree:
         links: dict[str, str | None] = dict.fromkeys(self._drafts)
         for message_id, parent in self._parents.items():
-            if not isinstance(parent, str):
-                self._note_parent(MISSING_PARENT, message_id)
-            elif parent != ROOT:
-                links[message_id] = parent
+            if parent != ROOT:
+                links[message_id] = parent if isinstance(parent, str) else _NOWHERE
         tree = grow(links, lambda message_id: self._drafts[message_id]["timestamp"])
         for kind, nodes in ((MISSING_PARENT, tree.dangling), (PARENT_CYCLE, tree.circular)):
             for message_id in nodes:
@@ -121,19 +121,10 @@ class Messages:
         if not (isinstance(leaf, str) and leaf in self._drafts):
             leaf = tree.newest_leaf(lambda message_id: self._drafts[message_id]["timestamp"])
         path = tree.path_to(leaf)
-        siblings: dict[str | None, list[str]] = {}
         for message_id in tree.order:
             metadata = self._drafts[message_id]["metadata"]
             metadata["on_active_path"] = message_id in path
-            if "missing_parent" not in metadata:
-                siblings.setdefault(tree.parents[message_id], []).append(message_id)
-        for parent, branches in siblings.items():
-            if len(branches) > 1:
-                for index, message_id in enumerate(branches):
-                    fork: Json = {"branch_index": index, "branch_count": len(branches)}
-                    self._drafts[message_id]["metadata"].update(
-                        fork if parent is None else {**fork, "fork_point": parent}
-                    )
+            metadata.update(tree.fork(message_id, tree.parents[message_id]))
 
     def _date(self, draft: Json, created_at: str) -> None:
         if draft["timestamp"]:

@@ -61,7 +61,7 @@ Json = dict[str, Any]
 _ACCOUNT = "user.json"
 
 EXPORT = Service(b'"mapping"', is_export, "chats of DeepSeek's export", lambda name: name == _ACCOUNT)
-ANSWER = Service(b'"chat_session"', is_answer, "an answer of DeepSeek's web service", lambda _: False)
+ANSWER = Service(b'"chat_session"', is_answer, "an answer of DeepSeek's web service")
 
 
 class DeepSeek:
@@ -166,10 +166,7 @@ def _places(chat: Chat, times: dict[str, str], note: Note) -> list[Place]:
     for name in tree.order:
         parent = tree.parents[name]
         place = Place(name, parent, {"on_active_path": name in active})
-        if name in tree.branches:
-            place.marks |= {"branch_index": tree.branches[name], "branch_count": tree.fan_out[parent]}
-            if parent is not None:
-                place.marks["fork_point"] = parent
+        place.marks |= tree.fork(name, parent)
         if name in chat.adopted:
             place.marks["parent_inferred"] = True
         if name in lost:
