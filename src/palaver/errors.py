@@ -4,6 +4,7 @@
     ├── SourceError          a source cannot be read: it is missing, forbidden, vanished, not a ZIP after all
     ├── UnrecognizedError    no importer reads this path, or two of them claim it
     ├── OptionError          there is no such option, or a setting cannot have this value
+    ├── ArchiveError         the archive cannot be opened, is damaged, or holds no such thing
     ├── VersionError         a document states a schema version that this palaver does not know
     └── ContentError         message content of a shape that cannot be normalised
 
@@ -24,6 +25,10 @@ class UnrecognizedError(PalaverError):
 
 
 class OptionError(PalaverError):
+    pass
+
+
+class ArchiveError(PalaverError):
     pass
 
 

@@ -8,10 +8,10 @@ Nothing in one source can end the run: a failure is told in that source's report
 import json
 import os
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -20,6 +20,7 @@ from palaver.importers import importer, judge, platforms, winner
 from palaver.model.metrics import MetricsTally
 from palaver.model.report import Report, SourceReport
 from palaver.outputs import BUFFER_BYTES, Output
+from palaver.sources.cursors import Cursor
 from palaver.sources.discovery import Claim, Unclaimed, Unit, discover, size_of
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
@@ -27,6 +28,7 @@ from palaver.validate.repair import INVALID_DOCUMENT, made_writable, repaired
 from palaver.validate.schema import is_valid, schema_errors
 from palaver.workers import in_processes
 
+T = TypeVar("T")
 Document = dict[str, Any]
 SetAside = Callable[[Quarantined], None]
 
@@ -147,22 +149,46 @@ def documents(
     advance: Callable[[int], None] = lambda _: None,
 ) -> Iterator[bytes]:
     """Read one unit: its valid documents, each as a line of JSON."""
-    reader = importer(unit.platform)
+    return read(unit, begin(unit, report, options, set_aside, advance), report, _line)
+
+
+def begin(
+    unit: Unit,
+    report: SourceReport,
+    options: dict[str, str],
+    set_aside: SetAside | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+    *,
+    cursors: Mapping[str, Cursor] | None = None,
+) -> Run:
+    """Prepare the reading of one unit; with `cursors`, even none, the run tells where the next one may continue."""
     report.size_bytes = unit.size_bytes
     if not unit.source.can_move:
         advance = _counting(report, advance)
-    parsed = parse_options(unit.platform, options)
-    run = Run(unit.source.label, parsed, form=unit.form, set_aside=set_aside, advance=advance)
+    run = Run(
+        unit.source.label,
+        parse_options(unit.platform, options),
+        form=unit.form,
+        cursors=cursors,
+        keeps_cursors=cursors is not None,
+        set_aside=set_aside,
+        advance=advance,
+    )
     report.ledger, report.findings = run.ledger, run.findings
     for kind, where, message in unit.remarks:
         run.note(kind, where, message, kept=False)
+    return run
+
+
+def read(unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], T]) -> Iterator[T]:
+    """Read one unit: its valid documents, each encoded."""
     tallies: dict[str, MetricsTally] = {}
     try:
-        for document in reader.read(unit.source, run):
-            if (line := _checked(document, tallies, run)) is not None:
+        for document in importer(unit.platform).read(unit.source, run):
+            if (encoded := _checked(document, tallies, run, encode)) is not None:
                 report.conversations += document.get("fragment", _WHOLE)["final"]
                 report.messages += len(document["messages"])
-                yield line
+                yield encoded
     except (PalaverError, OSError) as error:
         report.failure = str(error)
     except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
@@ -170,6 +196,10 @@ def documents(
         report.traceback = traceback.format_exc()
     if not (report.failure or run.ledger.adds_up):
         report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug of palaver)"
+
+
+def _line(document: Document) -> bytes:
+    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
 
 
 _WHOLE = {"final": True}
@@ -185,14 +215,16 @@ def _counting(report: SourceReport, advance: Callable[[int], None]) -> Callable[
     return count
 
 
-def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> bytes | None:
-    """Add a document's metrics, write it down, check it against the published schema."""
+def _checked(
+    document: Document, tallies: dict[str, MetricsTally], run: Run, encode: Callable[[Document], T]
+) -> T | None:
+    """Add a document's metrics, check it against the published schema, encode it."""
     stated = document.get("metrics")
     try:
         tally = _measured(document, tallies, stated)
-        line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
         if not is_valid(document):
             raise ValueError  # noqa: TRY301 - one way for all that is not as it should be
+        encoded = encode(document)
     except (
         TypeError,
         KeyError,
@@ -211,18 +243,20 @@ def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> 
         tally = _measured(document, tallies, document.pop("metrics", None))
         if "metrics" in document:  # a sum may be past 64 bits, which only the standard library writes
             document["metrics"] = orjson.Fragment(json.dumps(document["metrics"]))
-        line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+        encoded = encode(document)
     if document.get("fragment", _WHOLE)["final"]:
         tallies.pop(document["conversation_id"], None)
     else:
         tallies[document["conversation_id"]] = tally
-    return line
+    return encoded
 
 
 def _measured(document: Document, tallies: dict[str, MetricsTally], stated: Document | None) -> MetricsTally:
-    """The totals up to this document; the last one of a conversation carries them."""
+    """The totals up to this document; a fragment says where it begins, the last one carries the totals."""
     before = tallies.get(document["conversation_id"])
     tally = before.copy() if before else MetricsTally()
+    if "fragment" in document:
+        document["fragment"].setdefault("start", tally.messages)
     tally.add(document["messages"])
     if document.get("fragment", _WHOLE)["final"]:
         document["metrics"] = tally.metrics(stated)

@@ -238,6 +238,9 @@ class Fragment(OpenModel):
 
     sequence: Count = Field(description="Position among the pieces, from 0.")
     final: bool = Field(description="True on the last piece, which carries the metrics of the whole.")
+    start: Count | None = Field(
+        default=None, description="Position of its first message in the whole conversation, from 0."
+    )
 
 
 class Conversation(OpenModel):

@@ -51,6 +51,8 @@ class Report:
     """Files inside folders that no importer reads."""
     refused: list[str] = field(default_factory=list[str])
     """Paths that could not be read at all, each with the reason."""
+    archive: dict[str, int] | None = None
+    """What became of the conversations in the archive, if that is where they went."""
 
     @property
     def exit_code(self) -> int:
@@ -65,7 +67,7 @@ class Report:
         for source in self.sources:
             ledger.add(source.ledger)
             findings.update(source.findings.counts)
-        return {
+        totals: dict[str, Any] = {
             "sources": len(self.sources),
             "bytes": sum(source.size_bytes for source in self.sources),
             "conversations": sum(source.conversations for source in self.sources),
@@ -73,6 +75,9 @@ class Report:
             "records": ledger.to_json(),
             "findings": dict(sorted(findings.items())),
         }
+        if self.archive is not None:
+            totals["archive"] = self.archive
+        return totals
 
     def to_json(self) -> dict[str, Any]:
         return {

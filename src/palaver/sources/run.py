@@ -42,6 +42,8 @@ class Run:
         self.keeps_cursors = keeps_cursors
         """Whether somebody wants to continue from here: making a cursor costs a look at the file's end."""
         self.next_cursors: dict[str, Cursor] = {}
+        self.is_continued = False
+        """Set by an importer that went on from its cursors: what was read before is not read again."""
         self.ledger = Ledger()
         self.findings = FindingTally()
         self.advance = advance or (lambda _: None)

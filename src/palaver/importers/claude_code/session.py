@@ -76,6 +76,7 @@ class SessionReader:
         if cursor:
             start, number = cursor.offset, cursor.state["number"]
             restore(routes.main, cursor.state)
+            self.run.is_continued = True
         try:
             with self.source.open(start) as stream:
                 records = JsonLines(stream, self.run, start=start, number=number)

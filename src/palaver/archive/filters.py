@@ -1,0 +1,94 @@
+"""Which conversations are meant: the same filters for listing, searching, counting and exporting."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from palaver.errors import OptionError
+
+_HAS = {
+    "tool": "exists (select 1 from message m join tool_call t on t.body = m.body "
+    "where m.conversation = c.conversation_key)",
+    "error": "exists (select 1 from message m join body b on b.body_key = m.body "
+    "where m.conversation = c.conversation_key and b.is_error)",
+    "branch": "exists (select 1 from message m where m.conversation = c.conversation_key "
+    "and json_extract(m.rest, '$.metadata.on_active_path') = 0)",
+    "agent": "exists (select 1 from conversation a where a.parent_conversation_id = c.conversation_id "
+    "and a.platform = c.platform and a.is_sidechain)",
+    "tag": "(exists (select 1 from source_tag s where s.conversation = c.conversation_key) or "
+    "exists (select 1 from tag h where h.platform = c.platform and h.conversation_id = c.conversation_id "
+    "and not h.is_removed))",
+    "rating": "exists (select 1 from rating r where r.platform = c.platform and r.conversation_id = c.conversation_id)",
+}
+HAS = tuple(_HAS)
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Empty fields let everything through; several values of one field are alternatives, fields add up."""
+
+    platforms: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    """A folder, or the last part of its name."""
+    models: tuple[str, ...] = ()
+    """A model's name or its beginning."""
+    since: str = ""
+    until: str = ""
+    has: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    with_sidechains: bool = True
+
+    def where(self) -> tuple[str, list[Any]]:
+        """A condition on `conversation c`, with its values."""
+        conditions: list[str] = []
+        values: list[Any] = []
+
+        def any_of(condition: str, words: tuple[str, ...], *shapes: str) -> None:
+            if words:
+                conditions.append("(" + " or ".join([condition] * len(words)) + ")")
+                values.extend(shape.format(word) for word in words for shape in shapes)
+
+        any_of("c.platform = ?", self.platforms, "{}")
+        any_of(
+            "(c.project = ? or c.project like ? escape '\\' or replace(c.project, '\\', '/') like ? escape '\\')",
+            tuple(_literal(project.rstrip("/\\")) for project in self.projects),
+            *("{}", "{}/%", "%/{}"),
+        )
+        any_of(
+            "(c.model like ? escape '\\' or exists (select 1 from message m where m.conversation = c.conversation_key "
+            "and m.model like ? escape '\\'))",
+            tuple(_literal(model) for model in self.models),
+            *("{}%", "{}%"),
+        )
+        if self.since:
+            conditions.append("coalesce(c.updated_at, c.created_at) >= ?")
+            values.append(self.since)
+        if self.until:
+            conditions.append("c.created_at < ?")
+            values.append(self.until)
+        for word in self.has:
+            if word not in _HAS:
+                raise OptionError(f"--has {word}: a conversation can have: {', '.join(HAS)}")
+            conditions.append(_HAS[word])
+        any_of(
+            "exists (select 1 from message m join tool_call t on t.body = m.body "
+            "where m.conversation = c.conversation_key and t.tool = ? collate nocase)",
+            self.tools,
+            "{}",
+        )
+        any_of(
+            "exists (select 1 from (select s.tag from source_tag s where s.conversation = c.conversation_key "
+            "union select h.tag from tag h where h.platform = c.platform and h.conversation_id = c.conversation_id "
+            "and not h.is_removed except select h.tag from tag h where h.platform = c.platform "
+            "and h.conversation_id = c.conversation_id and h.is_removed) where tag = ?)",
+            self.tags,
+            "{}",
+        )
+        if not self.with_sidechains:
+            conditions.append("not c.is_sidechain")
+        return " and ".join(conditions) or "true", values
+
+
+def _literal(word: str) -> str:
+    """A word in which nothing stands for anything else."""
+    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,294 @@
+"""Writing into the archive: each call joins what it is given with what is there, in one transaction.
+
+What is new is the rule and goes in by the thousand; only what was there before is looked at one by one.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import orjson
+
+from palaver.archive import merge
+from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow, token_counts
+
+Json = dict[str, Any]
+
+_ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
+_ADD_WORDS = "insert into search (rowid, text, thinking, tool) values (?, ?, ?, ?)"
+_ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
+_ADD_MESSAGE = (
+    "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
+    "api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, "
+    "thinking_tokens, tokens, body, version, rest) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as text), ?, ?, cast(? as text)) "
+    "on conflict do nothing"
+)
+_ADD_REVISION = "insert or ignore into revision values (?, ?, ?, ?, ?, ?, ?, cast(? as text))"
+_ADD_SUMMARY = (
+    "insert into summary values (?, ?, ?, ?, cast(? as text)) on conflict do update set "
+    "position = max(position, excluded.position), timestamp = max(timestamp, excluded.timestamp), summary = "
+    "iif((excluded.timestamp, excluded.summary) > (timestamp, summary), excluded.summary, summary) "
+    "where (excluded.timestamp, excluded.summary) > (timestamp, summary) or excluded.position > position"
+)
+_AT_ONCE = 400
+"""How many values one statement is asked about."""
+
+
+class Changes(NamedTuple):
+    """What became of the conversations that were handed in, by key."""
+
+    added: set[int]
+    updated: set[int]
+    unchanged: set[int]
+    forgotten: set[tuple[str, str]]
+
+
+class Ingest:
+    """One writer; the caller begins and commits the transaction around its calls."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.changes = Changes(set(), set(), set(), set())
+
+    def add(self, conversations: Sequence[tuple[ConversationRows, int | None]]) -> None:
+        """Join conversations, each with the source it comes from, with what is there; the forgotten stay so."""
+        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows)]
+        bodies = self._add_bodies([body for rows, _ in kept for body in rows.bodies])
+        for rows, source in kept:
+            self._add_conversation(rows, bodies, source)
+
+    def _is_forgotten(self, rows: ConversationRows) -> bool:
+        identity = (rows.platform, rows.conversation_id)
+        query = "select 1 from tombstone where platform = ? and conversation_id = ?"
+        if self._connection.execute(query, identity).fetchone() is None:
+            return False
+        self.changes.forgotten.add(identity)
+        return True
+
+    # -- bodies -----------------------------------------------------------------------------------------------------
+
+    def _add_bodies(self, rows: list[BodyRow]) -> dict[bytes, int]:
+        """The key of each body; those that are new are stored and can be searched from now on."""
+        distinct = {row.hash: row for row in rows}
+        keys = self._known_bodies(distinct)
+        new = [row for row in distinct.values() if row.hash not in keys]
+        if not new:
+            return keys
+        # The index takes in one run of growing numbers at a time; these grow with the time of what was said.
+        new.sort(key=lambda row: row.second)
+        first = self._connection.execute("select coalesce(max(body_key), 0) + 1 from body").fetchone()[0]
+        numbered = [(number, (row.second << BODY_BITS) | number, row) for number, row in enumerate(new, first)]
+        many = self._connection.executemany
+        many(_ADD_BODY, [(number, row.hash, search, row.is_error, row.content) for number, search, row in numbered])
+        many(_ADD_WORDS, [(search, *row.words) for _, search, row in numbered if any(row.words)])
+        many(_ADD_TOOL, [(tool, number) for number, _, row in numbered for tool in row.tools])
+        keys.update((row.hash, number) for number, _, row in numbered)
+        return keys
+
+    def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
+        known: dict[bytes, int] = {}
+        remaining = iter(hashes)
+        while some := list(islice(remaining, _AT_ONCE)):
+            query = f"select hash, body_key from body where hash in ({_marks(some)})"  # noqa: S608 - only marks
+            known.update(self._connection.execute(query, some))
+        return known
+
+    # -- conversations ----------------------------------------------------------------------------------------------
+
+    def _add_conversation(self, rows: ConversationRows, bodies: dict[bytes, int], source: int | None) -> None:
+        found = self._connection.execute(
+            "select conversation_key, created_at, updated_at from conversation "
+            "where platform = ? and conversation_id = ?",
+            (rows.platform, rows.conversation_id),
+        ).fetchone()
+        state: merge.State = (rows.updated_at or rows.created_at, rows.state_hash, rows.header)
+        if found is None:
+            key = self._insert_conversation(rows, state)
+            is_changed = True
+            self.changes.added.add(key)
+        else:
+            key = found[0]
+            is_changed = self._join_header(key, rows, state, found[1], found[2])
+        is_changed |= self._add_messages(key, rows.messages, bodies)
+        is_changed |= self._add_parts(key, rows)
+        if source is not None:
+            self._connection.execute("insert or ignore into origin values (?, ?)", (key, source))
+        if key not in self.changes.added:
+            if is_changed:
+                self.changes.updated.add(key)
+                self.changes.unchanged.discard(key)
+            elif key not in self.changes.updated:
+                self.changes.unchanged.add(key)
+
+    def _insert_conversation(self, rows: ConversationRows, state: merge.State) -> int:
+        columns = _columns(orjson.loads(rows.header))
+        cursor = self._connection.execute(
+            "insert into conversation (platform, conversation_id, created_at, updated_at, title, project, model, "
+            "status, is_sidechain, parent_conversation_id, header) "
+            "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as text))",
+            (rows.platform, rows.conversation_id, rows.created_at, rows.updated_at, *columns, rows.header),
+        )
+        key = cursor.lastrowid
+        assert key is not None
+        self._store_states(key, [state])
+        return key
+
+    def _join_header(
+        self, key: int, rows: ConversationRows, state: merge.State, created_at: str, updated_at: str | None
+    ) -> bool:
+        stored = self._connection.execute(
+            "select updated_at, state_hash, cast(header as blob) from header_state "
+            "where conversation = ? order by 1, 2",
+            (key,),
+        ).fetchall()
+        states = merge.with_state(stored, state)
+        created = min(created_at, rows.created_at)
+        updated = max(updated_at or "", rows.updated_at or "") or None
+        if states is None:
+            if (created, updated) == (created_at, updated_at):
+                return False
+            self._connection.execute(
+                "update conversation set created_at = ?, updated_at = ? where conversation_key = ?",
+                (created, updated, key),
+            )
+            return True
+        self._connection.execute("delete from header_state where conversation = ?", (key,))
+        self._store_states(key, states)
+        header = merge.header_of(states)
+        self._connection.execute(
+            "update conversation set created_at = ?, updated_at = ?, title = ?, project = ?, model = ?, status = ?, "
+            "is_sidechain = ?, parent_conversation_id = ?, header = cast(? as text) where conversation_key = ?",
+            (created, updated, *_columns(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
+        )
+        return True
+
+    def _store_states(self, key: int, states: list[merge.State]) -> None:
+        self._connection.executemany(
+            "insert into header_state (conversation, updated_at, state_hash, header) values (?, ?, ?, cast(? as text))",
+            [(key, *state) for state in states],
+        )
+
+    def _add_parts(self, key: int, rows: ConversationRows) -> bool:
+        is_changed = False
+        for tag in rows.tags:
+            added = self._connection.execute("insert or ignore into source_tag values (?, ?)", (key, tag))
+            is_changed |= added.rowcount > 0
+        for summary in rows.summaries:
+            # The greatest of two accounts stands, by its time and then by its text.
+            added = self._connection.execute(
+                _ADD_SUMMARY,
+                (key, *summary),
+            )
+            is_changed |= added.rowcount > 0
+        return is_changed
+
+    # -- messages ---------------------------------------------------------------------------------------------------
+
+    def _add_messages(self, key: int, rows: list[MessageRow], bodies: dict[bytes, int]) -> bool:
+        before = self._connection.total_changes
+        self._connection.executemany(_ADD_MESSAGE, [_bound(key, row, bodies[row.body]) for row in rows])
+        added = self._connection.total_changes - before
+        return self._join_messages(key, rows, bodies) or added > 0 if added < len(rows) else added > 0
+
+    def _join_messages(self, key: int, rows: list[MessageRow], bodies: dict[bytes, int]) -> bool:
+        """Look at those that were there before, or stand twice in what was handed in."""
+        is_changed = False
+        for row in rows:
+            stored = self._connection.execute(
+                "select message_key, version, position, cast(tokens as blob) from message "
+                "where conversation = ? and message_id = ?",
+                (key, row.message_id),
+            ).fetchone()
+            message_key, version, position, tokens = stored
+            if version != row.version:
+                is_changed |= self._join_version(key, message_key, row, bodies[row.body])
+            joined = _joined_tokens(tokens, row.tokens)
+            if joined != tokens or row.position > position:
+                counts = token_counts(orjson.loads(joined)) if joined else (None,) * 6
+                self._connection.execute(
+                    "update message set position = ?, tokens = cast(? as text), input_tokens = ?, output_tokens = ?, "
+                    "cache_read_tokens = ?, cache_write_tokens = ?, cache_write_1h_tokens = ?, thinking_tokens = ? "
+                    "where message_key = ?",
+                    (max(position, row.position), joined, *counts, message_key),
+                )
+                is_changed = True
+        return is_changed
+
+    def _join_version(self, key: int, message_key: int, row: MessageRow, body: int) -> bool:
+        """Keep both versions, the greater one as the message itself."""
+        current = self._connection.execute(
+            "select m.message_id, m.version, m.parent_message_id, m.role, m.timestamp, m.body, cast(m.rest as blob), "
+            "json_array_length(b.content) from message m join body b on b.body_key = m.body where m.message_key = ?",
+            (message_key,),
+        ).fetchone()
+        *stored, blocks = current
+        content = self._connection.execute(
+            "select json_array_length(content) from body where body_key = ?", (body,)
+        ).fetchone()
+        is_greater = merge.version_key(content[0], orjson.loads(row.rest), row.version) > merge.version_key(
+            blocks, orjson.loads(stored[6]), stored[1]
+        )
+        if not is_greater:
+            own = (row.message_id, row.version, row.parent_message_id, row.role, row.timestamp, body, row.rest)
+            return self._connection.execute(_ADD_REVISION, (key, *own)).rowcount > 0
+        self._connection.execute(_ADD_REVISION, (key, *stored))
+        self._connection.execute(
+            "delete from revision where conversation = ? and message_id = ? and version = ?",
+            (key, row.message_id, row.version),
+        )
+        self._connection.execute(
+            "update message set parent_message_id = ?, role = ?, author_kind = ?, timestamp = ?, model = ?, "
+            "api_message_id = ?, body = ?, version = ?, rest = cast(? as text) where message_key = ?",
+            (
+                *(row.parent_message_id, row.role, row.author_kind, row.timestamp, row.model),
+                *(row.api_message_id, body, row.version, row.rest, message_key),
+            ),
+        )
+        return True
+
+
+def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
+    message_id, position, parent, role, author, timestamp, model, api_id, counts, tokens, _, version, rest = row
+    return (
+        key,
+        message_id,
+        position,
+        parent,
+        role,
+        author,
+        timestamp,
+        model,
+        api_id,
+        *counts,
+        tokens,
+        body,
+        version,
+        rest,
+    )
+
+
+def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
+    if stored == new or new is None:
+        return stored
+    joined = merge.joined_tokens(orjson.loads(stored) if stored else None, orjson.loads(new))
+    return orjson.dumps(joined, option=orjson.OPT_SORT_KEYS)
+
+
+def _columns(header: Json) -> tuple[Any, ...]:
+    """What of a header can be asked for in SQL: title, project, model, status, is_sidechain, parent."""
+    session = header.get("session") or {}
+    workspace = (header.get("context") or {}).get("workspace") or {}
+    return (
+        header.get("title"),
+        workspace.get("path"),
+        header["platform"].get("model"),
+        header.get("status"),
+        bool(session.get("is_sidechain")),
+        session.get("parent_conversation_id"),
+    )
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))

@@ -1,0 +1,104 @@
+"""The join of two accounts of one thing: the order in which they arrive, and how often, never matters.
+
+Per message the greatest version is the current one, the others are revisions; figures of usage join field by field.
+A conversation's other fields each come from the latest account that has them.
+"""
+
+from typing import Any
+
+import orjson
+
+Json = dict[str, Any]
+Paths = set[tuple[str, ...]]
+State = tuple[str, bytes, bytes]
+"""When the account was last changed by its source, its hash, its header."""
+
+_REVISED = ("update_time", "updated_at", "revised_at")
+
+
+def version_key(blocks: int, rest: Json, version: bytes) -> tuple[Any, ...]:
+    """The greater, the later or the fuller: the source's own time of revision, blocks, then what is known about it."""
+    metadata = rest.get("metadata") or {}
+    revised = max((str(metadata[key]) for key in _REVISED if isinstance(metadata.get(key), str)), default="")
+    is_settled = not metadata.get("tokens_partial")
+    return revised, blocks, is_settled, len(orjson.dumps(rest)), version
+
+
+def joined_tokens(one: Json | None, other: Json | None) -> Json | None:
+    """The field-wise maximum."""
+    if one is None or other is None:
+        return other if one is None else one
+    return {key: _greater(one.get(key), other.get(key)) for key in sorted({*one, *other})}
+
+
+def _greater(one: Any, other: Any) -> Any:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: _greater(one.get(key), other.get(key)) for key in sorted({*one, *other})}
+    return max(one, other, key=_rank)
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    """Any two values of JSON compare: nothing is least, numbers are compared as numbers."""
+    if value is None:
+        return 0, 0
+    if isinstance(value, bool):
+        return 1, value
+    if isinstance(value, int | float):
+        return 2, value
+    return 3, orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+
+
+def with_state(states: list[State], new: State) -> list[State] | None:
+    """The accounts of a conversation with one more; None when it adds nothing.
+
+    An account all of whose fields stand in a later one can never show again, whatever else arrives, so it is let go.
+    """
+    for updated_at, state_hash, _ in states:
+        if state_hash == new[1] and updated_at >= new[0]:
+            return None
+    candidates = sorted([*(state for state in states if state[1] != new[1]), new], reverse=True)
+    kept: list[State] = []
+    later: list[tuple[Paths, Paths]] = []
+    for state in candidates:
+        filled, empty = _fields(orjson.loads(state[2]))
+        if not any(filled <= stated and empty <= stated | blank for stated, blank in later):
+            kept.append(state)
+            later.append((filled, empty))
+    kept.reverse()
+    return None if kept == states else kept
+
+
+def header_of(states: list[State]) -> Json:
+    """Every field from the latest account that has it."""
+    merged: Json = {}
+    for _, _, header in sorted(states):
+        _lay_over(merged, orjson.loads(header))
+    return merged
+
+
+def _lay_over(below: Json, above: Json) -> None:
+    for key, value in above.items():
+        held = below.get(key)
+        if isinstance(value, dict) and value and isinstance(held, dict):
+            _lay_over(held, value)
+        elif not _is_empty(value) or _is_empty(held):
+            below[key] = value
+
+
+def _fields(header: Json) -> tuple[Paths, Paths]:
+    """The names that lead to every value that is no object of its own: to those that say something, and the others."""
+    filled: Paths = set()
+    empty: Paths = set()
+    stack: list[tuple[tuple[str, ...], Json]] = [((), header)]
+    while stack:
+        path, branch = stack.pop()
+        for key, value in branch.items():
+            if isinstance(value, dict) and value:
+                stack.append(((*path, key), value))
+            else:
+                (empty if _is_empty(value) else filled).add((*path, key))
+    return filled, empty
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value == {}

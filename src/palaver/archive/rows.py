@@ -1,0 +1,185 @@
+"""From a document to what the archive stores of it; this runs where documents are made, in many processes at once."""
+
+import hashlib
+from calendar import timegm
+from functools import lru_cache
+from time import strptime
+from typing import Any, NamedTuple
+
+import orjson
+
+from palaver.archive.words import searchable
+from palaver.model.build import Document
+
+Json = dict[str, Any]
+
+_APART = frozenset(
+    ("schema_version", "conversation_id", "messages", "summaries", "tags", "created_at", "updated_at", "fragment")
+)
+_IN_COLUMNS = ("message_id", "parent_message_id", "role", "timestamp", "content", "tokens")
+_SORTED = orjson.OPT_SORT_KEYS
+_LARGEST = (1 << 63) - 1
+
+BODY_BITS = 31
+_LAST_SECOND = (1 << 32) - 1
+
+
+class BodyRow(NamedTuple):
+    hash: bytes
+    second: int
+    """When it was first said, as far as this message knows; search answers in this order."""
+    is_error: bool
+    content: bytes
+    words: tuple[str, str, str]
+    tools: tuple[str, ...]
+
+
+class MessageRow(NamedTuple):
+    message_id: str
+    position: int
+    parent_message_id: str | None
+    role: str
+    author_kind: str | None
+    timestamp: str
+    model: str | None
+    api_message_id: str | None
+    counts: tuple[int | None, ...]
+    tokens: bytes | None
+    body: bytes
+    version: bytes
+    rest: bytes
+
+
+class SummaryRow(NamedTuple):
+    summary_id: str
+    position: int
+    timestamp: str
+    summary: bytes
+
+
+class ConversationRows(NamedTuple):
+    platform: str
+    conversation_id: str
+    created_at: str
+    updated_at: str | None
+    header: bytes
+    state_hash: bytes
+    messages: list[MessageRow]
+    bodies: list[BodyRow]
+    summaries: list[SummaryRow]
+    tags: list[str]
+    size_bytes: int
+
+
+def rows_of(document: Document) -> ConversationRows:
+    """What a document says, ready to be stored; the same document gives the same rows, wherever it was read."""
+    start = document.get("fragment", _WHOLE).get("start", 0)
+    header = orjson.dumps({key: value for key, value in document.items() if key not in _APART}, option=_SORTED)
+    messages: list[MessageRow] = []
+    bodies: list[BodyRow] = []
+    size_bytes = len(header)
+    for position, message in enumerate(document["messages"], start):
+        row, body = message_row(message, position)
+        messages.append(row)
+        bodies.append(body)
+        size_bytes += 2 * len(body.content) + len(row.rest)
+    return ConversationRows(
+        document["platform"]["name"],
+        document["conversation_id"],
+        document["created_at"],
+        document.get("updated_at"),
+        header,
+        hashlib.blake2b(header, digest_size=16).digest(),
+        messages,
+        bodies,
+        [
+            SummaryRow(
+                summary["summary_id"],
+                (start << 16) + index,
+                summary["timestamp"],
+                orjson.dumps(summary, option=_SORTED),
+            )
+            for index, summary in enumerate(document.get("summaries") or ())
+        ],
+        document.get("tags") or [],
+        size_bytes,
+    )
+
+
+_WHOLE: Json = {}
+
+
+def message_row(message: Json, position: int) -> tuple[MessageRow, BodyRow]:
+    content, role, timestamp = message["content"], message["role"], message["timestamp"]
+    body = orjson.dumps(content, option=_SORTED)
+    body_hash = hashlib.blake2b(body, digest_size=16, person=_PERSONS[role]).digest()
+    rest = orjson.dumps({key: value for key, value in message.items() if key not in _IN_COLUMNS}, option=_SORTED)
+    parent = message.get("parent_message_id")
+    version = hashlib.blake2b(body_hash, digest_size=8)
+    version.update(f"{parent}\n{timestamp}\n".encode())
+    version.update(rest)
+    metadata = message.get("metadata") or _WHOLE
+    tokens = message.get("tokens")
+    row = MessageRow(
+        message["message_id"],
+        position,
+        parent,
+        role,
+        metadata.get("author_kind"),
+        timestamp,
+        _text(metadata.get("model_override")),
+        _text(metadata.get("api_message_id")),
+        token_counts(tokens) if tokens else _NO_COUNTS,
+        orjson.dumps(tokens, option=_SORTED) if tokens is not None else None,
+        body_hash,
+        version.digest(),
+        rest,
+    )
+    tools: tuple[str, ...] = ()
+    is_error = False
+    for block in content:
+        kind = block["type"]
+        if kind == "tool_use":
+            tools += (block["name"],)
+        elif kind == "tool_result":
+            is_error = is_error or bool(block.get("is_error"))
+    return row, BodyRow(body_hash, second_of(timestamp), is_error, body, searchable(content), tools)
+
+
+_PERSONS = {role: role.encode() for role in ("user", "assistant", "system", "tool", "function")}
+
+
+def _text(value: Any) -> str | None:
+    return value if value.__class__ is str else None
+
+
+_NO_COUNTS: tuple[int | None, ...] = (None,) * 6
+
+
+def token_counts(tokens: Json) -> tuple[int | None, ...]:
+    """The numbers that have columns: input, output, cache read, cache write, of that for an hour, thinking."""
+    lifetimes = tokens.get("cache_creation") or _WHOLE
+    counts = (
+        tokens.get("input_tokens"),
+        tokens.get("output_tokens"),
+        tokens.get("cache_read_input_tokens"),
+        tokens.get("cache_creation_input_tokens"),
+        lifetimes.get("ephemeral_1h_input_tokens"),
+        tokens.get("thinking_tokens"),
+    )
+    if any(count is not None and count > _LARGEST for count in counts):
+        return tuple(None if count is None else min(count, _LARGEST) for count in counts)
+    return counts
+
+
+def second_of(timestamp: str) -> int:
+    """Seconds since 1970, within what a search key can hold."""
+    return min(_minute_of(timestamp[:16]) + int(timestamp[17:19]), _LAST_SECOND)
+
+
+@lru_cache(1 << 12)
+def _minute_of(minute: str) -> int:
+    try:
+        return max(0, timegm(strptime(minute, "%Y-%m-%dT%H:%M")))
+    except (ValueError, OverflowError):
+        return 0

@@ -1,0 +1,84 @@
+"""What of a message is searched: its words, apart by what they are."""
+
+from collections.abc import Iterable
+from typing import Any
+
+Json = dict[str, Any]
+
+_LONGEST_WORD = 512
+"""A longer run without any space is no word but data: a picture, a signature, a hash."""
+
+
+def searchable(content: list[Json]) -> tuple[str, str, str]:
+    """The words of some blocks: what was said, what was thought, what tools were given and gave back."""
+    said: list[str] = []
+    thought: list[str] = []
+    tools: list[str] = []
+    for block in content:
+        kind = block["type"]
+        if kind == "text":
+            said.append(block["text"])
+            if block.get("citations"):
+                _add_strings(block["citations"], said)
+        elif kind == "tool_use":
+            tools.append(block["name"])
+            _add_strings(block["input"], tools)
+        elif kind == "tool_result":
+            _add_result(block["content"], tools)
+        elif kind == "thinking":
+            thought.append(block["thinking"])
+        else:
+            _add_other(kind, block, said)
+    return "\n".join(said), "\n".join(thought), "\n".join(tools)
+
+
+def _add_result(content: Any, tools: list[str]) -> None:
+    if content.__class__ is str:
+        tools.append(content)
+        return
+    for block in content:
+        if block.get("type") == "text":
+            tools.append(block["text"])
+        else:
+            _add_strings([value for key, value in block.items() if key != "type"], tools)
+
+
+def _add_other(kind: str, block: Json, said: list[str]) -> None:
+    match kind:
+        case "code":
+            said += [word for key in ("code", "file_path") if (word := block.get(key))]
+        case "image":
+            said += [word for word in (block.get("alt_text"), _address(block)) if word]
+        case "file":
+            said += [word for word in (block.get("name"), block.get("text"), _address(block)) if word]
+        case "opaque":
+            _add_strings(block["raw"], said)
+        case _:
+            _add_strings([value for key, value in block.items() if key != "type"], said)
+
+
+def _address(block: Json) -> str | None:
+    """Where a picture or file is, unless its bytes stand there themselves."""
+    match block.get("source"):
+        case {"type": "url" | "file", "data": str(address)} if len(address) < _LONGEST_WORD:
+            return address
+        case _:
+            return None
+
+
+def _add_strings(value: Any, words: list[str]) -> None:
+    """Every text anywhere inside a value, in order, however deep it is."""
+    stack: list[Any] = [value]
+    while stack:
+        value = stack.pop()
+        if value.__class__ is str:
+            if value and (len(value) <= _LONGEST_WORD or " " in value or "\n" in value):
+                words.append(value)
+        elif value.__class__ is dict:
+            stack.extend(reversed(list(value.values())))
+        elif value.__class__ is list:
+            stack.extend(reversed(value))
+
+
+def tools_called(content: Iterable[Json]) -> list[str]:
+    return [block["name"] for block in content if block["type"] == "tool_use"]

@@ -1,0 +1,182 @@
+"""From units to the archive: what is read goes in by frames, each in one transaction.
+
+    units ──read──▶ documents ──check──▶ rows ──frames──▶ archive
+
+A frame holds whole documents. A source that ends in it is remembered as read in the same transaction, so a run that is
+killed leaves sources that are read, or sources that the next run reads again; joining makes up for what is in twice.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from palaver.archive import sources
+from palaver.archive.connection import open_to_write, told
+from palaver.archive.ingest import Ingest
+from palaver.archive.rows import ConversationRows, rows_of
+from palaver.archive.sources import CursorRow, Reading, SetAside, SourceFacts
+from palaver.model.report import Report, SourceReport
+from palaver.pipeline import begin, read
+from palaver.sources.cursors import Cursor
+from palaver.sources.discovery import Unit
+from palaver.sources.run import Quarantined, Run
+
+FRAME_BYTES = 1 << 24
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A unit, what is known of it, and where the last reading of it ended."""
+
+    unit: Unit
+    facts: SourceFacts
+    options: dict[str, str] = field(default_factory=dict[str, str])
+    cursors: tuple[CursorRow, ...] = ()
+
+
+class Conversation(NamedTuple):
+    task: int
+    rows: ConversationRows
+
+
+class Aside(NamedTuple):
+    task: int
+    entry: SetAside
+
+
+class Finished(NamedTuple):
+    task: int
+    reading: Reading
+
+
+Event = Conversation | Aside | Finished
+Frame = list[Event]
+
+
+def frames_of(tasks: Iterator[tuple[int, Task]], advance: Advance) -> Iterator[Frame]:
+    """Read tasks one after the other; many small ones share a frame, a large one takes several."""
+    frame: Frame = []
+    size_bytes = 0
+    for number, task in tasks:
+        for event in _events(number, task, advance):
+            frame.append(event)
+            size_bytes += _size_of(event)
+            if size_bytes > FRAME_BYTES:
+                yield frame
+                frame, size_bytes = [], 0
+    if frame:
+        yield frame
+
+
+def _events(number: int, task: Task, advance: Advance) -> Iterator[Event]:
+    report = SourceReport(task.unit.source.label, task.unit.platform)
+    aside: list[Event] = []
+    run = begin(task.unit, report, task.options, _into(aside, number), advance, cursors=_cursors(task))
+    for rows in read(task.unit, run, report, rows_of):
+        yield from aside
+        aside.clear()
+        yield Conversation(number, rows)
+    yield from aside
+    yield Finished(number, Reading(report, _cursor_rows(run), run.is_continued))
+
+
+def _into(aside: list[Event], number: int) -> Callable[[Quarantined], None]:
+    def take(entry: Quarantined) -> None:
+        aside.append(Aside(number, SetAside(entry.where, entry.code, entry.message, entry.raw)))
+
+    return take
+
+
+def _cursors(task: Task) -> dict[str, Cursor]:
+    return {row.file: Cursor(row.read_bytes, row.tail_hash, orjson.loads(row.state)) for row in task.cursors}
+
+
+def _cursor_rows(run: Run) -> list[CursorRow]:
+    return [
+        CursorRow(file, cursor.offset, cursor.tail_hash, orjson.dumps(cursor.state))
+        for file, cursor in run.next_cursors.items()
+    ]
+
+
+def _size_of(event: Event) -> int:
+    match event:
+        case Conversation(_, rows):
+            return rows.size_bytes
+        case Aside(_, entry):
+            return len(entry.raw)
+        case Finished():
+            return 256
+
+
+class Keeper:
+    """The one who writes; everything else may go on meanwhile."""
+
+    def __init__(self, path: Path, tasks: list[Task]) -> None:
+        self._path = path
+        self._tasks = tasks
+        self._connection = open_to_write(path)
+        self._ingest = Ingest(self._connection)
+        self._begun: dict[int, tuple[int, int]] = {}
+        self._reports: dict[int, SourceReport] = {}
+
+    def write(self, frame: Frame) -> None:
+        with told(self._path):
+            self._connection.execute("begin immediate")
+            try:
+                self._write(frame)
+                self._connection.execute("commit")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("rollback")
+                raise
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def tell(self, report: Report) -> None:
+        report.sources += [self._reports[number] for number in sorted(self._reports)]
+        changes = self._ingest.changes
+        report.archive = {
+            "added": len(changes.added),
+            "updated": len(changes.updated),
+            "unchanged": len(changes.unchanged),
+            "forgotten": len(changes.forgotten),
+        }
+
+    def _write(self, frame: Frame) -> None:
+        conversations = [event for event in frame if isinstance(event, Conversation)]
+        self._ingest.add([(event.rows, self._begin(event.task)[0]) for event in conversations])
+        for event in frame:
+            match event:
+                case Conversation():
+                    pass
+                case Aside(task, entry):
+                    sources.set_aside(self._connection, self._begin(task)[0], entry)
+                case Finished(task, reading):
+                    key, before = self._begin(task)
+                    sources.finish_source(self._connection, key, self._tasks[task].facts, reading)
+                    if not reading.is_continued:
+                        sources.clear_quarantine(self._connection, key, before)
+                    self._reports[task] = reading.report
+
+    def _begin(self, task: int) -> tuple[int, int]:
+        """The source's key, and up to which entry its quarantine is of earlier readings."""
+        if task not in self._begun:
+            key = sources.source_key(self._connection, self._tasks[task].facts)
+            self._begun[task] = key, sources.last_set_aside(self._connection)
+        return self._begun[task]
+
+
+def keep(tasks: list[Task], report: Report, path: Path, *, advance: Advance = lambda _: None) -> None:
+    """Read the tasks and join what they hold with the archive, whatever the number of processes."""
+    keeper = Keeper(path, tasks)
+    try:
+        for frame in frames_of(iter(enumerate(tasks)), advance):
+            keeper.write(frame)
+    finally:
+        keeper.close()
+        keeper.tell(report)
