@@ -7,19 +7,39 @@ import json
 import pkgutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import palaver.importers
 import palaver.sources
 import palaver.validate
+from palaver.model import answers
 from palaver.model.finding import KINDS
-from palaver.model.publish import conversation_schema, schema_tables
+from palaver.model.publish import answer_schema, conversation_schema
+from palaver.model.tables import schema_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def schema_file() -> str:
-    return json.dumps(conversation_schema(), indent=2, ensure_ascii=False) + "\n"
+def conversation_file() -> str:
+    return _written(conversation_schema())
+
+
+def answer_files() -> dict[str, Callable[[], str]]:
+    """The schema of what each command prints with `--json`, in the version that its models state now."""
+    return {
+        f"schema/{answers.kind(command)}/{answers.answer(command).SCHEMA_VERSION}.json": partial(_answer_file, command)
+        for command in answers.commands()
+    }
+
+
+def _answer_file(command: str) -> str:
+    return _written(answer_schema(command))
+
+
+def _written(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def findings_table() -> str:
@@ -60,7 +80,8 @@ def importers_page() -> str:
 
 
 GENERATED: dict[str, Callable[[], str]] = {
-    "schema/conversation/1.0.0.json": schema_file,
+    "schema/conversation/1.0.0.json": conversation_file,
+    **answer_files(),
     "docs/schema.md": schema_tables,
     "docs/findings.md": findings_table,
     "docs/importers.md": importers_page,
