@@ -384,6 +384,16 @@ def test_generated_files_are_committed_as_generated(builder):
     assert builder.stale(ROOT) == [], "run `make docs`"
 
 
+def test_the_reference_is_the_same_on_every_machine(builder, monkeypatch, tmp_path):
+    page = builder.GENERATED["docs/cli.md"]()
+    for name, value in (("COLUMNS", "20"), ("TERMINAL_WIDTH", "20"), ("FORCE_COLOR", "1"), ("LC_ALL", "de_DE.UTF-8")):
+        monkeypatch.setenv(name, value)
+    for name in ("HOME", "USERPROFILE", "PALAVER_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert builder.GENERATED["docs/cli.md"]() == page
+
+
 def test_the_builder_writes_and_names_the_stale(builder, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(builder, "GENERATED", {"docs/a.md": lambda: "a\n", "schema/b.json": lambda: "{}\n"})
     assert builder.main(["--check"], tmp_path) == 1

@@ -31,7 +31,7 @@ def _section(name: str, schema: Schema) -> str:
     required: list[str] = schema.get("required", [])
     for field, value in schema["properties"].items():
         cells = f"`{field}`", _shape(value), "yes" if field in required else "", value["description"]
-        rows.append(_row(*cells))
+        rows.append(row(*cells))
     return heading + "\n".join(rows) + "\n"
 
 
@@ -45,8 +45,13 @@ def fields_table(schema: Schema) -> str:
             shape += ", may be missing"
         elif _is_nullable(value):
             shape += " or null"
-        rows.append(_row(f"`{path}`", shape, _meaning(value, definitions)))
+        rows.append(row(f"`{path}`", shape, _meaning(value, definitions)))
     return "\n".join(rows) + "\n"
+
+
+def row(*cells: str) -> str:
+    """One line of a table."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _fields(
@@ -102,10 +107,6 @@ def _is_nullable(value: Schema) -> bool:
     return (
         {"type": "null"} in value.get("anyOf", []) or "null" in value.get("type", []) or None in value.get("enum", [])
     )
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _linked(name: str) -> str:
