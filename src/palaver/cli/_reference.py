@@ -39,9 +39,9 @@ class Command:
         return any(option.words.split()[-1] == "--json" for option in self.options)
 
 
-def commands() -> list[Command]:
+def commands(of: typer.Typer = app) -> list[Command]:
     """Every command that users see, in the order of `palaver --help`."""
-    return list(_commands(typer.main.get_command(app), ""))
+    return list(_commands(typer.main.get_command(of), ""))
 
 
 def _commands(group: Any, name: str) -> Iterator[Command]:
@@ -49,10 +49,11 @@ def _commands(group: Any, name: str) -> Iterator[Command]:
         if command.hidden:
             continue
         full_name = f"{name} {word}".strip()
-        if hasattr(command, "commands"):
-            yield from _commands(command, full_name)
-        else:
+        is_group = hasattr(command, "commands")
+        if not is_group or command.invoke_without_command:
             yield _described(full_name, command, group.context_class(command, info_name=full_name))
+        if is_group:
+            yield from _commands(command, full_name)
 
 
 def _described(name: str, command: Any, context: Any) -> Command:
