@@ -7,19 +7,40 @@ import json
 import pkgutil
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import palaver.importers
 import palaver.sources
 import palaver.validate
+from palaver.cli._reference import Command, commands
+from palaver.model import answers
 from palaver.model.finding import KINDS
-from palaver.model.publish import conversation_schema, schema_tables
+from palaver.model.publish import answer_schema, conversation_schema
+from palaver.model.tables import fields_table, row, schema_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def schema_file() -> str:
-    return json.dumps(conversation_schema(), indent=2, ensure_ascii=False) + "\n"
+def conversation_file() -> str:
+    return _written(conversation_schema())
+
+
+def answer_files() -> dict[str, Callable[[], str]]:
+    """The schema of what each command prints with `--json`, in the version that its models state now."""
+    return {
+        f"schema/{answers.kind(command)}/{answers.answer(command).SCHEMA_VERSION}.json": partial(_answer_file, command)
+        for command in answers.commands()
+    }
+
+
+def _answer_file(command: str) -> str:
+    return _written(answer_schema(command))
+
+
+def _written(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def findings_table() -> str:
@@ -59,11 +80,65 @@ def importers_page() -> str:
     return "\n".join(lines)
 
 
+def cli_page() -> str:
+    """The command line, from what it says of itself; an example of each command stands in `docs/examples/`."""
+    known = commands()
+    lines = [
+        "# The command line",
+        "",
+        "Answers go to standard output, everything else to standard error. Every command has `--help` (`-h`).",
+        "Exit codes: 0 done, 1 done but some records were refused or the answer is no, 2 could not do it; an interrupt",
+        "(Ctrl-C) ends with 130, and a reader who went away is no failure. What `--json` prints has a published",
+        "schema: `palaver schema COMMAND-answer`.",
+        "",
+        *(f"* [`palaver {command.name}`](#{_anchor(command)}): {command.paragraphs[0]}" for command in known),
+    ]
+    told: dict[str, Command] = {}
+    for command in known:
+        lines += ["", *_command_section(command), *(_answer_section(command, told) if command.has_json else [])]
+    return "\n".join(lines) + "\n"
+
+
+def _command_section(command: Command) -> list[str]:
+    example = _content(ROOT / "docs" / "examples" / f"{command.name.replace(' ', '-')}.md")
+    if example is None:
+        raise LookupError(f"`palaver {command.name}` has no example: write docs/examples/{command.name}.md")
+    lines = [f"## palaver {command.name}", "", "```text", command.usage, "```", ""]
+    for paragraph in command.paragraphs:
+        lines += [paragraph, ""]
+    if command.arguments:
+        lines += ["| argument | given |", "|---|---|"]
+        lines += [row(f"`{name}`", times) for name, times in command.arguments.items()]
+        lines += [""]
+    lines += ["| option | meaning | default |", "|---|---|---|"]
+    lines += [row(f"`{option.words}`", option.meaning, option.default) for option in command.options]
+    lines += ["", "| exit code | meaning |", "|---|---|"]
+    lines += [row(str(code), meaning) for code, meaning in command.exit_codes.items()]
+    return [*lines, "", *example.rstrip().splitlines()]
+
+
+def _answer_section(command: Command, told: dict[str, Command]) -> list[str]:
+    kind = answers.kind(command.name)
+    path = f"schema/{kind}/{answers.answer(command.name).SCHEMA_VERSION}.json"
+    opening = f"With `--json` (`palaver schema {kind}`, [{path}](../{path})):"
+    table = fields_table(answer_schema(command.name)).rstrip()
+    same = told.setdefault(table, command)
+    if same is not command:
+        return ["", f"{opening} the fields of [`palaver {same.name}`](#{_anchor(same)})."]
+    return ["", opening, "", table]
+
+
+def _anchor(command: Command) -> str:
+    return f"palaver-{command.name.replace(' ', '-')}"
+
+
 GENERATED: dict[str, Callable[[], str]] = {
-    "schema/conversation/1.0.0.json": schema_file,
+    "schema/conversation/1.0.0.json": conversation_file,
+    **answer_files(),
     "docs/schema.md": schema_tables,
     "docs/findings.md": findings_table,
     "docs/importers.md": importers_page,
+    "docs/cli.md": cli_page,
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import palaver.importers
 from importing import CHECKOUT
+from palaver.cli._reference import commands as known_commands
 from palaver.importers import importer
 from palaver.model.report import SourceReport
 from palaver.pipeline import documents, find
@@ -37,6 +38,17 @@ def commands(text):
     return found
 
 
+def follow(text, reader):
+    """Run every command of a text, and find in its output what the text shows; a line of … is what was left out."""
+    for command, shown in commands(text):
+        done = reader([sys.executable, "-m", *shlex.split(command)])
+        assert done.returncode == 0, (command, done.stderr)
+        rest = done.stdout.replace("\\\\", "/").replace("\\", "/")
+        for part in filter(str.strip, re.split(r"^…$", shown, flags=re.MULTILINE)):
+            before, found, rest = rest.partition(part.strip("\n"))
+            assert found, (command, part, before)
+
+
 @pytest.fixture
 def reader(tmp_path):
     """A folder that looks like a checkout to somebody who follows the README, and a home of its own."""
@@ -45,6 +57,7 @@ def reader(tmp_path):
     home.mkdir()
     environment = {name: value for name, value in os.environ.items() if name != "CLAUDE_CONFIG_DIR"}
     environment |= {"HOME": str(home), "USERPROFILE": str(home), "PALAVER_HOME": str(home / "data")}
+    environment["PYTHONPATH"] = str(Path(palaver.importers.__file__).parents[2])
     environment["PATH"] = f"{SCRIPTS}{os.pathsep}{environment['PATH']}"
 
     def run(words):
@@ -58,10 +71,25 @@ def test_the_readme_shows_commands():
 
 
 def test_the_commands_of_the_readme_work_and_print_what_it_shows(reader):
-    for command, shown in commands(README):
-        done = reader([sys.executable, "-m", *shlex.split(command)])
-        assert done.returncode == 0, (command, done.stderr)
-        assert shown in done.stdout, (command, done.stdout)
+    follow(README, reader)
+
+
+@pytest.mark.parametrize("example", sorted((CHECKOUT / "docs" / "examples").iterdir()), ids=lambda file: file.stem)
+def test_the_examples_of_the_command_line_work_and_print_what_they_show(example, reader):
+    text = example.read_text("utf-8")
+    command = f"palaver {example.stem.replace('-', ' ')}"
+    assert [shown for words, shown in commands(text) if f"{words} ".startswith(f"{command} ")], "it does not show it"
+    follow(text, reader)
+
+
+def test_the_reference_shows_every_command_with_its_example():
+    reference = (CHECKOUT / "docs" / "cli.md").read_text("utf-8")
+    names = [command.name for command in known_commands()]
+    assert re.findall(r"^## palaver (.*)$", reference, re.MULTILINE) == names
+    for name in names:
+        example = (CHECKOUT / "docs" / "examples" / f"{name.replace(' ', '-')}.md").read_text("utf-8")
+        assert example.rstrip() in reference.split(f"\n## palaver {name}\n")[1].split("\n## ")[0]
+    assert len(list((CHECKOUT / "docs" / "examples").iterdir())) == len(names), "an example is of no command"
 
 
 def test_the_library_example_of_the_readme_works(reader):

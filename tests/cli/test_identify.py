@@ -69,7 +69,14 @@ def test_the_verdicts_as_json(run, case, tmp_path):
     session, cache, note = json.loads(result.stdout)["files"]
     assert (session["platform"], session["verdict"]) == ("claude_code", "yes")
     assert (cache["platform"], cache["verdict"], cache["reason"]) == (None, "no", "Claude Code's cache of titles")
-    assert note == {"path": str(tmp_path / "note.txt"), "platform": None, "verdict": "no", "reason": ""}
+    assert note == {
+        "path": str(tmp_path / "note.txt"),
+        "platform": None,
+        "verdict": "no",
+        "reason": "",
+        "members": [],
+        "claimed_by": [],
+    }
 
 
 @pytest.fixture

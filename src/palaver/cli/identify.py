@@ -22,12 +22,16 @@ def identify(paths: Paths, *, as_json: AsJson = False) -> None:
     """Tell which importer reads a path, and why.
 
     PATH is a file, a ZIP, a folder (every file below it is told), or - for standard input.
+
+    Exit codes: 0 every path has something that an importer reads, 1 one of them has not, 2 one does not exist.
     """
     exit_code = 0
     files: list[dict[str, Any]] = []
+    refused: list[str] = []
     for path in given_paths(paths):
         if str(path) != STANDARD and not path.exists():
-            _output.complain(f"{path} does not exist")
+            refused.append(f"{path} does not exist")
+            _output.complain(refused[-1])
             exit_code = 2
             continue
         verdicts = _verdicts(path)
@@ -40,7 +44,7 @@ def identify(paths: Paths, *, as_json: AsJson = False) -> None:
             if not verdicts:
                 _output.answer(f"{place(path)}: an empty folder")
     if as_json:
-        _output.answer_json({"files": files})
+        _output.answer_json({"files": files, "refused": refused})
     raise typer.Exit(exit_code)
 
 
@@ -73,17 +77,18 @@ def _verdict(found: "Unit | Unclaimed", judge: _Judge) -> dict[str, Any]:
 
     label = found.source.label if isinstance(found, Unit) else found.label
     said = judge.said.get(label, {})
+    verdict = {"path": label, "platform": None, "verdict": "no", "reason": "", "members": [], "claimed_by": []}
     if isinstance(found, Unit):
         match = said[found.platform]
         beside = [member for member in match.members if found.source.beside(member).exists()]
-        verdict = {"path": label, "platform": found.platform, "verdict": match.verdict, "reason": match.reason}
-        return {**verdict, "members": beside}
+        told = {"platform": found.platform, "verdict": match.verdict, "reason": match.reason, "members": beside}
+        return {**verdict, **told}
     if found.problem:
         claimants = [platform for platform, match in said.items() if match.verdict != "no"]
-        verdict = {"path": label, "platform": None, "verdict": "problem", "reason": found.problem}
-        return {**verdict, "verdict": "conflict", "claimed_by": claimants} if claimants else verdict
+        word = "conflict" if claimants else "problem"
+        return {**verdict, "verdict": word, "reason": found.problem, "claimed_by": claimants}
     known = [match.reason for match in said.values() if match.reason]
-    return {"path": label, "platform": None, "verdict": "no", "reason": "; ".join(known)}
+    return {**verdict, "reason": "; ".join(known)}
 
 
 def _shown(verdict: dict[str, Any]) -> "Text":

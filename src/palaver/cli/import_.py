@@ -50,6 +50,8 @@ def import_(
 
     PATH may also be - for standard input. PLATFORM is recognised when it is left out; `palaver sources` lists them.
     The data folder is $PALAVER_HOME, or the place that this system has for such things.
+
+    Exit codes: 0 everything was imported, 1 some records were refused, 2 a path could not be read.
     """
     began = time.perf_counter()
     if output == STANDARD and as_json and not dry_run:

@@ -15,7 +15,10 @@ def schema(
 ) -> None:
     """Print a published JSON Schema.
 
-    KIND is the kind of document, `conversation` when it is left out.
+    KIND is the kind of document, `conversation` when it is left out. What a command prints with --json is of the
+    kind COMMAND-answer, such as `import-answer`.
+
+    Exit codes: 0 it was printed, 2 there is no such kind or version.
     """
     from palaver.model.publish import kinds, published
 

@@ -1,6 +1,7 @@
 """`palaver sources`: what can be read, and where it is looked for."""
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
 
 from palaver.cli import _output
 from palaver.cli._arguments import AsJson
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def sources(*, as_json: AsJson = False) -> None:
-    """List what can be imported, and where it is looked for."""
+    """List what can be imported, and where it is looked for.
+
+    Exit codes: 0 it was listed, 2 it could not be.
+    """
     from palaver.importers import importer, platforms
 
     known = [_described(importer(platform)) for platform in platforms()]
@@ -35,13 +39,26 @@ def _described(importer: "Importer") -> dict[str, Any]:
         "options": [
             {
                 "name": name,
-                "type": "path" if "Path" in str(field.annotation) else getattr(field.annotation, "__name__", "text"),
-                "default": field.get_default(call_default_factory=True),
+                "type": _type(field.annotation),
+                "default": _default(field.get_default(call_default_factory=True)),
                 "description": field.description or "",
             }
             for name, field in importer.options.model_fields.items()
         ],
     }
+
+
+def _type(annotation: Any) -> str:
+    """A word for what an option takes, whatever else it may be beside that (`Path | None` is a path)."""
+    alternatives = get_args(annotation) or (annotation,)
+    for alternative, word in ((Path, "path"), (bool, "bool"), (int, "int"), (float, "float")):
+        if alternative in alternatives:
+            return word
+    return "text"
+
+
+def _default(value: Any) -> bool | float | str | None:
+    return value if isinstance(value, bool | int | float | str | None) else str(value)
 
 
 def _shown(source: dict[str, Any]) -> "Table":

@@ -86,14 +86,16 @@ def validate(
 
     PATH is a file of conversation documents (JSON Lines, or a single one), a folder of such files, or anything that
     can be imported: then the documents that an import would make of it are checked.
+
+    Exit codes: 0 everything is valid, 1 something is not, 2 something could not be checked.
     """
-    could_not = False
+    refused: list[str] = []
     everything: list[_Checked] = []
     for path in given_paths(paths):
         checked: list[_Checked] = []
         for outcome in _outcomes(path, max_errors):
             if isinstance(outcome, str):
-                could_not = True
+                refused.append(outcome)
                 _output.complain(outcome)
                 continue
             checked.append(outcome)
@@ -105,8 +107,9 @@ def validate(
         everything += checked
     is_valid = not any(file.error_count for file in everything)
     if as_json:
-        _output.answer_json({"valid": is_valid and not could_not, "files": [file.to_json() for file in everything]})
-    raise typer.Exit(2 if could_not else 0 if is_valid else 1)
+        files = [file.to_json() for file in everything]
+        _output.answer_json({"valid": is_valid and not refused, "files": files, "refused": refused})
+    raise typer.Exit(2 if refused else 0 if is_valid else 1)
 
 
 def _outcomes(path: Path, most_errors: int) -> "Iterator[_Checked | str]":

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from palaver.errors import VersionError
 from palaver.model import SCHEMA_VERSION
-from palaver.model.timestamps import TIMESTAMP_PATTERN
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
+
+    from pydantic import BaseModel
 
 Schema = dict[str, Any]
 
@@ -68,13 +69,26 @@ def _listed(names: list[str]) -> str:
 
 def conversation_schema() -> Schema:
     """JSON Schema of a conversation document, made from the models."""
+    from palaver.model.conversation import Conversation
+
+    return _schema(Conversation, "conversation", SCHEMA_VERSION)
+
+
+def answer_schema(command: str) -> Schema:
+    """JSON Schema of what a command prints with `--json`, made from its models."""
+    from palaver.model import answers
+
+    model = answers.answer(command)
+    return _schema(model, answers.kind(command), model.SCHEMA_VERSION)
+
+
+def _schema(model: type[BaseModel], kind: str, version: str) -> Schema:
     from pydantic import TypeAdapter
 
     from palaver.model.blocks import Block
-    from palaver.model.conversation import Conversation
 
-    raw = Conversation.model_json_schema()
-    definitions = {name: _clean(schema) for name, schema in raw.pop("$defs").items()}
+    raw = model.model_json_schema()
+    definitions = {name: _clean(schema) for name, schema in raw.pop("$defs", {}).items()}
     definitions["Block"] = {
         "description": "One piece of a message; `type` says which.",
         "anyOf": TypeAdapter[Any](Block).json_schema()["oneOf"],
@@ -82,8 +96,8 @@ def conversation_schema() -> Schema:
     root = _clean(raw)
     return {
         "$schema": _DIALECT,
-        "$id": f"urn:palaver:schema:conversation:{SCHEMA_VERSION}",
-        "title": "Conversation",
+        "$id": f"urn:palaver:schema:{kind}:{version}",
+        "title": model.__name__,
         **root,
         "$defs": {name: definitions[name] for name in _named_in(root, definitions)},
     }
@@ -142,55 +156,3 @@ def _named_in(schema: Any, definitions: dict[str, Schema]) -> list[str]:
             case _:
                 pass
     return list(names)
-
-
-def schema_tables() -> str:
-    """The conversation schema as Markdown: one table per model."""
-    schema = conversation_schema()
-    definitions: dict[str, Schema] = {schema["title"]: schema, **schema["$defs"]}
-    opening = (
-        f"# The Unified Conversation Schema {SCHEMA_VERSION}\n\n"
-        f"The same in machine-readable form: `schema/conversation/{SCHEMA_VERSION}.json`. "
-        "A field that is not required may also be null. Objects are open: keys beyond the ones below are kept.\n"
-    )
-    return "\n".join([opening, *(_section(name, definition) for name, definition in definitions.items())])
-
-
-def _section(name: str, schema: Schema) -> str:
-    heading = f"## {name}\n\n{schema['description']}\n\n"
-    if "anyOf" in schema:
-        return heading + "".join(f"* {_shape(branch)}\n" for branch in schema["anyOf"])
-    rows = ["| field | shape | required | meaning |", "|---|---|---|---|"]
-    required: list[str] = schema.get("required", [])
-    for field, value in schema["properties"].items():
-        cells = f"`{field}`", _shape(value), "yes" if field in required else "", value["description"]
-        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return heading + "\n".join(rows) + "\n"
-
-
-def _shape(schema: Schema) -> str:
-    """A field's values in words; null goes without saying."""
-    match schema:
-        case {"$ref": str(reference)}:
-            name = reference.rpartition("/")[2]
-            return f"[{name}](#{name.lower()})"
-        case {"const": value}:
-            return f"`{value}`"
-        case {"enum": [*values]}:
-            return ", ".join(f"`{value}`" for value in values if value is not None)
-        case {"anyOf": [*branches]}:
-            return " or ".join(_shape(branch) for branch in branches if branch != {"type": "null"})
-        case {"type": [str(kind), "null"]}:
-            return _shape({**schema, "type": kind})
-        case {"type": "array", "items": items}:
-            return ("non-empty " if "minItems" in schema else "") + f"array of {_shape(items)}"
-        case {"pattern": pattern} if pattern == TIMESTAMP_PATTERN:
-            return "UTC time `YYYY-MM-DDTHH:MM:SS.mmmZ`"
-        case {"type": "string"}:
-            text = "non-empty string" if "minLength" in schema else "string"
-            return f"{text} `{schema['pattern']}`" if "pattern" in schema else text
-        case {"type": str(kind)}:
-            least = f" ≥ {schema['minimum']}" if "minimum" in schema else ""
-            return kind + least + (f", ≤ {schema['maximum']}" if "maximum" in schema else "")
-        case _:
-            return "any JSON value"

@@ -1,0 +1,115 @@
+"""What every command promises to programs: a published answer with `--json`, and exit codes that are documented.
+
+`invocations/<command>.toml` is the table that drives it, one file a command. `words` follow the command; `files` are
+written and the commands of `before` are run first; `{fixtures}` is the folder of that name, `{here}` an empty one with
+a `home` in it; `is_answered = false` where nothing is printed since nothing could be done. `--json` is added.
+"""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import jsonschema_rs
+import pytest
+
+from palaver.cli._reference import commands
+from palaver.model import answers
+from palaver.model.publish import answer_schema, kinds, published
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = {command.name: command for command in commands()}
+INVOCATIONS = {
+    file.stem.replace("-", " "): tomllib.loads(file.read_text("utf-8"))
+    for file in sorted((ROOT / "tests" / "cli" / "invocations").glob("*.toml"))
+}
+CASES = [
+    pytest.param(command, invocation, id=f"{command}-{name}")
+    for command, table in INVOCATIONS.items()
+    for name, invocation in table.items()
+]
+ANSWERING = [command.name for command in COMMANDS.values() if command.has_json]
+
+
+@pytest.fixture
+def invoke(run, tmp_path):
+    def words_of(words):
+        return [word.replace("{fixtures}", str(ROOT / "fixtures")).replace("{here}", str(tmp_path)) for word in words]
+
+    def invoked(command, invocation):
+        for name, text in invocation.get("files", {}).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_bytes(text.encode())
+        for words in invocation.get("before", []):
+            earlier = run(*words_of(words))
+            assert earlier.exit_code == 0, earlier.stderr
+        as_json = ["--json"] if COMMANDS[command].has_json else []
+        return run(*command.split(), *words_of(invocation["words"]), *as_json)
+
+    return invoked
+
+
+@pytest.mark.parametrize(("command", "invocation"), CASES)
+def test_a_command_exits_as_it_should_and_answers_as_published(invoke, command, invocation):
+    result = invoke(command, invocation)
+    assert result.exit_code == invocation["exit_code"], result.stderr
+    if not invocation.get("is_answered", True):
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr
+    elif COMMANDS[command].has_json:
+        answer = json.loads(result.stdout)
+        schema = published(answers.kind(command))
+        jsonschema.Draft202012Validator(schema).validate(answer)
+        jsonschema_rs.validator_for(schema).validate(answer)
+        read = answers.answer(command).model_validate(answer)
+        assert read.model_dump(mode="json", exclude_unset=True) == answer
+        if "refused" in answer:
+            assert bool(answer["refused"]) == (result.exit_code == 2), "what could not be done is told"
+
+
+@pytest.mark.parametrize("command", ANSWERING)
+def test_every_command_with_json_has_a_published_answer(command):
+    assert answers.kind(command) in kinds(), f"write src/palaver/model/answers/{command}.py and run `make docs`"
+    assert published(answers.kind(command)) == answer_schema(command), "run `make docs`"
+    answered = [name for name, entry in INVOCATIONS[command].items() if entry.get("is_answered", True)]
+    assert answered, "no invocation is answered"
+
+
+def test_no_answer_is_without_its_command():
+    assert answers.commands() == sorted(ANSWERING)
+    assert sorted(kind for kind in kinds() if kind.endswith("-answer")) == sorted(map(answers.kind, ANSWERING))
+
+
+def test_there_are_invocations_of_every_command_and_of_no_other():
+    assert sorted(INVOCATIONS) == sorted(COMMANDS), "write tests/cli/invocations/<command>.toml"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_documented_exit_codes_are_those_that_are_tested(command):
+    documented = COMMANDS[command].exit_codes
+    assert {entry["exit_code"] for entry in INVOCATIONS[command].values()} == documented.keys()
+    assert documented.keys() <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("command", ANSWERING)
+def test_answers_are_closed_and_every_field_is_described(command):
+    schema = published(answers.kind(command))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    documents = published("conversation")["$defs"].keys() | {"Conversation"}
+    for name, part in {"the answer": schema, **schema["$defs"]}.items():
+        if name not in documents:
+            assert part["additionalProperties"] is False, name
+            for field, value in part["properties"].items():
+                assert "description" in value or "$ref" in value, (name, field)
+
+
+def test_a_published_answer_is_read_without_pydantic():
+    program = """
+import sys
+from palaver.model.publish import kinds, published
+assert published("import-answer")["$id"].startswith("urn:palaver:schema:import-answer:"), kinds()
+assert "pydantic" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT / "src")
