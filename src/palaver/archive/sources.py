@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -93,7 +94,7 @@ def finish_source(connection: sqlite3.Connection, key: int, facts: SourceFacts, 
         (
             *(facts.form, facts.reason, orjson.dumps(facts.members).decode(), facts.options, report.size_bytes),
             *(report.failure, reading.is_continued, report.conversations, report.conversations),
-            *(reading.is_continued, report.messages, now(), metadata.version("palaver"), key),
+            *(reading.is_continued, report.messages, now(), _palaver_version(), key),
         ),
     )
     _add_ledger(connection, key, report.ledger)
@@ -108,6 +109,11 @@ def finish_source(connection: sqlite3.Connection, key: int, facts: SourceFacts, 
             "insert into source_file (source, path, size_bytes, modified_ns) values (?, ?, ?, ?)",
             [(key, *file) for file in facts.files],
         )
+
+
+@cache
+def _palaver_version() -> str:
+    return metadata.version("palaver")
 
 
 def set_aside(connection: sqlite3.Connection, key: int, entry: SetAside) -> None:
