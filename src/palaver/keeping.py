@@ -6,7 +6,7 @@ A frame holds whole documents. A source that ends in it is remembered as read in
 killed leaves sources that are read, or sources that the next run reads again; joining makes up for what is in twice.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ import orjson
 from palaver.archive import sources
 from palaver.archive.connection import open_to_write, told
 from palaver.archive.ingest import Ingest
+from palaver.archive.memory import Stamp, remember_unclaimed
 from palaver.archive.rows import ConversationRows, rows_of
 from palaver.archive.sources import CursorRow, Reading, SetAside, SourceFacts
 from palaver.model.report import Report, SourceReport
@@ -23,6 +24,7 @@ from palaver.pipeline import begin, read
 from palaver.sources.cursors import Cursor
 from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined, Run
+from palaver.workers import in_streams
 
 FRAME_BYTES = 1 << 24
 Advance = Callable[[int], None]
@@ -134,6 +136,14 @@ class Keeper:
                     self._connection.execute("rollback")
                 raise
 
+    def remember(self, unclaimed: Mapping[str, tuple[Stamp, str]], asked: str) -> None:
+        """Remember files that nobody reads: they are not looked at again until they change."""
+        if unclaimed:
+            with told(self._path):
+                self._connection.execute("begin immediate")
+                remember_unclaimed(self._connection, unclaimed, asked)
+                self._connection.execute("commit")
+
     def close(self) -> None:
         self._connection.close()
 
@@ -171,12 +181,34 @@ class Keeper:
         return self._begun[task]
 
 
-def keep(tasks: list[Task], report: Report, path: Path, *, advance: Advance = lambda _: None) -> None:
+def keep(
+    tasks: list[Task],
+    report: Report,
+    path: Path,
+    *,
+    unclaimed: Mapping[str, tuple[Stamp, str]] | None = None,
+    asked: str = "",
+    jobs: int = 1,
+    advance: Advance = lambda _: None,
+) -> None:
     """Read the tasks and join what they hold with the archive, whatever the number of processes."""
     keeper = Keeper(path, tasks)
     try:
-        for frame in frames_of(iter(enumerate(tasks)), advance):
+        for frame in _frames(tasks, jobs, advance):
             keeper.write(frame)
+        keeper.remember(unclaimed or {}, asked)
     finally:
         keeper.close()
         keeper.tell(report)
+
+
+_WORTH_A_PROCESS = 1 << 25
+"""Below this many bytes, starting a process takes longer than it saves."""
+
+
+def _frames(tasks: list[Task], jobs: int, advance: Advance) -> Iterator[Frame]:
+    total = sum(task.unit.size_bytes for task in tasks)
+    if jobs > 1 and total > _WORTH_A_PROCESS and all(task.unit.source.can_move for task in tasks):
+        # One core is busy with writing.
+        return in_streams(frames_of, tasks, jobs=min(jobs - 1, len(tasks)), advance=advance)
+    return frames_of(iter(enumerate(tasks)), advance)

@@ -21,7 +21,7 @@ from palaver.model.metrics import MetricsTally
 from palaver.model.report import Report, SourceReport
 from palaver.outputs import BUFFER_BYTES, Output
 from palaver.sources.cursors import Cursor
-from palaver.sources.discovery import Claim, Unclaimed, Unit, discover, size_of
+from palaver.sources.discovery import Claim, Recall, Unclaimed, Unit, discover, size_of
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.validate.repair import INVALID_DOCUMENT, made_writable, repaired
@@ -33,19 +33,29 @@ Document = dict[str, Any]
 SetAside = Callable[[Quarantined], None]
 
 
-def find(paths: Iterable[Path], platform: str | None = None) -> tuple[list[Unit], Report]:
-    """The units at or below some paths; the report begins with what nobody reads."""
+def find(
+    paths: Iterable[Path],
+    platform: str | None = None,
+    recall: Recall = lambda _: None,
+    unclaimed: dict[str, str] | None = None,
+) -> tuple[list[Unit], Report]:
+    """The units at or below some paths; the report begins with what nobody reads.
+
+    `recall` answers for files that were judged before; `unclaimed` takes in what nobody reads, with the reason.
+    """
     units: list[Unit] = []
     report = Report()
     asked = [platform] if platform else platforms()
-    for path in _distinct(paths):
+    for path in distinct(paths):
         if problem := _problem(path):
             report.refused.append(problem)
             continue
-        found = list(discover(path, lambda source: _claim(source, asked)))
+        found = list(discover(path, lambda source: _claim(source, asked), recall))
         units += [unit for unit in found if isinstance(unit, Unit)]
         aside = [file for file in found if isinstance(file, Unclaimed)]
         report.refused += [file.problem for file in aside if file.problem]
+        if unclaimed is not None:
+            unclaimed.update((file.label, file.reason) for file in aside if not file.problem)
         if path.is_dir() or any(isinstance(unit, Unit) for unit in found):
             report.unclaimed += [file.label for file in aside if not (file.problem or file.reason)]
         elif platform and len(aside) == 1 and not aside[0].problem:
@@ -56,7 +66,7 @@ def find(paths: Iterable[Path], platform: str | None = None) -> tuple[list[Unit]
     return units, report
 
 
-def _distinct(paths: Iterable[Path]) -> list[Path]:
+def distinct(paths: Iterable[Path]) -> list[Path]:
     """The paths without those that are, or lie below, another one: a conversation is imported once."""
     first: dict[Path, Path] = {}
     for path in paths:

@@ -1,16 +1,19 @@
 """Several units at once, each in a process of its own; what they write is taken over in the order of the units."""
 
+import contextlib
 import gc
 import multiprocessing
 import os
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from queue import Empty
+from typing import Any, TypeVar
 
 from palaver.errors import SourceError
 from palaver.model.report import SourceReport
@@ -19,6 +22,8 @@ from palaver.sources.run import Quarantined
 
 Work = Callable[[Unit, dict[str, str], Path, Callable[[int], None]], tuple[SourceReport, list[Quarantined]]]
 Advance = Callable[[int], None]
+T = TypeVar("T")
+F = TypeVar("F")
 
 _POLL_SECONDS = 0.1
 
@@ -69,12 +74,94 @@ def in_processes(
                 yield unit, part, report, set_aside
                 waiting.pop(0)
         except BrokenProcessPool as error:
-            raise SourceError(
-                "a worker process was ended from outside, perhaps for lack of memory: try again with --jobs 1"
-            ) from error
+            raise SourceError(_ENDED_FROM_OUTSIDE) from error
         finally:
             is_stopping.value = 1
             pool.shutdown(cancel_futures=True)
+
+
+Numbered = Iterator[tuple[int, T]]
+
+
+def in_streams(
+    work: Callable[[Numbered[T], Advance], Iterator[F]], tasks: list[T], *, jobs: int, advance: Advance
+) -> Iterator[F]:
+    """Yield what processes make of the tasks, as soon as it is made; each takes the next task that nobody has."""
+    context = multiprocessing.get_context("spawn")
+    counter: Any = context.Value("q", 0)
+    following: Any = context.Value("q", 0)
+    is_stopping: Any = context.RawValue("b", 0)
+    # What waits here is bounded: whoever reads faster than the archive is written to has to wait.
+    made: Any = context.Queue(jobs)
+    processes = [
+        context.Process(target=_stream, args=(work, tasks, made, (following, counter, is_stopping)), daemon=True)
+        for _ in range(jobs)
+    ]
+    told = 0
+    try:
+        for process in processes:
+            with _interrupts_held():
+                process.start()
+        running = len(processes)
+        while running:
+            try:
+                frame = made.get(timeout=_POLL_SECONDS)
+            except Empty:
+                if any(process.exitcode not in {None, 0} for process in processes):
+                    raise SourceError(_ENDED_FROM_OUTSIDE) from None
+            else:
+                if frame is None:
+                    running -= 1
+                else:
+                    yield frame
+            now = counter.value
+            advance(now - told)
+            told = now
+    finally:
+        is_stopping.value = 1
+        _end(processes, made)
+
+
+_ENDED_FROM_OUTSIDE = "a worker process was ended from outside, perhaps for lack of memory: try again with --jobs 1"
+_PATIENCE_SECONDS = 10.0
+
+
+def _end(processes: list[Any], made: Any) -> None:
+    """Wait for processes that were told to stop; what they still have to say is thrown away."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while any(process.is_alive() for process in processes) and time.monotonic() < deadline:
+        with contextlib.suppress(Empty):
+            made.get(timeout=_POLL_SECONDS)
+    for process in processes:
+        if process.is_alive():
+            process.terminate()
+        if process.pid is not None:
+            process.join()
+    made.close()
+
+
+def _stream(
+    work: Callable[[Numbered[T], Advance], Iterator[F]],
+    tasks: list[T],
+    made: Any,
+    shared: tuple[Any, Any, Any],
+) -> None:
+    following, *rest = shared
+    _prepare(*rest)
+
+    def remaining() -> Numbered[T]:
+        while True:
+            with following.get_lock():
+                number = following.value
+                following.value += 1
+            if number >= len(tasks):
+                return
+            yield number, tasks[number]
+
+    with contextlib.suppress(_StoppedError):
+        for frame in work(remaining(), _advance):
+            made.put(frame)
+    made.put(None)
 
 
 @contextmanager
@@ -106,10 +193,11 @@ def _prepare(counter: Any, is_stopping: Any) -> None:
 
 
 def _in_worker(work: Work, unit: Unit, options: dict[str, str], part: Path) -> tuple[SourceReport, list[Quarantined]]:
-    def advance(size_bytes: int) -> None:
-        if _is_stopping.value:
-            raise _StoppedError
-        with _counter.get_lock():
-            _counter.value += size_bytes
+    return work(unit, options, part, _advance)
 
-    return work(unit, options, part, advance)
+
+def _advance(size_bytes: int) -> None:
+    if _is_stopping.value:
+        raise _StoppedError
+    with _counter.get_lock():
+        _counter.value += size_bytes

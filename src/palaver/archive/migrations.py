@@ -178,7 +178,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 path text primary key,
                 size_bytes integer not null,
                 modified_ns integer not null,
-                reason text not null
+                reason text not null,
+                asked text not null
             ) without rowid""",
             """
             create table cursor (

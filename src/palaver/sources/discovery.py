@@ -32,6 +32,8 @@ class Unit:
     """How large the source was when it was found, for whoever shows progress."""
     remarks: tuple[Remark, ...] = ()
     """What is odd about the ZIP that it was found in, told once a ZIP."""
+    members: tuple[str, ...] = ()
+    """The other files and folders of the unit, named as the claim named them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +49,22 @@ class Unclaimed:
 
 Judge = Callable[[Source], Claim | str | None]
 """Answers with a claim, with why the file is known to be no conversation, or with nothing."""
+Recall = Callable[[str], Claim | str | None]
+"""Answers for a file that was judged before and is as it was then: with the claim, why it is none, or nothing."""
 
 
-def discover(path: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
+def discover(path: Path, judge: Judge, recall: Recall = lambda _: None) -> Iterator[Unit | Unclaimed]:
     """Yield the units at or below a path, and the files that belong to none."""
     source = Source.at(path)
     if source.is_folder:
-        yield from _in_folder(path, judge)
+        yield from _in_folder(path, judge, recall)
     elif _is_zip(source):
         yield from _in_zip(source, judge)
     else:
         yield _judged_with_members(source, judge)[0]
 
 
-def _in_folder(top: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
+def _in_folder(top: Path, judge: Judge, recall: Recall) -> Iterator[Unit | Unclaimed]:
     claimed: set[Path] = set()
     for folder in walk_folders(top):
         if not claimed.isdisjoint((folder, *folder.parents)):
@@ -82,10 +86,10 @@ def _in_folder(top: Path, judge: Judge) -> Iterator[Unit | Unclaimed]:
             if file in claimed:
                 continue
             source = Source(disk, file.name)
-            if _is_zip(source):
+            if (recalled := recall(str(file))) is None and _is_zip(source):
                 yield from _in_zip(source, judge)
                 continue
-            found, members = _judged_with_members(source, judge)
+            found, members = _judged_with_members(source, judge if recalled is None else lambda _: recalled)
             claimed.update(folder / member for member in members)
             yield found
 
@@ -162,7 +166,9 @@ def _judged_with_members(source: Source, judge: Judge) -> tuple[Unit | Unclaimed
     unopened = Source(source.folder, source.name)
     if not isinstance(claim, Claim):
         return Unclaimed(source.label, reason=claim or "", source=unopened), ()
-    return Unit(unopened, claim.platform, claim.reason, claim.form, claim.size_bytes or size_of(source)), claim.members
+    size_bytes = claim.size_bytes or size_of(source)
+    unit = Unit(unopened, claim.platform, claim.reason, claim.form, size_bytes, members=claim.members)
+    return unit, claim.members
 
 
 def size_of(source: Source) -> int:
