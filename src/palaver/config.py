@@ -107,7 +107,7 @@ class _Reading:
         self._only(price, f"{key}.", ("input", "output", "cache_read", "cache_write", "cache_write_1h"))
         for needed in ("input", "output"):
             if needed not in price:
-                raise self._refused(f"{key}.{needed}", "needed, in USD per million tokens")
+                raise self._refused(f"{key}.{needed}", "given, in USD per million tokens")
         amounts = {word: self._amount(f"{key}.{word}", amount) for word, amount in price.items()}
         written = amounts.get("cache_write", amounts["input"])
         return OwnPrice(

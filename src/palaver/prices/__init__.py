@@ -68,7 +68,7 @@ class Prices:
     def _find(self, model: str, hint: str | None, service_tier: str | None) -> "PriceRow | Listing | None":
         if own := self._config.price_of(model, cleaned(model)):
             name, price = own
-            provider = readings(model, hint)[0].provider
+            provider = readings(model, None)[0].provider
             return PriceRow(
                 source="config.toml",
                 model=name,

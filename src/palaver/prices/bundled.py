@@ -47,11 +47,12 @@ class Listing:
         self._provider = provider
         self._model = model
         self._manner = manner
+        variants = [variant for variant in model.price_variants or () if variant.when.items() <= context.items()]
         # A host that borrows another's model has the plain prices only.
-        self._context = context if any(model is own for own in provider.models) else {}
+        self._context = context if variants and any(model is own for own in provider.models) else {}
         conditions = [] if isinstance(model.prices, ModelPrice) else [price.constraint for price in model.prices]
         if self._context:
-            conditions += [variant.constraint for variant in model.price_variants or ()]
+            conditions += [variant.constraint for variant in variants]
         self._conditions = [condition for condition in conditions if condition is not None]
         self._rows: dict[tuple[bool, ...], PriceRow | None] = {}
 
@@ -142,7 +143,7 @@ def _is_same_model(name: str, start: int, end: int) -> bool:
 def _context(service_tier: str | None) -> dict[str, str]:
     """What the table's price variants ask for. Anthropic calls its batches a service tier."""
     match service_tier:
-        case None | "standard" | "default" | "auto":
+        case None:
             return {}
         case "batch":
             return {"processing": "batch"}
@@ -174,7 +175,7 @@ def _at(price: Decimal | TieredPrices, start: int) -> Decimal:
 
 _COMPACT_DATE = re.compile(r"-(20[0-9]{2})([0-9]{2})([0-9]{2})(?=-|:|$)")
 _REVISION = re.compile(
-    r"(?:[-@:.]?"
+    r"(?:(?::[0-9]|[-@:.]?"
     r"(?:20[0-9]{6}|20[0-9]{2}-[0-9]{2}-[0-9]{2}|[0-9]{2}-20[0-9]{2}|[0-9]{4}|[0-9]{2}-[0-9]{2}|0[0-9]{2}"
-    r"|v[0-9]+(?::[0-9]+k?)*|latest|default|preview|exp|beta|thinking)(?![0-9a-z]))*"
+    r"|v[0-9]+(?::[0-9]+k?)*|latest|default|preview|exp|beta|thinking))(?![0-9a-z]))*+"
 )

@@ -36,15 +36,15 @@ def readings(model: str, hint: str | None) -> list[Reading]:
     head, slash, rest = name.partition("/")
     if slash and head in _ROUTES:
         return [Reading(_ROUTES[head], rest)]
-    if slash:
-        return [Reading("openrouter", name), Reading(head, rest), Reading(None, name)]
     if _BEDROCK.match(name):
         return [Reading("aws", name)]
     if name.startswith("claude") and "@" in name:
         return [Reading("google", name)]
-    sellers = [] if hint is None else [_PLATFORMS.get(hint, hint)]
+    hinted = [] if hint is None else [Reading(_PLATFORMS.get(hint, hint), name)]
+    if slash:
+        return [*hinted, Reading("openrouter", name), Reading(head, rest), Reading(None, name)]
     # Some of OpenAI's models have no name that gives them away: codex-mini-latest, chatgpt-4o-latest.
-    return [Reading(seller, name) for seller in [*sellers, None, "openai"]]
+    return [*hinted, Reading(None, name), Reading("openai", name)]
 
 
 def counting(provider: str | None, model: str, hint: str | None) -> Counting:
