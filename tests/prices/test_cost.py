@@ -5,8 +5,11 @@ import sys
 from decimal import Decimal
 
 import pytest
+from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice, Provider
 
 from palaver.prices import Cost, Prices
+from palaver.prices.bundled import Listing
+from palaver.prices.names import Counting
 
 TIME = "2025-10-01T12:00:00.000Z"
 MILLION = Decimal(1_000_000)
@@ -102,6 +105,10 @@ class TestManners:
         rates = prices.row(model, TIME).rates
         assert cost(prices, model, THOUGHT) == billed * rates.output / MILLION
 
+    def test_more_thinking_than_output_was_counted_apart(self, prices):
+        tokens = {"output_tokens": 100, "thinking_tokens": 400}
+        assert cost(prices, "gpt-5", tokens) == 500 * 10 / MILLION
+
     def test_writes_by_lifetime(self, prices):
         split = {"ephemeral_5m_input_tokens": 100, "ephemeral_1h_input_tokens": 900}
         tokens = {"cache_creation_input_tokens": 1000, "cache_creation": split}
@@ -183,6 +190,14 @@ class TestNoCost:
 
     def test_models_that_are_not_sold_by_the_token_have_no_row(self, prices):
         assert prices.row("whisper-1", TIME) is None
+
+
+def test_a_price_of_zero_is_a_price():
+    listed = ModelPrice(input_mtok=Decimal(3), output_mtok=Decimal(4), cache_read_mtok=Decimal(0))
+    model = ModelInfo(id="m", match=ClauseEquals("m"), prices=listed)
+    provider = Provider(id="p", name="P", api_pattern="", models=[model])
+    row = Listing(provider, model, Counting(cache_apart=True, thinking_apart=False), {}).row(TIME)
+    assert row.rates == (3, 4, 0, 3, 3, 4)
 
 
 def test_a_time_that_is_none_is_now(prices):
