@@ -210,7 +210,9 @@ def _checked(document: Document, tallies: dict[str, MetricsTally], run: Run) -> 
             return None
         tally = _measured(document, tallies, document.pop("metrics", None))
         if "metrics" in document:  # a sum may be past 64 bits, which only the standard library writes
-            document["metrics"] = orjson.Fragment(json.dumps(document["metrics"]))
+            document["metrics"] = orjson.Fragment(
+                json.dumps(document["metrics"], separators=(",", ":"), ensure_ascii=False)
+            )
         line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     if document.get("fragment", _WHOLE)["final"]:
         tallies.pop(document["conversation_id"], None)
