@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import palaver.exporters
 import palaver.importers
 import palaver.sources
 import palaver.validate
@@ -59,11 +60,22 @@ def importers_page() -> str:
     return "\n".join(lines)
 
 
+def exporters_page() -> str:
+    """What each exporter says of itself: its docstring."""
+    lines = ["# Exporters", ""]
+    for name in palaver.exporters.formats():
+        exporter = palaver.exporters.exporter(name)
+        module = inspect.getmodule(type(exporter))
+        lines += [f"## `{name}`: {exporter.title}", "", "```text", inspect.getdoc(module) or "", "```", ""]
+    return "\n".join(lines)
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "schema/conversation/1.0.0.json": schema_file,
     "docs/schema.md": schema_tables,
     "docs/findings.md": findings_table,
     "docs/importers.md": importers_page,
+    "docs/exporters.md": exporters_page,
 }
 
 
