@@ -48,7 +48,7 @@ def die() -> None:
 
 def keep_and_die(folder: str, archive: str, instructions: int) -> None:
     """Import, and be killed by the system after so many steps of the database, wherever that is."""
-    keeping.FRAME_BYTES = 4_000
+    keeping.FRAME_BYTES = keeping.TRANSACTION_BYTES = 4_000
     connect = connecting._connect
 
     def doomed(path):
@@ -64,15 +64,15 @@ def keep_and_die(folder: str, archive: str, instructions: int) -> None:
 
 def keep_and_tell(folder: str, archive: str, told) -> None:
     """Import in small transactions, and tell of each step, so that somebody else can choose when to strike."""
-    keeping.FRAME_BYTES = 4_000
-    write = keeping.Keeper.write
+    keeping.FRAME_BYTES = keeping.TRANSACTION_BYTES = 4_000
+    flush = keeping.Keeper.flush
 
-    def telling(self, frame):
+    def telling(self):
         told.send_bytes(b"writing")
-        write(self, frame)
+        flush(self)
         told.send_bytes(b"written")
 
-    keeping.Keeper.write = telling
+    keeping.Keeper.flush = telling
     keep_folder(Path(folder), Path(archive))
     told.send_bytes(b"done")
 

@@ -11,7 +11,7 @@ from palaver.errors import ArchiveError
 
 FILE_NAME = "archive.db"
 PAGE_BYTES = 1 << 14
-CACHE_KILOBYTES = 48 << 10
+CACHE_KILOBYTES = 24 << 10
 BUSY_SECONDS = 120.0
 """How long one import waits for another one's transaction, which takes a fraction of a second."""
 

@@ -16,7 +16,9 @@ from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRo
 Json = dict[str, Any]
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
-_ADD_WORDS = "insert into search (rowid, text, thinking, tool) values (?, ?, ?, ?)"
+_ADD_WORDS = (
+    "insert into search (rowid, text, thinking, tool) values (?, cast(? as text), cast(? as text), cast(? as text))"
+)
 _ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
