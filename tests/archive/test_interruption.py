@@ -86,14 +86,14 @@ def test_killed_inside_any_step_of_the_database(sources, tmp_path, seed):
     for number in range(KILLS // 5):
         archive = tmp_path / f"{number}.db"
         process = CONTEXT.Process(
-            target=keep_and_die, args=(str(sources), str(archive), int(10 ** random.uniform(1, 4.8)))
+            target=keep_and_die, args=(str(sources), str(archive), int(10 ** random.uniform(1, 4.2)))
         )
         process.start()
         process.join()
         ends.append(process.exitcode)
         keep_folder(sources, archive)
         assert exported(archive) == whole, f"after being killed for the {number + 1}th time"
-    assert sum(end != 0 for end in ends) > KILLS // 10, "most of them died in the middle"
+    assert sum(end != 0 for end in ends) >= KILLS // 10, "most of them died in the middle"
 
 
 def test_killed_by_somebody_else_between_two_words(sources, tmp_path):
