@@ -81,7 +81,7 @@ def keep_and_tell(folder: str, archive: str, told) -> None:
 def test_killed_inside_any_step_of_the_database(sources, tmp_path, seed):
     keep_folder(sources, tmp_path / "whole.db")
     whole = exported(tmp_path / "whole.db")
-    random = Random(seed)  # noqa: S311 - no secret
+    random = Random(seed)
     ends = []
     for number in range(KILLS // 5):
         archive = tmp_path / f"{number}.db"
@@ -99,7 +99,7 @@ def test_killed_inside_any_step_of_the_database(sources, tmp_path, seed):
 def test_killed_by_somebody_else_between_two_words(sources, tmp_path):
     keep_folder(sources, tmp_path / "whole.db")
     whole = exported(tmp_path / "whole.db")
-    random = Random(5)  # noqa: S311 - no secret
+    random = Random(5)
     killed = 0
     for number in range(10):
         archive = tmp_path / f"{number}.db"
@@ -142,7 +142,7 @@ def test_any_order_of_sources_gives_the_same(sources, tmp_path):
     keep_folder(sources, tmp_path / "whole.db")
     whole = exported(tmp_path / "whole.db")
     files = sorted(path for path in sources.rglob("*") if path.is_file())
-    random = Random(6)  # noqa: S311 - no secret
+    random = Random(6)
     for number in range(4):
         random.shuffle(files)
         for path in files:
