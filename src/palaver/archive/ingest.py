@@ -12,6 +12,7 @@ import orjson
 
 from palaver.archive import merge
 from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow, token_counts
+from palaver.archive.withheld import withhold
 
 Json = dict[str, Any]
 
@@ -54,17 +55,19 @@ class Ingest:
 
     def add(self, conversations: Sequence[tuple[ConversationRows, int | None]]) -> None:
         """Join conversations, each with the source it comes from, with what is there; the forgotten stay so."""
-        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows)]
+        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows, source)]
         bodies = self._add_bodies([body for rows, _ in kept for body in rows.bodies])
         for rows, source in kept:
             self._add_conversation(rows, bodies, source)
 
-    def _is_forgotten(self, rows: ConversationRows) -> bool:
+    def _is_forgotten(self, rows: ConversationRows, source: int | None) -> bool:
         identity = (rows.platform, rows.conversation_id)
         query = "select 1 from tombstone where platform = ? and conversation_id = ?"
         if self._connection.execute(query, identity).fetchone() is None:
             return False
         self.changes.forgotten.add(identity)
+        if source is not None:
+            withhold(self._connection, *identity, source)
         return True
 
     # -- bodies -----------------------------------------------------------------------------------------------------

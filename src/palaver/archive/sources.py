@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from hashlib import blake2b
 from importlib import metadata
 from typing import Any, NamedTuple
 
 import orjson
 
+from palaver.archive.withheld import holds_forgotten, is_all_forgotten
 from palaver.model.finding import PLACES_KEPT
 from palaver.model.ledger import Ledger
 from palaver.model.report import SourceReport
@@ -99,9 +101,10 @@ def finish_source(connection: sqlite3.Connection, key: int, facts: SourceFacts, 
     )
     _add_ledger(connection, key, report.ledger)
     _add_findings(connection, key, report)
+    cursors = [] if holds_forgotten(connection, key) else reading.cursors
     connection.executemany(
         "insert or replace into cursor values (?, ?, ?, ?, cast(? as text))",
-        [(key, *cursor) for cursor in reading.cursors],
+        [(key, *cursor) for cursor in cursors],
     )
     connection.execute("delete from source_file where source = ?", (key,))
     if not report.failure:
@@ -117,6 +120,8 @@ def _palaver_version() -> str:
 
 
 def set_aside(connection: sqlite3.Connection, key: int, entry: SetAside) -> None:
+    if is_all_forgotten(connection, key):
+        return
     connection.execute(
         "insert into quarantine (source, place, code, message, raw, set_aside_at) values (?, ?, ?, ?, ?, ?)",
         (key, *entry, now()),
@@ -127,9 +132,24 @@ def last_set_aside(connection: sqlite3.Connection) -> int:
     return connection.execute("select coalesce(max(quarantine_key), 0) from quarantine").fetchone()[0]
 
 
-def clear_quarantine(connection: sqlite3.Connection, key: int, up_to: int) -> None:
-    """A source that was read from its beginning has told anew what is wrong with it."""
-    connection.execute("delete from quarantine where source = ? and quarantine_key <= ?", (key, up_to))
+def settle_quarantine(connection: sqlite3.Connection, key: int, up_to: int, *, is_whole: bool) -> None:
+    """A source that was read from its beginning has told anew what is wrong with it.
+
+    What was set aside again keeps its number. What was not is read now, unless reading broke off before its end.
+    """
+    earlier: dict[bytes, list[int]] = {}
+    query = "select quarantine_key, place, code, raw from quarantine where source = ? order by quarantine_key"
+    gone: list[int] = []
+    for number, place, code, raw in connection.execute(query, (key,)):
+        entry = blake2b(f"{place}\n{code}\n".encode() + raw, digest_size=16).digest()
+        if number <= up_to:
+            earlier.setdefault(entry, []).append(number)
+        elif earlier.get(entry):
+            earlier[entry].pop()
+            gone.append(number)
+    if is_whole:
+        gone += [number for numbers in earlier.values() for number in numbers]
+    connection.executemany("delete from quarantine where quarantine_key = ?", [(number,) for number in gone])
 
 
 def cursors_of(connection: sqlite3.Connection, key: int) -> list[CursorRow]:
@@ -152,6 +172,7 @@ def _add_ledger(connection: sqlite3.Connection, key: int, ledger: Ledger) -> Non
 
 
 def _add_findings(connection: sqlite3.Connection, key: int, report: SourceReport) -> None:
+    is_silent = is_all_forgotten(connection, key)
     places: dict[str, list[Any]] = {}
     severities: dict[str, str] = {}
     for finding in report.findings.first:
@@ -161,7 +182,7 @@ def _add_findings(connection: sqlite3.Connection, key: int, report: SourceReport
     for code, count in report.findings.counts.items():
         query = "select findings, places from finding where source = ? and code = ?"
         before = connection.execute(query, (key, code)).fetchone() or (0, "[]")
-        kept = [*orjson.loads(before[1]), *places[code]][:PLACES_KEPT]
+        kept = [] if is_silent else [*orjson.loads(before[1]), *places[code]][:PLACES_KEPT]
         text = orjson.dumps(kept, default=str).decode()
         connection.execute(
             "insert or replace into finding values (?, ?, ?, ?, ?)",
