@@ -75,17 +75,17 @@ def _planned(connection: sqlite3.Connection, conversation: Named, going: set[int
     (messages,) = connection.execute(
         "select count(*) from message where conversation = ?", (conversation.key,)
     ).fetchone()
-    shared: set[int] = set()
-    sharers: set[int] = set()
-    rows = connection.execute(
-        "select own.message_key, other.conversation from message own join message other on other.body = own.body "
-        "where own.conversation = ? and other.conversation <> own.conversation",
-        (conversation.key,),
+    others = (
+        "from message own join message other on other.body = own.body where own.conversation = ?1 "
+        "and other.conversation not in (select value from json_each(?2))"
     )
-    for message, other in rows:
-        if other not in going:
-            shared.add(message)
-            sharers.add(other)
+    own = conversation.key, orjson.dumps(sorted(going)).decode()
+    (shared,) = connection.execute(
+        "select count(*) from message m where m.conversation = ?1 and exists (select 1 from message other "
+        "where other.body = m.body and other.conversation not in (select value from json_each(?2)))",
+        own,
+    ).fetchone()
+    sharers = connection.execute(f"select distinct other.conversation {others} limit {_SHOWN}", own)
     labels = connection.execute(
         "select label from source join origin on source = source_key where conversation = ? order by 1",
         (conversation.key,),
@@ -95,8 +95,8 @@ def _planned(connection: sqlite3.Connection, conversation: Named, going: set[int
         messages,
         agents_of(connection, conversation),
         [label for (label,) in labels],
-        len(shared),
-        [_id_of(connection, key) for key in sorted(sharers)[:_SHOWN]],
+        shared,
+        sorted(_id_of(connection, key) for (key,) in sharers.fetchall()),
         _set_aside_kept(connection, conversation, going),
     )
 
