@@ -87,7 +87,7 @@ def _task(archive: Path, name: _SourceName, options: dict[str, str]) -> Task | s
     path = _path(name.label)
     if path is None:
         return "its source has vanished"
-    plan = Planner(archive, name.platform, {name.platform: options}, is_again=True).plan([path])
+    plan = Planner(archive, {name.platform: options}, is_again=True).plan([path], name.platform)
     for task in plan.tasks:
         if task.facts.label == name.label:
             return task
