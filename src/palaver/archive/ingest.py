@@ -126,7 +126,7 @@ class Ingest:
                 self.changes.unchanged.add(key)
 
     def _insert_conversation(self, rows: ConversationRows, state: merge.State) -> int:
-        columns = _columns(orjson.loads(rows.header))
+        columns = columns_of(orjson.loads(rows.header))
         cursor = self._connection.execute(
             "insert into conversation (platform, conversation_id, created_at, updated_at, title, project, model, "
             "status, is_sidechain, parent_conversation_id, header) "
@@ -163,7 +163,7 @@ class Ingest:
         self._connection.execute(
             "update conversation set created_at = ?, updated_at = ?, title = ?, project = ?, model = ?, status = ?, "
             "is_sidechain = ?, parent_conversation_id = ?, header = cast(? as text) where conversation_key = ?",
-            (created, updated, *_columns(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
+            (created, updated, *columns_of(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
         )
         return True
 
@@ -279,7 +279,7 @@ def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
     return orjson.dumps(joined, option=orjson.OPT_SORT_KEYS)
 
 
-def _columns(header: Json) -> tuple[Any, ...]:
+def columns_of(header: Json) -> tuple[Any, ...]:
     """What of a header can be asked for in SQL: title, project, model, status, is_sidechain, parent."""
     session = header.get("session") or {}
     workspace = (header.get("context") or {}).get("workspace") or {}

@@ -14,6 +14,8 @@ from palaver.errors import OptionError
 LONGEST_TAG = 100
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of characters that do not show, or change how others show."""
+_JOINING = "\u200c\u200d"
+"""Of these, the two that words of some languages and composed emoji are written with."""
 
 
 class Rating(NamedTuple):
@@ -25,12 +27,13 @@ class Rating(NamedTuple):
 def clean_tag(word: str) -> str:
     """A tag as it is stored: trimmed, composed, on one line; what cannot be one is an error."""
     tag = unicodedata.normalize("NFC", word).strip()
+    if any(unicodedata.category(character) in _UNSEEN and character not in _JOINING for character in tag):
+        raise OptionError(f"the tag {tag!r} holds characters that do not show")
+    tag = " ".join(tag.split())
     if not tag:
         raise OptionError("a tag needs at least one letter")
     if len(tag) > LONGEST_TAG:
         raise OptionError(f"the tag {tag[:20]!r}… is longer than {LONGEST_TAG} characters")
-    if any(unicodedata.category(character) in _UNSEEN for character in tag):
-        raise OptionError(f"the tag {tag!r} holds characters that do not show")
     return tag
 
 

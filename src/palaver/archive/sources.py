@@ -137,20 +137,29 @@ def last_set_aside(connection: sqlite3.Connection) -> int:
 def settle_quarantine(connection: sqlite3.Connection, key: int, up_to: int, *, is_whole: bool) -> None:
     """A source that was read from its beginning has told anew what is wrong with it.
 
-    What was set aside again keeps its number. What was not is read now, unless reading broke off before its end.
+    What was set aside again keeps its number, wherever it stands now. What was not is read now, unless reading broke
+    off before its end.
     """
-    earlier: dict[bytes, list[int]] = {}
-    query = "select quarantine_key, place, code, raw from quarantine where source = ? order by quarantine_key"
-    gone: list[int] = []
+    earlier: dict[bytes, dict[str, list[int]]] = {}
+    again: dict[bytes, list[tuple[int, str]]] = {}
+    query = "select quarantine_key, place, code, raw from quarantine where source = ? order by quarantine_key desc"
     for number, place, code, raw in connection.execute(query, (key,)):
-        entry = blake2b(f"{place}\n{code}\n".encode() + raw, digest_size=16).digest()
-        if number <= up_to:
-            earlier.setdefault(entry, []).append(number)
-        elif earlier.get(entry):
-            earlier[entry].pop()
-            gone.append(number)
+        content = blake2b(f"{code}\n".encode() + raw, digest_size=16).digest()
+        if number > up_to:
+            again.setdefault(content, []).append((number, place))
+        else:
+            earlier.setdefault(content, {}).setdefault(place, []).append(number)
+    gone: list[int] = []
+    for content, entries in again.items():
+        known = earlier.get(content, {})
+        moved = [(number, place) for number, place in entries if not known.get(place) or not known[place].pop()]
+        left = [number for numbers in known.values() for number in numbers]
+        places = [(place, number) for (_, place), number in zip(moved, left, strict=False)]
+        connection.executemany("update quarantine set place = ? where quarantine_key = ?", places)
+        gone += {number for number, _ in entries} - {number for number, _ in moved[len(left) :]}
+        earlier[content] = {"": left[len(moved) :]}
     if is_whole:
-        gone += [number for numbers in earlier.values() for number in numbers]
+        gone += [number for known in earlier.values() for numbers in known.values() for number in numbers]
     connection.executemany("delete from quarantine where quarantine_key = ?", [(number,) for number in gone])
 
 

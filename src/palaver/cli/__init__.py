@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from palaver import __version__
 from palaver.cli import _output
 from palaver.cli import quarantine as _quarantine
+from palaver.cli.doctor import doctor
 from palaver.cli.findings import findings
 from palaver.cli.forget import forget
 from palaver.cli.identify import identify
@@ -107,4 +108,5 @@ app.add_typer(_quarantine.app, name="quarantine")
 app.command(options_metavar="[OPTIONS] [WORD]")(tag)
 app.command()(rate)
 app.command()(forget)
+app.command()(doctor)
 app.command()(schema)

@@ -20,7 +20,7 @@ SEVERITIES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _SOURCES_SHOWN = 20
 _PLACES_SHOWN = 5
 
-Codes = Annotated[list[str] | None, typer.Option("--code", metavar="CODE", help="Only these; shows their places.")]
+Codes = Annotated[list[str] | None, typer.Option("--code", metavar="CODE", help="Only of this code.")]
 Sources = Annotated[
     list[str] | None,
     typer.Option("--source", metavar="PATH", help="Only from this file, this folder, or the end of such a name."),
@@ -94,11 +94,12 @@ def _table(noticed: "list[Noticed]", *, with_places: bool) -> "RenderableType":
     for one in noticed:
         style = "dim" if one.severity == "note" else ""
         meaning = _meaning(one)
-        lines: list[RenderableType] = [Text.assemble((one.code, f"bold {style}"), (f": {plain(meaning)}", style))]
+        told = Text.assemble((one.code, f"bold {style}"), (f": {plain(meaning)}", style))
+        lines: list[RenderableType] = [told]
         if with_places:
             lines += _places(one, meaning)
         else:
-            lines.append(Text(f"in {counted(len(one.sources), 'source')}", "dim"))
+            told.append(f" ({counted(len(one.sources), 'source')})", "dim")
         table.add_row(
             Text(one.severity, SEVERITIES[one.severity]),
             Text(f"{one.findings:,}", style, justify="right"),

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from palaver.archive.naming import Named
 
 _SHOWN = 10
+_LARGE_BYTES = 1 << 28
 
 
 def forget(
-    words: Annotated[list[str] | None, typer.Argument(metavar="WORD")] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="WORD", hidden=True)] = None,
     *,
     platform: Platforms = None,
     project: Projects = None,
@@ -155,6 +156,8 @@ def _remove(going: "list[Named]", reason: str | None) -> None:
 
     with _archive.writing() as connection:
         forget(connection, going, reason.encode(errors="replace").decode() if reason else None)
+    if _archive.archive_path().stat().st_size > _LARGE_BYTES:
+        _output.tell("Writing the archive anew, so that no trace is left in it; it is large …")
     try:
         with closing(open_to_write(_archive.archive_path())) as connection:
             is_clean = overwrite(connection)

@@ -10,6 +10,8 @@ from palaver.cli._words import counted, gist, place, plain, size, visible
 from palaver.cli.findings import Codes, Sources
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from palaver.archive.noticed import Entry, Sought
     from palaver.retrying import Retried
 
@@ -37,7 +39,7 @@ def list_(*, code: Codes = None, source: Sources = None, as_json: AsJson = False
 
 
 @app.command()
-def show(number: Annotated[int, typer.Argument(metavar="N")], *, as_json: AsJson = False) -> None:
+def show(number: Annotated[int, typer.Argument(metavar="N", hidden=True)], *, as_json: AsJson = False) -> None:
     """Show the bytes that were set aside under a number of `palaver quarantine list`.
 
     A terminal gets them as text in which nothing steers it; a pipe or a file gets exactly the bytes.
@@ -110,40 +112,51 @@ def _as_text(raw: bytes) -> dict[str, str | None]:
 
 
 def _show(found: "list[Entry]") -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2, 0, 0))
-    above = ""
-    for entry in found:
-        if entry.source != above:
-            above = entry.source
-            if table.row_count:
-                _output.answer(table)
-                _output.answer("")
-                table = Table.grid(padding=(0, 2, 0, 0))
-            _output.answer(Text(place(entry.source)))
-        table.add_row(
-            Text(str(entry.number), "bold", justify="right"),
-            Text(plain(entry.where)),
-            Text(plain(entry.code), "red"),
-            Text(size(entry.size_bytes), justify="right"),
-            Text(entry.set_aside_at[:10], "dim", no_wrap=True),
-            Text(gist(entry.message, 100), "dim"),
+    rows = [
+        (
+            entry.source,
+            (
+                Text(str(entry.number), "bold", justify="right"),
+                Text(plain(entry.where)),
+                Text(plain(entry.code), "red"),
+                Text(size(entry.size_bytes), justify="right", no_wrap=True),
+                Text(entry.set_aside_at[:10], "dim", no_wrap=True),
+                Text(gist(entry.message, 100), "dim"),
+            ),
         )
-    _output.answer(table)
+        for entry in found
+    ]
+    _show_by_source(rows)
 
 
 def _show_outcomes(retried: "list[Retried]") -> None:
+    from rich.text import Text
+
+    rows: list[tuple[str, tuple[Text, ...]]] = []
+    for one in retried:
+        word, style = _OUTCOMES[one.outcome]
+        number = Text(str(one.entry.number), "bold", justify="right")
+        where = Text(plain(one.entry.where))
+        code, reason = Text(plain(one.entry.code), "dim"), Text(plain(one.reason), "yellow")
+        rows.append((one.entry.source, (number, Text(word, style), where, code, reason)))
+    _show_by_source(rows)
+
+
+def _show_by_source(rows: "list[tuple[str, tuple[Text, ...]]]") -> None:
+    """One block for each source, under its name."""
+    from itertools import groupby
+
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for one in retried:
-        word, style = _OUTCOMES[one.outcome]
-        where = Text.assemble(f"{place(one.entry.source)}", (f", {plain(one.entry.where)}", "dim"))
-        where.overflow = "fold"
-        if one.reason:
-            where.append(f"\n{plain(one.reason)}", "yellow")
-        table.add_row(Text(str(one.entry.number), "dim", justify="right"), Text(word, style, no_wrap=True), where)
-    _output.answer(table)
+    for number, (source, own) in enumerate(groupby(rows, key=lambda row: row[0])):
+        if number:
+            _output.answer("")
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for _, cells in own:
+            table.add_row(*cells)
+        _output.answer(Text(place(source)))
+        _output.answer(Padding(table, (0, 0, 0, 2)))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def rate(
-    word: Annotated[str, typer.Argument(metavar="WORD")],
-    score: Annotated[float | None, typer.Argument(metavar="SCORE", min=0, max=5)] = None,
+    word: Annotated[str, typer.Argument(metavar="WORD", hidden=True)],
+    score: Annotated[float | None, typer.Argument(metavar="SCORE", min=0, max=5, hidden=True)] = None,
     *,
     feedback: Annotated[str | None, typer.Option(metavar="TEXT", help="Why, in your words.")] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Take the rating back.")] = False,

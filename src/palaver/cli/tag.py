@@ -20,7 +20,7 @@ _SHOWN = 20
 
 
 def tag(
-    words: Annotated[list[str] | None, typer.Argument(metavar="TAG")] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="TAG", hidden=True)] = None,
     *,
     remove: Annotated[bool, typer.Option("--remove", help="Take the tags away instead.")] = False,
     platform: Platforms = None,
@@ -121,7 +121,7 @@ def _show(told: dict[str, Any], *, is_listing: bool) -> None:
             _output.tell("No conversation has a tag; `palaver tag WORD TAG` gives it one.")
         return
     for one in told["conversations"][:_SHOWN]:
-        name = Text(f"{one['platform']}:{plain(one['conversation_id'])}", overflow="fold")
+        name = Text(f"{one['platform']}:{plain(one['conversation_id'])}", no_wrap=True, overflow="ellipsis")
         tags = Text(", ".join(map(plain, one["tags"])) or "no tags", "cyan" if one["tags"] else "dim")
         table.add_row(name, tags, Text(plain(one["title"] or ""), "dim", no_wrap=True, overflow="ellipsis"))
     if told["conversations"]:

@@ -29,9 +29,10 @@ from typing import Any
 
 from pydantic import Field
 
-from palaver.importers._contract import Match, Options
+from palaver.importers._contract import Match, Options, Retention
 from palaver.importers.claude_code.history import read_history
 from palaver.importers.claude_code.recognize import guess, is_array
+from palaver.importers.claude_code.retention import retention
 from palaver.importers.claude_code.session import SessionReader
 from palaver.importers.claude_code.stream_json import StreamReader
 from palaver.importers.claude_code.web_export import read_web_export
@@ -59,11 +60,10 @@ class ClaudeCode:
     options = ClaudeCodeOptions
 
     def locations(self) -> list[Path]:
-        if configured := os.environ.get("CLAUDE_CONFIG_DIR"):
-            roots = [Path(part.strip()).expanduser() for part in configured.split(",") if part.strip()]
-        else:
-            roots = [Path.home() / ".claude", Path.home() / ".config" / "claude"]
-        return [root / name for root in roots for name in ("projects", "transcripts", "history.jsonl")]
+        return [root / name for root in _roots() for name in ("projects", "transcripts", "history.jsonl")]
+
+    def retentions(self) -> list[Retention]:
+        return [retention(root) for root in _roots()]
 
     def recognizes(self, source: Source) -> Match:
         if source.is_folder:
@@ -94,6 +94,12 @@ class ClaudeCode:
                     yield from reader.read_stream(JsonElements(stream, run))
             case _:
                 yield from SessionReader(source, run, keep_original_files=keep).read()
+
+
+def _roots() -> list[Path]:
+    if configured := os.environ.get("CLAUDE_CONFIG_DIR"):
+        return [Path(part.strip()).expanduser() for part in configured.split(",") if part.strip()]
+    return [Path.home() / ".claude", Path.home() / ".config" / "claude"]
 
 
 IMPORTER = ClaudeCode()
