@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from pathlib import Path
 
 import orjson
 import pytest
@@ -106,7 +107,7 @@ def test_no_byte_of_the_files_tells_what_was_forgotten(sessions, archive):
     assert ask(archive, "select count(*) from cursor where instr(state, ?)", SECRET) == [(1,)]
     assert ask(archive, "select count(*) from quarantine") == [(1,)]
     forget(archive, "5ec2e7", with_agents=True)
-    keep_folder(sessions, archive)
+    assert keep_folder(sessions, archive, is_again=True).archive["forgotten"] == 2
     names = {file.name for file in archive.parent.iterdir()}
     assert "archive.db" in names
     for file in archive.parent.iterdir():
@@ -151,16 +152,16 @@ def test_a_scan_does_not_bring_it_back_and_one_after_undo_does(sessions, archive
     assert len(exported(archive)) == len(before) - 1
     undone = undo(archive, "claude_code:5ec2")
     assert undone.tombstone.reason == "too private"
-    assert [label.rpartition("/")[2] for label in undone.sources] == ["5ec2e7.jsonl"]
+    assert [Path(label).name for label in undone.sources] == ["5ec2e7.jsonl"]
     keep_folder(sessions, archive)
     assert len(exported(archive)) == len(before)
     assert ask(archive, "select count(*) from withheld") == [(0,)]
 
 
-def test_a_source_that_grows_leaves_no_text_in_its_cursor(sessions, archive):
+def test_a_source_that_is_read_again_leaves_no_text_in_its_cursor(sessions, archive):
     keep_folder(sessions, archive)
     forget(archive, "5ec2e7")
-    keep_folder(sessions, archive)
+    assert keep_folder(sessions, archive, is_again=True).archive["forgotten"] == 1
     labels = ask(archive, "select label from cursor join source on source = source_key")
     assert not [label for (label,) in labels if label.endswith("5ec2e7.jsonl")]
 
@@ -168,15 +169,9 @@ def test_a_source_that_grows_leaves_no_text_in_its_cursor(sessions, archive):
 def test_undo_makes_its_sources_be_read_again(sessions, archive):
     keep_folder(sessions, archive)
     forget(archive, "5ec2e7")
-    with closing(open_to_write(archive)) as connection:
-        connection.execute(
-            "insert into source_file select label, source_key, 1, 1 from source where label like '%5ec2e7.jsonl'"
-        )
-        connection.execute(
-            "insert into source_file select label, source_key, 1, 1 from source where label like '%0be%'"
-        )
+    assert not keep_folder(sessions, archive).sources, "nothing has changed"
     undo(archive, "5ec2e7")
-    assert [path.rpartition("/")[2] for (path,) in ask(archive, "select path from source_file")] == ["0bea45.jsonl"]
+    assert [Path(source.source).name for source in keep_folder(sessions, archive).sources] == ["5ec2e7.jsonl"]
 
 
 def test_bytes_set_aside_stay_while_anything_of_their_source_does(archive):
@@ -210,7 +205,7 @@ def test_a_plan_names_agents_sources_and_where_else_its_messages_stand(sessions,
         both = [named(connection, word) for word in ("5ec2e7", "0bea45")]
         together = forgetting.planned(connection, both)
     assert [agent.conversation_id for agent in plan.agents] == ["5ec2e7:agent-77"]
-    assert [label.rpartition("/")[2] for label in plan.sources] == ["5ec2e7.jsonl"]
+    assert [Path(label).name for label in plan.sources] == ["5ec2e7.jsonl"]
     assert (plan.shared_messages, plan.shared_with) == (1, ["0bea45"])
     assert plan.set_aside_kept == 1, "it may be the agent's"
     assert [plan.shared_messages for plan in together] == [0, 0]

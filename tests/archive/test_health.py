@@ -82,11 +82,10 @@ def test_words_that_are_not_in_the_index_are_found_out(archive):
 
 
 def test_a_source_that_vanished_is_no_fault(archive):
-    archive.execute("insert into source_file select label, source_key, 1, 1 from source")
     check = health.vanished(archive, lambda path: path.endswith(".jsonl"))
     assert check.verdict == "ok"
     assert "1 of 3 sources" in check.told
-    assert check.details[0].endswith("source")
+    assert "chatgpt" in check.details[0]
 
 
 def test_what_is_set_aside_is_a_warning(archive):

@@ -27,10 +27,11 @@ def doctor(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check the health of the archive, its sources, the settings and this machine.
+    """Check the health of the archive and its sources.
 
-    Each line is a check: ok, a warning, or a problem, and what to do about it. Nothing is changed unless --repair is
-    given. Files that an assistant is about to delete and that are not in the archive yet are a problem.
+    The settings and this machine are looked at as well. Each line is a check: ok, a warning, or a problem, and what
+    to do about it. Nothing is changed unless --repair is given. Files that an assistant is about to delete and that
+    are not in the archive yet are a problem.
 
     Exit codes: 0 there is no problem, 1 there is one, 2 it could not be repaired.
     """
