@@ -17,7 +17,9 @@ from palaver.archive.withheld import withhold
 Json = dict[str, Any]
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
-_ADD_WORDS = "insert into search (rowid, text, thinking, tool) values (?, ?, ?, ?)"
+_ADD_WORDS = (
+    "insert into search (rowid, text, thinking, tool) values (?, cast(? as text), cast(? as text), cast(? as text))"
+)
 _ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
