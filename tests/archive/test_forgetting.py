@@ -135,7 +135,7 @@ def test_what_others_say_as_well_stays(sessions, archive, tmp_path):
     assert exported(archive) == exported(alone)
     assert vocabulary(archive) == vocabulary(alone)
     for table in ("body", "message", "header_state", "tool_call"):
-        query = f"select count(*) from {table}"  # noqa: S608 - names of ours
+        query = f"select count(*) from {table}"
         assert ask(archive, query) == ask(alone, query), table
     assert ask(archive, "pragma foreign_key_check") == []
     ask(archive, "insert into search (search) values ('integrity-check')")

@@ -120,4 +120,4 @@ def _places(one: "Noticed", meaning: str) -> "Iterator[RenderableType]":
         if (more := found.findings - len(found.places[:_PLACES_SHOWN])) > 0:
             yield Padding(Text(f"and {more:,} more", "dim"), (0, 0, 0, 2))
     if (more := len(one.sources) - _SOURCES_SHOWN) > 0:
-        yield Text(f"and in {counted(more, 'more source')}; --json lists them all", "dim")
+        yield Text(f"and in {more:,} more; --json lists them all", "dim")

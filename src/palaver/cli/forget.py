@@ -13,9 +13,8 @@ from palaver.errors import OptionError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
 
-    from rich.text import Text
+    from rich.console import RenderableType
 
     from palaver.archive.filters import Filters
     from palaver.archive.forgetting import Plan
@@ -110,9 +109,9 @@ def _forgotten(
     if not plans:
         _output.tell("No conversation is like that: nothing was forgotten.")
         return told, 1
-    lines = [line for plan in plans[:_SHOWN] for line in _lines(plan, going)]
+    lines = [_shown(plan, going) for plan in plans[:_SHOWN]]
     if (more := len(plans) - _SHOWN) > 0:
-        lines.append(Text(f"and {counted(more, 'more conversation')}"))
+        lines.append(Text(f"and {more:,} more"))
     if dry_run:
         for line in lines if not as_json else ():
             _output.answer(line)
@@ -188,21 +187,27 @@ def _told(plan: "Plan", going: "list[Named]") -> dict[str, Any]:
     }
 
 
-def _lines(plan: "Plan", going: "list[Named]") -> "Iterator[Text]":
+def _shown(plan: "Plan", going: "list[Named]") -> "RenderableType":
+    from rich.console import Group
+    from rich.padding import Padding
     from rich.text import Text
 
     one = plan.conversation
-    yield Text.assemble((f"{one.platform}:{plain(one.conversation_id)}", "bold"), f"  {gist(one.title or '', 60)}")
+    lines = [Text(gist(one.title, 100))] if one.title else []
     origins = f", from {', '.join(map(place, plan.sources[:3]))}" if plan.sources else ""
-    yield Text(f"  {counted(plan.messages, 'message')}{origins}", "dim")
+    lines.append(Text(f"{counted(plan.messages, 'message')}{origins}", "dim", overflow="fold"))
     if plan.shared_messages:
         names = ", ".join(map(plain, plan.shared_with))
-        yield Text(f"  {counted(plan.shared_messages, 'message')} also in others, where they stay: {names}", "dim")
-    if kept := [plain(agent.conversation_id) for agent in plan.agents if agent not in going]:
-        names = ", ".join(kept[:3]) + ", …" * (len(kept) > 3)
-        yield Text(f"  {counted(len(kept), 'agent')} stays unless you say --with-agents: {names}", "yellow")
+        lines.append(Text(f"{plan.shared_messages:,} of them also in {names}, where they stay", "dim"))
+    if kept := sum(agent not in going for agent in plan.agents):
+        verb = "stays" if kept == 1 else "stay"
+        lines.append(Text(f"{counted(kept, 'agent')} {verb} unless you say --with-agents", "yellow"))
     if plan.set_aside_kept:
-        yield Text(f"  {plan.set_aside_kept:,} set aside from its source stay in the quarantine", "yellow")
+        verb = "stays" if plan.set_aside_kept == 1 else "stay"
+        told = f"{counted(plan.set_aside_kept, 'refused record')} of its source {verb} in the quarantine"
+        lines.append(Text(told, "yellow"))
+    name = Text(f"{one.platform}:{plain(one.conversation_id)}", "bold")
+    return Group(name, Padding(Group(*lines), (0, 0, 0, 2)))
 
 
 def _listed(*, as_json: bool) -> tuple[dict[str, Any], int]:

@@ -6,7 +6,7 @@ import typer
 
 from palaver.cli import _archive, _output
 from palaver.cli._arguments import AsJson, Jobs
-from palaver.cli._words import counted, gist, place, plain, size, visible
+from palaver.cli._words import gist, place, plain, size, visible
 from palaver.cli.findings import Codes, Sources
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def retry(*, code: Codes = None, source: Sources = None, jobs: Jobs = None, as_j
     elif outcomes:
         _show_outcomes(done.retried)
         if done.new:
-            _output.tell(f"{counted(len(done.new), 'record')} more were refused this time.")
+            _output.tell(f"{len(done.new):,} more refused this time: `palaver quarantine list` shows what.")
     else:
         _output.tell("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
     raise typer.Exit(1 if done.new or any(outcome != "read" for _, outcome in outcomes) else 0)

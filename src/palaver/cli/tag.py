@@ -128,7 +128,7 @@ def _show(told: dict[str, Any], *, is_listing: bool) -> None:
         _output.answer(table)
     changed = sum(one["is_changed"] for one in told["conversations"])
     if (more := len(told["conversations"]) - _SHOWN) > 0:
-        _output.tell(Text(f"and {counted(more, 'more conversation')}", "dim"))
+        _output.tell(Text(f"and {more:,} more", "dim"))
     if not is_listing:
         would = " would be" if told["is_dry_run"] else " was" if changed == 1 else " were"
         _output.tell(f"{counted(changed, 'conversation')}{would} changed.")
