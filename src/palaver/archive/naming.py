@@ -3,6 +3,7 @@
 import sqlite3
 from typing import NamedTuple
 
+from palaver.archive.filters import Filters
 from palaver.errors import ArchiveError
 
 _SHOWN = 5
@@ -18,6 +19,7 @@ class Named(NamedTuple):
 def named(connection: sqlite3.Connection, word: str) -> Named:
     """The one conversation that a word means; several, or none, are an error that says so."""
     columns = "conversation_key, platform, conversation_id, title"
+    word = word.encode(errors="replace").decode()  # bytes of the command line that are no text
     if word == "latest":
         query = f"select {columns} from conversation order by coalesce(updated_at, created_at) desc limit 1"  # noqa: S608
         found = [Named(*row) for row in connection.execute(query)]
@@ -34,6 +36,14 @@ def named(connection: sqlite3.Connection, word: str) -> Named:
     raise ArchiveError(
         f"{word!r} may mean several conversations ({names}{', …' * (len(found) > _SHOWN)}): say more of it"
     )
+
+
+def selected(connection: sqlite3.Connection, filters: Filters) -> list[Named]:
+    """Every conversation that the filters let through, by name."""
+    condition, values = filters.where()
+    columns = "conversation_key, platform, conversation_id, title"
+    query = f"select {columns} from conversation c where {condition} order by platform, conversation_id"  # noqa: S608
+    return [Named(*row) for row in connection.execute(query, values)]
 
 
 def _by_id(connection: sqlite3.Connection, columns: str, word: str) -> list[Named]:
