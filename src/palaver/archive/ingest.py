@@ -17,6 +17,7 @@ Json = dict[str, Any]
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
 _ADD_WORDS = "insert into search (rowid, text, thinking, tool) values (?, ?, ?, ?)"
+_REMOVE_WORDS = "insert into search (search, rowid, text, thinking, tool) values ('delete', ?, ?, ?, ?)"
 _ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
@@ -71,8 +72,13 @@ class Ingest:
 
     def _add_bodies(self, rows: list[BodyRow]) -> dict[bytes, int]:
         """The key of each body; those that are new are stored and can be searched from now on."""
-        distinct = {row.hash: row for row in rows}
-        keys = self._known_bodies(distinct)
+        distinct: dict[bytes, BodyRow] = {}
+        for row in rows:
+            if row.second < distinct.setdefault(row.hash, row).second:
+                distinct[row.hash] = row
+        known = self._known_bodies(distinct)
+        keys = {body_hash: number for body_hash, (number, _) in known.items()}
+        self._move_back([(*known[row.hash], row) for row in distinct.values() if row.hash in known])
         new = [row for row in distinct.values() if row.hash not in keys]
         if not new:
             return keys
@@ -87,12 +93,22 @@ class Ingest:
         keys.update((row.hash, number) for number, _, row in numbered)
         return keys
 
-    def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
-        known: dict[bytes, int] = {}
+    def _move_back(self, known: list[tuple[int, int, BodyRow]]) -> None:
+        """Whatever the order of import, a body is found under the time when it was first said."""
+        earlier = [(number, search, row) for number, search, row in known if row.second < search >> BODY_BITS]
+        for number, search, row in earlier:
+            moved = (row.second << BODY_BITS) | number
+            self._connection.execute("update body set search_key = ? where body_key = ?", (moved, number))
+            if any(row.words):
+                self._connection.execute(_REMOVE_WORDS, (search, *row.words))
+                self._connection.execute(_ADD_WORDS, (moved, *row.words))
+
+    def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
+        known: dict[bytes, tuple[int, int]] = {}
         remaining = iter(hashes)
         while some := list(islice(remaining, _AT_ONCE)):
-            query = f"select hash, body_key from body where hash in ({_marks(some)})"  # noqa: S608 - only marks
-            known.update(self._connection.execute(query, some))
+            query = f"select hash, body_key, search_key from body where hash in ({_marks(some)})"  # noqa: S608 - only marks
+            known.update((row[0], row[1:]) for row in self._connection.execute(query, some))
         return known
 
     # -- conversations ----------------------------------------------------------------------------------------------
