@@ -17,6 +17,7 @@ from palaver.cli.import_ import import_
 from palaver.cli.list_ import list_
 from palaver.cli.scan import scan
 from palaver.cli.schema import schema
+from palaver.cli.search import SearchCommand, search
 from palaver.cli.sources import sources
 from palaver.cli.validate import validate
 from palaver.errors import PalaverError
@@ -97,6 +98,7 @@ app.command("import", options_metavar="[OPTIONS] [PLATFORM]")(import_)
 app.command()(scan)
 app.command()(sources)
 app.command()(identify)
+app.command(cls=SearchCommand)(search)
 app.command()(validate)
 app.command("list")(list_)
 app.command()(schema)
