@@ -5,28 +5,27 @@ that a common word finds takes seconds in a large archive.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
-from palaver.archive.filters import Filters
 from palaver.archive.hits import Hits, Wanted
 from palaver.archive.listing import readable_title
 from palaver.archive.naming import Names
-from palaver.archive.query import Query
 from palaver.archive.scratch import Range, Scratch
 from palaver.archive.snippets import Snippet, found_ranges, snippet
+from palaver.archive.titles import Titles
 
 RANKED = 2_000
 COUNTED = 10_000
-_COUNTED_ONE_BY_ONE = 5_000
+_COUNTED_ONE_BY_ONE = 2_000
 _LOOKED_AT_TO_RANK = 6_000
 TITLES_COUNTED = 100
 _TITLES = 5
+_TITLES_READ = 300
 _OTHERS = 100
 _STEPS_UP = 4
 
@@ -82,7 +81,7 @@ class Found:
     hits: list[Hit]
     total: int
     is_total_exact: bool
-    """Otherwise there are more, and nobody has counted them."""
+    """Otherwise nobody has looked at all of them; there are more than COUNTED if it is that."""
     titles: list[TitleHit] = field(default_factory=list[TitleHit])
     titles_total: int = 0
     is_titles_total_exact: bool = True
@@ -110,9 +109,11 @@ def search(
             page.sort(key=lambda hit: (hit.timestamp, hit.conversation.conversation_id, hit.message_id), reverse=True)
         if wanted.is_about_messages or offset:
             return Found(page, total, is_exact)
-        named = list(islice(_titles(connection, wanted, hits, scratch), TITLES_COUNTED + 1))
+        titles = Titles(connection, wanted, hits, scratch)
+        named = list(islice(titles.newest(_TITLES_READ), TITLES_COUNTED + 1))
         first = [shown.title(row) for row in named[:_TITLES]]
-        return Found(page, total, is_exact, first, min(len(named), TITLES_COUNTED), len(named) <= TITLES_COUNTED)
+        are_all = titles.are_all and len(named) <= TITLES_COUNTED
+        return Found(page, total, is_exact, first, min(len(named), TITLES_COUNTED), are_all)
 
 
 def search_titles(connection: sqlite3.Connection, wanted: Wanted, *, limit: int = 20, offset: int = 0) -> Found:
@@ -120,7 +121,7 @@ def search_titles(connection: sqlite3.Connection, wanted: Wanted, *, limit: int 
     with closing(Scratch()) as scratch:
         hits = Hits(connection, wanted, scratch)
         shown = _Shown(connection, wanted, hits, scratch, 0)
-        named = list(_titles(connection, wanted, hits, scratch))
+        named = list(Titles(connection, wanted, hits, scratch).newest())
         page = [shown.title(row) for row in named[offset : offset + limit]]
         return Found([], 0, is_total_exact=True, titles=page, titles_total=len(named))
 
@@ -137,22 +138,20 @@ def _newest(hits: Hits, limit: int, offset: int) -> tuple[Scored, int, bool]:
         return keys, total, True
     if (count := hits.count(COUNTED + 1)) is not None:
         return keys, max(total, min(count, COUNTED)), count <= COUNTED
-    enough = hits.looked_at + _COUNTED_ONE_BY_ONE
+    hits.enough = hits.looked_at + _COUNTED_ONE_BY_ONE
     for _ in newest:
-        total += 1
-        if hits.looked_at > enough or total > COUNTED:
+        if total >= COUNTED:
             return keys, total, False
-    return keys, total, True
+        total += 1
+    return keys, total, not hits.is_cut
 
 
 def _ranked(hits: Hits, limit: int, offset: int) -> tuple[Scored, int, bool]:
-    pool: list[int] = []
-    is_exact = True
-    for key in hits.newest():
-        pool.append(key)
-        if len(pool) == RANKED or (hits.looked_at > _LOOKED_AT_TO_RANK and len(pool) >= offset + limit):
-            is_exact = False
-            break
+    newest = hits.newest()
+    pool = list(islice(newest, offset + limit))
+    hits.enough = max(_LOOKED_AT_TO_RANK, hits.looked_at + 1)
+    pool += islice(newest, max(0, RANKED - len(pool)))
+    is_exact = not hits.is_cut and next(newest, None) is None and not hits.is_cut
     scores = hits.scores(pool)
     # Of two that fit equally well, the newer one comes first: sorting keeps their order.
     pool.sort(key=lambda key: scores.get(key, 0.0))
@@ -217,32 +216,3 @@ class _Shown:
                 if block["type"] == "tool_use" and block["id"] == call:
                     return block["name"]
         return None
-
-
-def _titles(connection: sqlite3.Connection, wanted: Wanted, hits: Hits, scratch: Scratch) -> Iterator[tuple[int, str]]:
-    dates = Filters(since=wanted.filters.since, until=wanted.filters.until)
-    condition, values = dates.where()
-    likely, words = _likely(wanted.query)
-    rows = connection.execute(
-        f"select c.conversation_key, c.title from conversation c where c.title is not null and {likely} "  # noqa: S608
-        f"and {condition} order by coalesce(c.updated_at, c.created_at) desc, c.conversation_id, c.platform",
-        (*words, *values),
-    )
-    for key, title in rows:
-        if wanted.query.holds([title], scratch) and hits.is_allowed(key):
-            yield key, title
-
-
-def _likely(query: Query) -> tuple[str, list[Any]]:
-    """Titles worth reading: those with the letters somewhere, and those whose letters SQLite cannot fold."""
-    conditions: list[str] = []
-    values: list[str] = []
-    for group in query.required:
-        tokens: Iterable[tuple[str, ...]] = [term.tokens for term in group]
-        if all(tokens) and all(token.isascii() for term in tokens for token in term):
-            alternatives = [" and ".join(["instr(lower(c.title), ?)"] * len(term)) for term in tokens]
-            conditions.append(f"({' or '.join(alternatives)})")
-            values += [token for term in tokens for token in term]
-    if not conditions:
-        return "true", []
-    return f"(length(cast(c.title as blob)) > length(c.title) or {' and '.join(conditions)})", values

@@ -131,19 +131,21 @@ def _on_one_line(text: str) -> str:
 
 def summary(found: "Found", offset: int, limit: int, *, is_ranked: bool, has_filters: bool) -> list[str]:
     """How much of it this is, and how to see the rest."""
+    from palaver.archive.search import COUNTED
+
     told: list[str] = []
     page = offset // limit + 2
     if found.hits:
         total = counted(found.total, "message")
         if not found.is_total_exact:
-            total = f"the newest {total}" if is_ranked else f"more than {total}"
+            total = f"{'the newest' if is_ranked else 'more than' if found.total >= COUNTED else 'at least'} {total}"
         has_more = offset + limit < found.total or not (found.is_total_exact or is_ranked)
         order = "the best first" if is_ranked else "newest first"
         told.append(f"{len(found.hits)} of {total}, {order}{f'; --page {page} shows more' * has_more}")
     if found.titles:
         total = counted(found.titles_total, "title")
         if not found.is_titles_total_exact:
-            total = f"more than {total}"
+            total = f"at least {total}"
         more = "--in title shows all" if found.hits or not offset else f"--page {page} shows more"
         has_more = offset + len(found.titles) < found.titles_total
         told.append(f"{len(found.titles)} of {total}{f'; {more}' * has_more}")

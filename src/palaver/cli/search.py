@@ -40,6 +40,11 @@ class Where(StrEnum):
     TITLE = "title"
 
 
+_ROLES = f"Only messages of this role: {', '.join(Role)}."
+_AUTHORS = f"Only what this one wrote: {', '.join(Author)}."
+_PLACES = f"Only there: {', '.join(Where)}."
+
+
 class SearchCommand(TyperCommand):
     """A command line where `-word` takes a word away, unless it is one of the options."""
 
@@ -78,9 +83,9 @@ def search(
     has: Has = None,
     tools: Tools = None,
     tags: Tags = None,
-    roles: Annotated[list[Role] | None, typer.Option("--role", help="Only messages of this role.")] = None,
-    authors: Annotated[list[Author] | None, typer.Option("--by", help="Only what they wrote.")] = None,
-    where: Annotated[list[Where] | None, typer.Option("--in", help="Only there.", show_default="everywhere")] = None,
+    roles: Annotated[list[Role] | None, typer.Option("--role", metavar="ROLE", help=_ROLES)] = None,
+    authors: Annotated[list[Author] | None, typer.Option("--by", metavar="WHO", help=_AUTHORS)] = None,
+    where: Annotated[list[Where] | None, typer.Option("--in", metavar="WHERE", help=_PLACES)] = None,
     errors: Annotated[bool, typer.Option("--errors", help="Only results of tools that failed.")] = False,
     ranked: Annotated[
         bool, typer.Option("--ranked", help="The best of the newest 2,000 first, not the newest.")

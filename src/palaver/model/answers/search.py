@@ -80,13 +80,13 @@ class SearchAnswer(Answer):
     offset: int = Field(ge=0, description="How many messages were passed over.")
     limit: int = Field(ge=1, description="How many messages are told at most.")
     messages: list[FoundMessage] = Field(description="What was found, in order.")
-    total: int = Field(ge=0, description="How many there are, or how many were counted.")
-    is_total_exact: bool = Field(description="False if there are more than that.")
+    total: int = Field(ge=0, description="How many there are; with `--ranked`, how many the best were chosen from.")
+    is_total_exact: bool = Field(description="False if not all were looked at: there may be more.")
     titles: list[FoundTitle] = Field(
         description="Conversations by their title, newest first: a few on the first page, all with `--in title`."
     )
     titles_total: int = Field(ge=0, description="How many there are.")
-    is_titles_total_exact: bool = Field(description="False if there are more than that.")
+    is_titles_total_exact: bool = Field(description="False if not all were looked at: there may be more.")
 
 
 ANSWER = SearchAnswer
