@@ -4,6 +4,7 @@ What is new is the rule and goes in by the thousand; only what was there before 
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ Json = dict[str, Any]
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
 _ADD_WORDS = "insert into search (rowid, text, thinking, tool) values (?, ?, ?, ?)"
-_ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
+_ADD_TOOL = "insert into tool_call (body, tool, calls) values (?, ?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
     "api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, "
@@ -83,7 +84,8 @@ class Ingest:
         many = self._connection.executemany
         many(_ADD_BODY, [(number, row.hash, search, row.is_error, row.content) for number, search, row in numbered])
         many(_ADD_WORDS, [(search, *row.words) for _, search, row in numbered if any(row.words)])
-        many(_ADD_TOOL, [(tool, number) for number, _, row in numbered for tool in row.tools])
+        calls = [(number, Counter(row.tools)) for number, _, row in numbered if row.tools]
+        many(_ADD_TOOL, [(number, tool, count) for number, counts in calls for tool, count in counts.items()])
         keys.update((row.hash, number) for number, _, row in numbered)
         return keys
 
