@@ -16,7 +16,7 @@ import orjson
 from palaver.archive import sources
 from palaver.archive.connection import open_to_write, told
 from palaver.archive.ingest import Ingest
-from palaver.archive.memory import Stamp, remember_unclaimed
+from palaver.archive.memory import UnclaimedFile, remember_unclaimed
 from palaver.archive.rows import ConversationRows, rows_of
 from palaver.archive.sources import CursorRow, Reading, SetAside, SourceFacts
 from palaver.model.report import Report, SourceReport
@@ -38,6 +38,11 @@ class Task:
     facts: SourceFacts
     options: dict[str, str] = field(default_factory=dict[str, str])
     cursors: tuple[CursorRow, ...] = ()
+
+    @property
+    def unread_bytes(self) -> int:
+        """How much there is to read, as far as it is known beforehand."""
+        return max(0, self.unit.size_bytes - sum(cursor.read_bytes for cursor in self.cursors))
 
 
 class Conversation(NamedTuple):
@@ -136,12 +141,12 @@ class Keeper:
                     self._connection.execute("rollback")
                 raise
 
-    def remember(self, unclaimed: Mapping[str, tuple[Stamp, str]], asked: str) -> None:
+    def remember(self, unclaimed: Mapping[str, UnclaimedFile]) -> None:
         """Remember files that nobody reads: they are not looked at again until they change."""
         if unclaimed:
             with told(self._path):
                 self._connection.execute("begin immediate")
-                remember_unclaimed(self._connection, unclaimed, asked)
+                remember_unclaimed(self._connection, unclaimed)
                 self._connection.execute("commit")
 
     def close(self) -> None:
@@ -186,8 +191,7 @@ def keep(
     report: Report,
     path: Path,
     *,
-    unclaimed: Mapping[str, tuple[Stamp, str]] | None = None,
-    asked: str = "",
+    unclaimed: Mapping[str, UnclaimedFile] | None = None,
     jobs: int = 1,
     advance: Advance = lambda _: None,
 ) -> None:
@@ -196,7 +200,7 @@ def keep(
     try:
         for frame in _frames(tasks, jobs, advance):
             keeper.write(frame)
-        keeper.remember(unclaimed or {}, asked)
+        keeper.remember(unclaimed or {})
     finally:
         keeper.close()
         keeper.tell(report)
@@ -207,7 +211,7 @@ _WORTH_A_PROCESS = 1 << 25
 
 
 def _frames(tasks: list[Task], jobs: int, advance: Advance) -> Iterator[Frame]:
-    total = sum(task.unit.size_bytes for task in tasks)
+    total = sum(task.unread_bytes for task in tasks)
     if jobs > 1 and total > _WORTH_A_PROCESS and all(task.unit.source.can_move for task in tasks):
         # One core is busy with writing.
         return in_streams(frames_of, tasks, jobs=min(jobs - 1, len(tasks)), advance=advance)

@@ -1,11 +1,9 @@
-"""Where documents go: one JSON Lines file, standard output, the data folder, or nowhere.
+"""Where documents go, if not to the archive: one JSON Lines file, standard output, or nowhere.
 
 A file appears whole or not at all: it is written beside its place and moved there at the end.
 """
 
-import hashlib
 import os
-import re
 import shutil
 import sys
 from base64 import b64encode
@@ -108,79 +106,6 @@ class StandardOutput:
     def close(self, *, keep: bool) -> None:
         if self._quarantine:
             self._quarantine.close(keep=keep)
-
-
-class DataFolder:
-    """One file for each unit: importing a source again replaces its own file, and nothing goes when a source goes.
-
-    The same holds for what was set aside, unless one file for the whole run is asked for.
-    """
-
-    def __init__(self, folder: Path, quarantine: Path | None = None) -> None:
-        self.folder = folder
-        self._current: _AtomicFile | None = None
-        self._quarantine_of_run = _LazyFile(quarantine) if quarantine else None
-        self._quarantine_of_unit: _LazyFile | None = None
-
-    def place_of(self, unit: Unit, room: str = "conversations") -> Path:
-        words = re.sub(r"[^A-Za-z0-9._-]+", "-", unit.source.stem)[:60] or "source"
-        return self.folder / room / unit.platform / f"{words}-{_mark(unit)}.jsonl"
-
-    def begin(self, unit: Unit) -> BinaryIO:
-        self._turn_to(unit)
-        self._current = _AtomicFile(self.place_of(unit))
-        return self._current.open()
-
-    def end(self, unit: Unit) -> None:
-        _ = unit
-        if self._current:
-            self._current.close(keep=True, keep_empty=False)
-            self._current = None
-        if self._quarantine_of_unit:
-            self._quarantine_of_unit.close(keep=True)
-            self._quarantine_of_unit = None
-
-    def adopt(self, unit: Unit, part: Path) -> None:
-        self._turn_to(unit)
-        if not part.stat().st_size:
-            part.unlink()
-            return
-        place = self.place_of(unit)
-        _make_folder(place.parent)
-        try:
-            part.replace(place)
-        except OSError:  # temporary files are on another disk
-            with part.open("rb") as stream:
-                self._current = _AtomicFile(place)
-                shutil.copyfileobj(stream, self._current.open(), CHUNK_BYTES)
-            part.unlink()
-
-    def set_aside(self, quarantined: Quarantined) -> None:
-        if quarantine := self._quarantine_of_run or self._quarantine_of_unit:
-            quarantine.write(quarantine_line(quarantined))
-
-    def close(self, *, keep: bool) -> None:
-        if self._current:
-            self._current.close(keep=False)
-        for quarantine in (self._quarantine_of_unit, self._quarantine_of_run):
-            if quarantine:
-                quarantine.close(keep=keep)
-
-    def _turn_to(self, unit: Unit) -> None:
-        _make_folder(self.folder, mode=0o700)
-        self._quarantine_of_unit = _LazyFile(self.place_of(unit, "quarantine"))
-
-
-_MARKED_BYTES = 1 << 12
-
-
-def _mark(unit: Unit) -> str:
-    """The same for the same source, wherever palaver is started; standard input is known by how it begins."""
-    if unit.source.can_move:
-        known_by = os.path.realpath(unit.source.label).encode(errors="surrogateescape")
-    else:
-        known_by = unit.source.head()[:_MARKED_BYTES]
-    return hashlib.blake2b(known_by, digest_size=6).hexdigest()
 
 
 class Nowhere:

@@ -3,13 +3,16 @@ import json
 import os
 import shutil
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import platformdirs
 import pytest
 import zstandard
 
-from palaver import pipeline
+from archiving import exported
+from palaver import keeping, pipeline, planning
+from palaver.archive.connection import open_to_read
 from palaver.importers import platforms
 
 
@@ -26,34 +29,45 @@ def out(tmp_path):
     return tmp_path / "out.jsonl"
 
 
-def test_a_session_becomes_one_file_in_the_data_folder(run, session, kept):
+def test_a_session_is_kept_in_the_archive(run, session, kept):
     result = run("import", session)
     assert result.exit_code == 0
     assert result.stdout == ""
-    [file] = files_below(kept)
-    assert file.parent == kept / "conversations" / "claude_code"
-    assert file.name.startswith(session.stem)
-    [document] = documents(file)
+    assert files_below(kept) == [kept / "archive.db"]
+    [document] = map(json.loads, exported(kept / "archive.db"))
     assert f"1 conversation and {len(document['messages'])} messages from 1 source" in result.stderr
-    assert f"The documents are in {kept / 'conversations'}." in result.stderr
+    assert "In the archive: 1 new" in result.stderr
+    assert f"The archive is {kept / 'archive.db'}." in result.stderr
 
 
-def test_the_data_folder_is_the_systems_own_when_none_is_named(run, session, monkeypatch):
+def test_the_archive_is_in_the_systems_own_place_when_none_is_named(run, session, monkeypatch):
     monkeypatch.delenv("PALAVER_HOME")
     assert run("import", session).exit_code == 0
     folder = platformdirs.user_data_path("palaver", appauthor=False)
     assert folder.is_relative_to(os.environ["HOME"])
-    assert len(files_below(folder / "conversations")) == 1
+    assert len(exported(folder / "archive.db")) == 1
     if os.name == "posix":
         assert folder.stat().st_mode & 0o077 == 0, "nobody else may read conversations"
+        assert (folder / "archive.db").stat().st_mode & 0o777 == 0o600
 
 
-def test_importing_again_replaces_the_sources_own_file(run, session, kept, monkeypatch):
+def test_a_source_is_known_by_any_name(run, session, monkeypatch):
     run("import", session)
-    before = files_below(kept)
     monkeypatch.chdir(session.parent)
-    run("import", session.name)
-    assert files_below(kept) == before
+    result = run("import", session.name)
+    assert "Nothing new: 1 source is as it was, and not read again." in result.stderr
+
+
+def test_what_did_not_change_is_read_again_when_asked(run, session):
+    run("import", session)
+    report = json.loads(run("import", session, "--again", "--json").stdout)
+    assert report["totals"]["archive"] == {"added": 0, "updated": 0, "unchanged": 1, "forgotten": 0}
+
+
+def test_other_options_make_a_source_new(run, session):
+    run("import", session)
+    report = json.loads(run("import", session, "-O", "original_files=yes", "--json").stdout)
+    assert report["totals"]["unchanged_sources"] == 0
 
 
 def test_files_of_the_same_name_in_different_folders_are_kept_apart(run, case, tmp_path, kept, monkeypatch):
@@ -62,7 +76,7 @@ def test_files_of_the_same_name_in_different_folders_are_kept_apart(run, case, t
         monkeypatch.chdir(tmp_path / name)
         [file] = Path().glob("*.jsonl")
         run("import", file.rename("session.jsonl"))
-    assert len(files_below(kept / "conversations")) == 2
+    assert len(exported(kept / "archive.db")) == 2
 
 
 def test_an_output_file_holds_every_document(run, case, out, kept):
@@ -126,10 +140,11 @@ def test_standard_input_of_a_named_platform_loses_no_byte(finish):
     assert report["totals"]["bytes"] == 14
 
 
-def test_different_standard_inputs_do_not_replace_each_other(finish, session, damaged, kept):
+def test_different_standard_inputs_are_different_sources(finish, session, damaged, kept):
     for file in (session, damaged, session):
         finish("import", "-", stdin=file.read_bytes())
-    assert len(files_below(kept / "conversations")) == 2
+    assert len(exported(kept / "archive.db")) == 2
+    assert count(kept, "source") == 2
 
 
 def test_standard_input_can_be_named_once(run):
@@ -243,8 +258,13 @@ def test_refused_records_of_an_earlier_import_stay(run, damaged, case, kept):
     [torn] = case("damage_torn_line").glob("*.jsonl")
     run("import", damaged)
     run("import", torn)
-    aside = files_below(kept / "quarantine")
-    assert sorted(len(documents(file)) for file in aside) == [1, 3]
+    run("import", torn, "--again")
+    assert count(kept, "quarantine") == 4
+
+
+def count(kept, table):
+    with closing(open_to_read(kept / "archive.db")) as connection:
+        return len(connection.execute(f"select 1 from {table}").fetchall())  # noqa: S608 - a name of ours
 
 
 def test_a_file_name_that_is_not_utf8(finish, damaged, tmp_path, out):
@@ -257,7 +277,10 @@ def test_a_file_name_that_is_not_utf8(finish, damaged, tmp_path, out):
     assert result.returncode == 1, result.stderr
     assert b"\\udcff.jsonl" in result.stderr
     assert len(documents(out.with_name("out.jsonl.quarantine.jsonl"))) == 3
-    report = finish("import", os.fsdecode(source), "--json", "--dry-run").stdout
+    for again in (False, True):
+        report = finish("import", os.fsdecode(source), "--json").stdout
+        assert json.loads(report)["totals"]["unchanged_sources"] == again
+    report = finish("import", os.fsdecode(source), "--json", "--dry-run", "--again").stdout
     assert os.fsencode(json.loads(report)["sources"][0]["source"]) == source
 
 
@@ -356,17 +379,17 @@ def test_two_processes_write_the_same_bytes_as_one(run, case, tmp_path, monkeypa
     assert (tmp_path / "1.aside.jsonl").read_bytes() == (tmp_path / "2.aside.jsonl").read_bytes()
 
 
-def test_two_processes_fill_the_data_folder_as_one_does(run, case, tmp_path, monkeypatch):
-    monkeypatch.setattr(pipeline, "_WORTH_PROCESSES", 0)
-    paths = [case(name) for name in ("plain_session", "damage_bad_line_middle", "empty_file")]
-    held = []
-    for jobs in ("1", "2"):
+def test_two_processes_fill_the_archive_as_one_does(run, case, tmp_path, monkeypatch):
+    monkeypatch.setattr(keeping, "_WORTH_A_PROCESS", 0)
+    paths = [case(name) for name in ("plain_session", "damage_bad_line_middle", "empty_file", "subagents_folder")]
+    held, reports = [], []
+    for jobs in ("1", "3"):
         monkeypatch.setenv("PALAVER_HOME", str(tmp_path / jobs))
-        run("import", *paths, "-j", jobs)
-        folder = tmp_path / jobs
-        held.append({path.relative_to(folder): path.read_bytes() for path in files_below(folder)})
+        reports.append(json.loads(run("import", *paths, "-j", jobs, "--json").stdout))
+        held.append(exported(tmp_path / jobs / "archive.db"))
     assert held[0] == held[1]
-    assert len(held[0]) == 3
+    assert len(held[0]) > 4
+    assert reports[0] == reports[1]
 
 
 @pytest.mark.parametrize("where", ["folder", "below-a-file"])
@@ -418,7 +441,7 @@ def test_a_home_folder_in_an_option_is_found(run, session, home):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("words", [["-o", "/dev/full"], ["--quarantine", "/dev/full"]])
+@pytest.mark.parametrize("words", [["-o", "/dev/full"], ["-o", "-", "--quarantine", "/dev/full"]])
 def test_a_full_disk_is_one_clear_line(run, damaged, words):
     result = run("import", damaged, *words)
     assert result.exit_code == 2
@@ -452,14 +475,14 @@ def test_a_failure_in_one_source_is_told_and_the_others_are_imported(run, sessio
 def test_a_source_that_vanishes_is_told(run, session, damaged, tmp_path, monkeypatch):
     vanishing = tmp_path / "vanishing.jsonl"
     shutil.copy(session, vanishing)
-    find = pipeline.find
+    find = planning.find
 
     def find_and_remove(*arguments):
         found = find(*arguments)
-        vanishing.unlink()
+        vanishing.unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr(pipeline, "find", find_and_remove)
+    monkeypatch.setattr(planning, "find", find_and_remove)
     result = run("import", vanishing, damaged, "--dry-run")
     assert result.exit_code == 1
     assert "failed  cannot read" in result.stderr

@@ -1,7 +1,10 @@
 import json
+import os
 import shutil
 
 import pytest
+
+from archiving import exported
 
 
 @pytest.fixture
@@ -22,26 +25,65 @@ def test_everything_is_found_and_kept(run, kept):
     rows = [line.split("  ") for line in result.stderr.splitlines() if "~/.claude" in line]
     assert [part.strip() for part in rows[0] if part.strip()][:3] == ["Claude Code", "~/.claude/projects", "4"]
     assert "~/.claude/history.jsonl" in result.stderr
-    assert f"The documents are in {kept / 'conversations'}." in result.stderr
+    assert f"The archive is {kept / 'archive.db'}." in result.stderr
     assert "even when its source is deleted" in result.stderr
-    assert len(list((kept / "conversations").rglob("*.jsonl"))) == 5
-    assert len(list((kept / "quarantine").rglob("*.jsonl"))) == 1
+    assert "palaver quarantine list" in result.stderr
+    assert (
+        len(exported(kept / "archive.db"))
+        == json.loads(run("scan", "--again", "--json").stdout)["totals"]["conversations"]
+    )
 
 
 @pytest.mark.usefixtures("used_home")
-def test_scanning_again_changes_nothing(run, kept):
+def test_scanning_again_reads_nothing_and_changes_nothing(run, kept):
     run("scan")
-    before = {path: path.read_bytes() for path in kept.rglob("*.jsonl")}
+    before = exported(kept / "archive.db")
+    result = run("scan")
+    assert result.exit_code == 0
+    assert "Nothing new: 5 sources are as they were, and not read again." in result.stderr
+    assert exported(kept / "archive.db") == before
+
+
+def test_only_what_changed_is_read(run, used_home):
     run("scan")
-    assert {path: path.read_bytes() for path in kept.rglob("*.jsonl")} == before
+    session = next((used_home / ".claude" / "projects" / "-home-ada-damaged").glob("*.jsonl"))
+    line = session.read_bytes().splitlines()[0]
+    with session.open("ab") as stream:
+        stream.write(line.replace(b'"uuid":"', b'"uuid":"later-') + b"\n")
+    report = json.loads(run("scan", "--json").stdout)
+    assert [source["source"] for source in report["sources"]] == [str(session)]
+    assert report["totals"]["records"]["read"] == 1
+    assert report["totals"]["archive"] == {"added": 0, "updated": 1, "unchanged": 0, "forgotten": 0}
+    assert report["totals"]["unchanged_sources"] == 4
+
+
+def test_a_new_side_file_makes_its_session_new(run, used_home):
+    run("scan")
+    agents = next((used_home / ".claude" / "projects").rglob("agent-*.jsonl"))
+    shutil.copy(agents, agents.with_name("agent-new.jsonl"))
+    report = json.loads(run("scan", "--json").stdout)
+    assert report["totals"]["sources"] == 1
+    assert report["totals"]["archive"]["added"] == 1
+
+
+def test_only_files_that_changed_since_then(run, used_home):
+    for path in used_home.rglob("*"):
+        os.utime(path, (1_700_000_000, 1_700_000_000))
+    result = run("scan", "--since", "7d")
+    assert (result.exit_code, "No file has changed since" in result.stderr) == (0, True)
+    session = next((used_home / ".claude" / "projects" / "-home-ada-damaged").glob("*.jsonl"))
+    os.utime(session)
+    report = json.loads(run("scan", "--since", "7d", "--json").stdout)
+    assert [source["source"] for source in report["sources"]] == [str(session)]
+    assert run("scan", "--since", "soon").exit_code == 2
 
 
 def test_what_was_found_stays_when_its_source_goes(run, used_home, kept):
     run("scan")
-    before = sorted(kept.rglob("*.jsonl"))
+    before = exported(kept / "archive.db")
     shutil.rmtree(used_home / ".claude" / "projects")
     run("scan")
-    assert sorted(kept.rglob("*.jsonl")) == before
+    assert exported(kept / "archive.db") == before
 
 
 def test_the_report_as_json(run, used_home):

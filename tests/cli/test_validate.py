@@ -139,12 +139,14 @@ def test_compressed_zipped_and_piped_documents(run, finish, valid, tmp_path):
     assert (result.returncode, result.stdout[:15]) == (0, b"standard input:")
 
 
-def test_the_data_folder(run, case, kept):
-    run("import", case("resumed_pair"), case("damage_bad_line_middle"))
+def test_a_folder_of_documents(run, case, kept):
+    kept.mkdir()
+    for number, name in enumerate(("resumed_pair", "plain_session", "damage_bad_line_middle")):
+        run("import", case(name), "--output", kept / f"{number}.jsonl", "--quarantine", kept.with_name("aside.jsonl"))
     (kept / "notes.txt").write_text("not a document")
     result = run("validate", kept)
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"{kept}: valid  3 files, 3 documents, ")
+    assert result.stdout.startswith(f"{kept}: valid  3 files, 4 documents, ")
 
 
 def test_a_source_is_imported_and_checked(run, session):

@@ -1,16 +1,24 @@
 """What the archive remembers of files: whether one changed since it was read, and whose it was."""
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import orjson
-
 from palaver.archive.sources import CursorRow, cursors_of
+from palaver.sources.inventory import spelled
 
 Stamp = tuple[int, int]
 """Size in bytes, time of modification in nanoseconds."""
+
+
+class UnclaimedFile(NamedTuple):
+    """A file that nobody of those asked reads, as it was then, and why, if that is known."""
+
+    stamp: Stamp
+    reason: str
+    asked: str
 
 
 class KnownSource(NamedTuple):
@@ -31,35 +39,35 @@ class Memory:
     by_name: dict[tuple[str, str], KnownSource] = field(default_factory=dict[tuple[str, str], KnownSource])
     files: dict[str, tuple[Stamp, list[int]]] = field(default_factory=dict[str, tuple[Stamp, list[int]]])
     """Each file as it was when all of its sources were read, and their keys."""
-    unclaimed: dict[str, tuple[Stamp, str]] = field(default_factory=dict[str, tuple[Stamp, str]])
-    """Files that nobody reads, as they were, and why, if that is known."""
+    unclaimed: dict[str, UnclaimedFile] = field(default_factory=dict[str, UnclaimedFile])
 
     def is_unchanged(self, source: KnownSource, files: Mapping[str, Stamp]) -> bool:
         """Whether every file of a source is as it was when the source was read."""
         return bool(files) and all(
-            (known := self.files.get(path)) is not None and known[0] == stamp and source.key in known[1]
+            (known := self.files.get(spelled(path))) is not None and known[0] == stamp and source.key in known[1]
             for path, stamp in files.items()
         )
 
-    def unchanged_sources(self, files: Mapping[str, Stamp]) -> set[int] | None:
+    def unchanged_sources(self, files: Mapping[str, Stamp], asked: str) -> set[int] | None:
         """The sources that some files make up, if not one of the files is new or changed."""
         found: set[int] = set()
         known, unclaimed = self.files, self.unclaimed
         for path, stamp in files.items():
+            path = spelled(path)
             held = known.get(path)
             if held is not None and held[0] == stamp:
                 found.update(held[1])
-            elif (aside := unclaimed.get(path)) is None or aside[0] != stamp:
+            elif (aside := unclaimed.get(path)) is None or aside.stamp != stamp or aside.asked != asked:
                 return None
         return found
 
 
-def recall(connection: sqlite3.Connection, asked: str) -> Memory:
-    """Everything known; `asked` names who was asked about files that nobody reads."""
+def recall(connection: sqlite3.Connection) -> Memory:
+    """Everything known."""
     memory = Memory()
     query = "select source_key, platform, label, form, reason, members, options from source where imported_at <> ''"
     for key, platform, label, form, reason, members, options in connection.execute(query):
-        source = KnownSource(key, platform, label, form, reason, tuple(orjson.loads(members)), options)
+        source = KnownSource(key, platform, label, form, reason, tuple(json.loads(members)), options)
         memory.sources[key] = memory.by_name[platform, label] = source
     for path, source, size, modified in connection.execute(
         "select path, source, size_bytes, modified_ns from source_file"
@@ -72,16 +80,16 @@ def recall(connection: sqlite3.Connection, asked: str) -> Memory:
             held[1].append(source)
         elif held[0][1] < modified:  # one of its sources was not read since: only the newest look counts
             memory.files[path] = stamp, [source]
-    query = "select path, size_bytes, modified_ns, reason from unclaimed_file where asked = ?"
-    for path, size, modified, reason in connection.execute(query, (asked,)):
-        memory.unclaimed[path] = (size, modified), reason
+    query = "select path, size_bytes, modified_ns, reason, asked from unclaimed_file"
+    for path, size, modified, reason, asked in connection.execute(query):
+        memory.unclaimed[path] = UnclaimedFile((size, modified), reason, asked)
     return memory
 
 
-def remember_unclaimed(connection: sqlite3.Connection, files: Mapping[str, tuple[Stamp, str]], asked: str) -> None:
+def remember_unclaimed(connection: sqlite3.Connection, files: Mapping[str, UnclaimedFile]) -> None:
     connection.executemany(
         "insert or replace into unclaimed_file (path, size_bytes, modified_ns, reason, asked) values (?, ?, ?, ?, ?)",
-        [(path, *stamp, reason, asked) for path, (stamp, reason) in files.items()],
+        [(path, *file.stamp, file.reason, file.asked) for path, file in files.items()],
     )
 
 

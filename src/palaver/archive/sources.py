@@ -1,5 +1,6 @@
 """What the archive knows of its sources: how far each was read, what became of its records, what was set aside."""
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from palaver.model.finding import PLACES_KEPT
 from palaver.model.ledger import Ledger
 from palaver.model.report import SourceReport
 from palaver.model.timestamps import normalize_timestamp
+from palaver.sources.inventory import spelled
 
 
 class CursorRow(NamedTuple):
@@ -92,8 +94,8 @@ def finish_source(connection: sqlite3.Connection, key: int, facts: SourceFacts, 
         "conversations = iif(?, max(conversations, ?), ?), messages = iif(?, messages, 0) + ?, imported_at = ?, "
         "palaver_version = ? where source_key = ?",
         (
-            *(facts.form, facts.reason, orjson.dumps(facts.members).decode(), facts.options, report.size_bytes),
-            *(report.failure, reading.is_continued, report.conversations, report.conversations),
+            *(facts.form, facts.reason, json.dumps(facts.members), facts.options, report.size_bytes),
+            *(spelled(report.failure), reading.is_continued, report.conversations, report.conversations),
             *(reading.is_continued, report.messages, now(), _palaver_version(), key),
         ),
     )
@@ -101,7 +103,7 @@ def finish_source(connection: sqlite3.Connection, key: int, facts: SourceFacts, 
     _add_findings(connection, key, report)
     connection.executemany(
         "insert or replace into cursor values (?, ?, ?, ?, cast(? as text))",
-        [(key, *cursor) for cursor in reading.cursors],
+        [(key, spelled(cursor.file), *cursor[1:]) for cursor in reading.cursors],
     )
     connection.execute("delete from source_file where source = ?", (key,))
     if not report.failure:
@@ -119,7 +121,7 @@ def _palaver_version() -> str:
 def set_aside(connection: sqlite3.Connection, key: int, entry: SetAside) -> None:
     connection.execute(
         "insert into quarantine (source, place, code, message, raw, set_aside_at) values (?, ?, ?, ?, ?, ?)",
-        (key, *entry, now()),
+        (key, spelled(entry.place), entry.code, spelled(entry.message), entry.raw, now()),
     )
 
 
@@ -155,14 +157,14 @@ def _add_findings(connection: sqlite3.Connection, key: int, report: SourceReport
     places: dict[str, list[Any]] = {}
     severities: dict[str, str] = {}
     for finding in report.findings.first:
-        told = {"where": finding.where, "message": finding.message, "kept": finding.kept}
+        told = {"where": spelled(finding.where), "message": spelled(finding.message), "kept": finding.kept}
         places.setdefault(finding.code, []).append(told)
         severities[finding.code] = finding.severity
     for code, count in report.findings.counts.items():
         query = "select findings, places from finding where source = ? and code = ?"
         before = connection.execute(query, (key, code)).fetchone() or (0, "[]")
         kept = [*orjson.loads(before[1]), *places[code]][:PLACES_KEPT]
-        text = orjson.dumps(kept, default=str).decode()
+        text = orjson.dumps(kept).decode()
         connection.execute(
             "insert or replace into finding values (?, ?, ?, ?, ?)",
             (key, code, severities[code], before[0] + count, text),

@@ -20,6 +20,7 @@ Jobs = Annotated[
     typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at a time.", show_default="all cores"),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and check everything, write nothing.")]
+Again = Annotated[bool, typer.Option("--again", help="Read also what did not change since it was read.")]
 ImporterOptions = Annotated[
     list[str] | None,
     typer.Option(
@@ -32,7 +33,7 @@ ImporterOptions = Annotated[
 
 
 def data_folder() -> Path:
-    """Where documents are kept unless the user says otherwise."""
+    """Where the archive is unless the user says otherwise."""
     if configured := os.environ.get("PALAVER_HOME"):
         return Path(configured).expanduser()
     from platformdirs import user_data_path

@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palaver.cli import _output
@@ -12,6 +11,7 @@ from palaver.errors import SourceError
 if TYPE_CHECKING:
     from palaver.model.report import Report
     from palaver.outputs import Output
+    from palaver.planning import Plan
     from palaver.sources.discovery import Unit
 
 
@@ -26,6 +26,10 @@ class Destination:
     following: str = ""
     is_terminal: bool = False
 
+    @property
+    def sentences(self) -> tuple[str, str, str]:
+        return self.told, self.set_aside_told, self.following
+
 
 @dataclass(frozen=True, slots=True)
 class Effort:
@@ -39,14 +43,33 @@ def nowhere() -> Destination:
     return Destination(Nowhere(), "nowhere", "A dry run: nothing was written.")
 
 
-def into_folder(folder: Path, quarantine: Path | None = None) -> Destination:
-    from palaver.outputs import DataFolder
+def keep_all(plan: "Plan", *, jobs: int | None, began: float) -> Effort:
+    """Read what is new or has changed into the archive."""
+    from palaver.cli._archive import archive_path
+    from palaver.keeping import keep
+    from palaver.workers import available_cores, collect_rarely
 
-    return Destination(
-        DataFolder(folder, quarantine),
-        place(folder),
-        f"The documents are in {place(folder / 'conversations')}.",
-        f"The records that were refused are in {place(quarantine or folder / 'quarantine')}.",
+    collect_rarely()
+    total_bytes = sum(task.unread_bytes for task in plan.tasks)
+    with _output.Progress(total_bytes) as progress:
+        keep(
+            plan.tasks,
+            plan.report,
+            archive_path(),
+            unclaimed=plan.unclaimed,
+            jobs=jobs or available_cores(),
+            advance=progress.advance,
+        )
+    return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)
+
+
+def archive_told() -> tuple[str, str, str]:
+    """Where the archive is, where refused records are, and what can be done next, in sentences."""
+    from palaver.cli._archive import archive_path
+
+    return (
+        f"The archive is {place(archive_path())}.",
+        "The records that were refused are kept there: `palaver quarantine list`.",
         "Run it again at any time: what was found once stays, even when its source is deleted.",
     )
 

@@ -73,6 +73,14 @@ def answer_json(value: Any) -> None:
     sys.stdout.buffer.write(json.dumps(value, indent=2, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
 
 
+def answer_json_line(value: Any) -> None:
+    """One of several answers, on a line of its own and at once."""
+    import json
+
+    sys.stdout.buffer.write(json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
+    sys.stdout.flush()
+
+
 def tell(*parts: "RenderableType") -> None:
     """Print to standard error, wrapped at the width of the terminal if it is one."""
     console = _console(sys.stderr)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from palaver.cli._importing import Destination, Effort
+    from palaver.cli._importing import Effort
     from palaver.model.finding import Finding
     from palaver.model.report import Report, SourceReport
 
@@ -29,16 +29,20 @@ _FAILURES_SHOWN = 20
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def summary(report: "Report", effort: "Effort", destination: "Destination") -> "Iterator[RenderableType]":
-    yield _numbers(report, effort)
-    yield _ledger(report)
+def summary(report: "Report", effort: "Effort", told: tuple[str, str, str]) -> "Iterator[RenderableType]":
+    """All there is to tell; `told` says where the result is, where refused records are, and what may follow."""
+    if report.sources:
+        yield _numbers(report, effort)
+        yield _ledger(report)
+    if report.archive is not None:
+        yield _archived(report, report.archive)
     if findings := _findings(report):
         yield _apart(findings)
     if failed := [source for source in report.sources if source.failure]:
         yield _apart(_failures(failed))
     if report.unclaimed:
         yield _apart(_unclaimed(report.unclaimed))
-    yield _apart(_closing(report, destination))
+    yield _apart(_closing(report, told))
 
 
 def found_where(report: "Report", places: dict[str, list[str]]) -> Table:
@@ -46,15 +50,17 @@ def found_where(report: "Report", places: dict[str, list[str]]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("platform", no_wrap=True)
     table.add_column("place", overflow="fold")
-    for name in ("sources", "conversations", "messages"):
+    for name in ("sources", "unchanged", "conversations", "messages"):
         table.add_column(name, justify="right", no_wrap=True)
     for platform, paths in places.items():
         title = importer(platform).title
         for path in paths:
             here = [source for source in report.sources if source.platform == platform and _is_in(source.source, path)]
+            unchanged = sum(_is_in(source, path) for source in report.unchanged)
             conversations = sum(source.conversations for source in here)
             messages = sum(source.messages for source in here)
-            table.add_row(title, place(path), f"{len(here):,}", f"{conversations:,}", f"{messages:,}")
+            counts = (len(here) + unchanged, unchanged, conversations, messages)
+            table.add_row(title, place(path), *(f"{count:,}" for count in counts))
             title = ""
     return table
 
@@ -73,6 +79,17 @@ def _numbers(report: "Report", effort: "Effort") -> Text:
         (counted(totals["sources"], "source"), "bold"),
         f"\n{size(effort.size_bytes)} in {duration(effort.seconds)}, {rate(effort.size_bytes, effort.seconds)}",
     )
+
+
+def _archived(report: "Report", changes: dict[str, int]) -> Text:
+    """What became of the archive, in one line."""
+    words = {"added": "new", "updated": "grown", "unchanged": "known already", "forgotten": "forgotten before"}
+    became = ", ".join(f"{changes[name]:,} {word}" for name, word in words.items() if changes[name])
+    are = "is as it was" if len(report.unchanged) == 1 else "are as they were"
+    as_they_were = f"{counted(len(report.unchanged), 'source')} {are}, and not read again"
+    if not report.sources:
+        return Text(f"Nothing new: {as_they_were}.")
+    return Text(f"In the archive: {became or 'nothing new'}" + (f"; {as_they_were}" if report.unchanged else ""))
 
 
 def _ledger(report: "Report") -> Text:
@@ -147,13 +164,10 @@ def _unclaimed(labels: list[str]) -> Group:
     return Group(*lines)
 
 
-def _closing(report: "Report", destination: "Destination") -> Text:
-    sentences = [destination.told]
-    if any(source.ledger.quarantined for source in report.sources) and destination.set_aside_told:
-        sentences.append(destination.set_aside_told)
-    if destination.following:
-        sentences.append(destination.following)
-    return Text("\n".join(sentences))
+def _closing(report: "Report", told: tuple[str, str, str]) -> Text:
+    where, set_aside, following = told
+    has_refused = any(source.ledger.quarantined for source in report.sources)
+    return Text("\n".join(sentence for sentence in (where, set_aside if has_refused else "", following) if sentence))
 
 
 class _Place:

@@ -1,22 +1,22 @@
-"""`palaver import`: sources into the data folder, a file, or standard output."""
+"""`palaver import`: sources into the archive, a file, or standard output."""
 
 import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from palaver.cli import _importing, _output
 from palaver.cli._arguments import (
     STANDARD,
+    Again,
     AsJson,
     DryRun,
     ImporterOptions,
     Jobs,
     Paths,
-    data_folder,
     importer_options,
     output_path,
     platform_and_paths,
@@ -25,6 +25,7 @@ from palaver.cli._words import counted, place
 from palaver.errors import SourceError
 
 if TYPE_CHECKING:
+    from palaver.model.report import Report
     from palaver.sources.discovery import Unit
 
 
@@ -34,7 +35,7 @@ def import_(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="JSON Lines; - is standard output.", show_default="the data folder"
+            "--output", "-o", metavar="FILE", help="JSON Lines; - is standard output.", show_default="the archive"
         ),
     ] = None,
     quarantine: Annotated[
@@ -45,37 +46,78 @@ def import_(
     jobs: Jobs = None,
     as_json: AsJson = False,
     dry_run: DryRun = False,
+    again: Again = False,
 ) -> None:
     """Import conversations from files, folders and ZIPs.
 
     PATH may also be - for standard input. PLATFORM is recognised when it is left out; `palaver sources` lists them.
-    The data folder is $PALAVER_HOME, or the place that this system has for such things.
+    The archive is in $PALAVER_HOME, or in the place that this system has for such things; what is in it and did not
+    change since is not read again.
 
     Exit codes: 0 everything was imported, 1 some records were refused, 2 a path could not be read.
     """
     began = time.perf_counter()
     if output == STANDARD and as_json and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
+    if quarantine and output is None:
+        raise SourceError("--quarantine goes with --output: the archive keeps refused records itself")
     platform, paths = platform_and_paths(words)
     chosen = importer_options(options, platform)
+    if output is None:
+        _into_archive(paths, platform, chosen, jobs=jobs, began=began, as_json=as_json, dry_run=dry_run, again=again)
 
     from palaver.pipeline import find
 
     units, report = find(paths, platform)
+    _refuse(report, is_anything_found=bool(units), as_json=as_json)
+    destination = _importing.nowhere() if dry_run else _destination(output, quarantine, paths, units)
+    effort = _importing.import_all(units, report, destination, chosen, jobs=jobs, began=began)
+    _tell(report, effort, destination.sentences, as_json=as_json)
+
+
+def _into_archive(
+    paths: list[Path],
+    platform: str | None,
+    options: dict[str, dict[str, str]],
+    *,
+    jobs: int | None,
+    began: float,
+    as_json: bool,
+    dry_run: bool,
+    again: bool,
+) -> NoReturn:
+    from palaver.cli._archive import archive_path
+    from palaver.planning import Planner
+
+    plan = Planner(archive_path(), options, is_again=again).plan(paths, platform)
+    report = plan.report
+    _refuse(report, is_anything_found=bool(plan.tasks or report.unchanged), as_json=as_json)
+    if dry_run:
+        destination = _importing.nowhere()
+        units = [task.unit for task in plan.tasks]
+        effort = _importing.import_all(units, report, destination, options, jobs=jobs, began=began)
+        _tell(report, effort, destination.sentences, as_json=as_json)
+    effort = _importing.keep_all(plan, jobs=jobs, began=began)
+    _tell(report, effort, _importing.archive_told(), as_json=as_json)
+
+
+def _refuse(report: "Report", *, is_anything_found: bool, as_json: bool) -> None:
+    """Say what cannot be read; when that is all there is, end here."""
     for refusal in report.refused:
         _output.complain(refusal)
-    if report.refused and not units:
+    if report.refused and not is_anything_found:
         if as_json:
             _output.answer_json(report.to_json())
         raise typer.Exit(report.exit_code)
-    destination = _importing.nowhere() if dry_run else _destination(output, quarantine, paths, units)
-    effort = _importing.import_all(units, report, destination, chosen, jobs=jobs, began=began)
+
+
+def _tell(report: "Report", effort: _importing.Effort, told: tuple[str, str, str], *, as_json: bool) -> NoReturn:
     if as_json:
         _output.answer_json(report.to_json())
-    elif units:
+    elif report.sources or report.unchanged:
         from palaver.cli._summary import summary
 
-        _output.tell(*summary(report, effort, destination))
+        _output.tell(*summary(report, effort, told))
     else:
         files = counted(len(report.unclaimed), "file")
         _output.tell(f"There is nothing to import: {files} found, none of which an importer reads.")
@@ -96,8 +138,6 @@ def _destination(
         if written and written.exists():
             _refuse_to_overwrite_a_source(written, paths, units)
     refused = f"The records that were refused are in {place(quarantine)}." if quarantine else ""
-    if file is None and output is None:
-        return _importing.into_folder(data_folder(), quarantine)
     if file is None:
         told = "Written to standard output."
         refused = refused or "Records were refused; with --quarantine FILE their bytes are kept."

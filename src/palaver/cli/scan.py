@@ -1,60 +1,99 @@
 """`palaver scan`: everything the importers know to find on this machine."""
 
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from palaver.cli import _importing, _output
-from palaver.cli._arguments import AsJson, DryRun, ImporterOptions, Jobs, data_folder, importer_options
+from palaver.cli._archive import Since, archive_path, moment
+from palaver.cli._arguments import Again, AsJson, DryRun, ImporterOptions, Jobs, importer_options
 from palaver.cli._words import place
 
 if TYPE_CHECKING:
-    from palaver.sources.discovery import Unit
+    from palaver.planning import Plan
+
+Watch = Annotated[bool, typer.Option("--watch", help="Keep going: take in what changes, as soon as it does.")]
 
 
 def scan(
-    *, options: ImporterOptions = None, jobs: Jobs = None, as_json: AsJson = False, dry_run: DryRun = False
+    *,
+    since: Since = None,
+    options: ImporterOptions = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+    dry_run: DryRun = False,
+    again: Again = False,
+    watch: Watch = False,
 ) -> None:
     """Import everything that assistants keep on this machine.
 
-    The places are those that `palaver sources` lists. What was found once stays in the data folder, even when its
-    source is deleted.
+    The places are those that `palaver sources` lists. What was found once stays in the archive, even when its source
+    is deleted; what did not change since is not read again. With --since, only files that changed since then are
+    looked at.
 
     Exit codes: 0 everything that was found was imported, 1 some records were refused, 2 a place could not be read.
     """
     began = time.perf_counter()
     chosen = importer_options(options)
 
-    from palaver.model.report import Report
-    from palaver.pipeline import find, locations
+    from palaver.pipeline import locations
 
     places = locations()
-    units: list[Unit] = []
-    report = Report()
-    for platform, paths in places.items():
-        found, beginning = find(paths, platform)
-        units += found
-        report.unclaimed += beginning.unclaimed
-        report.refused += beginning.refused
+    plan = _plan(places, chosen, since=since, again=again)
+    report = plan.report
     for refusal in report.refused:
         _output.complain(refusal)
-    if not units:
+    if not (plan.tasks or report.unchanged):
+        if as_json:
+            _output.answer_json(report.to_json())
+        elif since:
+            _output.tell(f"No file has changed since {moment(since)}.")
+        else:
+            _tell_nothing_was_found()
+    else:
+        told = _importing.archive_told()
+        if dry_run:
+            destination = _importing.nowhere()
+            units = [task.unit for task in plan.tasks]
+            effort = _importing.import_all(units, report, destination, chosen, jobs=jobs, began=began)
+            told = destination.sentences
+        else:
+            effort = _importing.keep_all(plan, jobs=jobs, began=began)
         if as_json:
             _output.answer_json(report.to_json())
         else:
-            _tell_nothing_was_found()
-        raise typer.Exit(report.exit_code)
-    destination = _importing.nowhere() if dry_run else _importing.into_folder(data_folder())
-    effort = _importing.import_all(units, report, destination, chosen, jobs=jobs, began=began)
-    if as_json:
-        _output.answer_json(report.to_json())
-    else:
-        from palaver.cli._summary import found_where, summary
+            from palaver.cli._summary import found_where, summary
 
-        table = found_where(report, {platform: [str(path) for path in paths] for platform, paths in places.items()})
-        _output.tell(table, "", *summary(report, effort, destination))
+            table = found_where(report, {name: [str(path) for path in paths] for name, paths in places.items()})
+            _output.tell(table, "", *summary(report, effort, told))
+    if watch and not dry_run:
+        from palaver.cli._watching import follow
+
+        def existing() -> list[Path]:
+            return [path for paths in locations().values() for path in paths]
+
+        follow(lambda: _plan(locations(), chosen), existing, jobs=jobs, as_json=as_json)
     raise typer.Exit(report.exit_code)
+
+
+def _plan(
+    places: dict[str, list[Path]],
+    options: dict[str, dict[str, str]],
+    *,
+    since: str | None = None,
+    again: bool = False,
+) -> "Plan":
+    from palaver.model.timestamps import milliseconds_of
+    from palaver.planning import Plan, Planner
+
+    since_ns = milliseconds_of(moment(since)) * 1_000_000 if since else 0
+    planner = Planner(archive_path(), options, is_again=again, since_ns=since_ns)
+    plan = Plan()
+    for platform, paths in places.items():
+        plan.add(planner.plan(paths, platform))
+    return plan
 
 
 def _tell_nothing_was_found() -> None:

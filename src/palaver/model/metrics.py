@@ -1,10 +1,11 @@
 """The totals of a conversation, the same for every platform."""
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from itertools import chain
 from operator import itemgetter
 from typing import Any
+
+from palaver.model.timestamps import milliseconds_of
 
 Json = dict[str, Any]
 
@@ -70,9 +71,5 @@ class MetricsTally:
             metrics["total_cost"] = {"amount": self.cost, "currency": self.currency}
         metrics["tool_calls"] = self.tool_calls
         if self.last:
-            metrics["duration_ms"] = _milliseconds(self.last) - _milliseconds(self.first)
+            metrics["duration_ms"] = milliseconds_of(self.last) - milliseconds_of(self.first)
         return {**metrics, **(stated or {})}
-
-
-def _milliseconds(timestamp: str) -> int:
-    return round(datetime.fromisoformat(timestamp).timestamp() * 1000)

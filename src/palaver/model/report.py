@@ -51,7 +51,7 @@ class Report:
     """Files inside folders that no importer reads."""
     refused: list[str] = field(default_factory=list[str])
     """Paths that could not be read at all, each with the reason."""
-    unchanged: int = 0
+    unchanged: list[str] = field(default_factory=list[str])
     """Sources that are as they were when they were read last, and were not opened."""
     archive: dict[str, int] | None = None
     """What became of the conversations in the archive, if that is where they went."""
@@ -78,7 +78,7 @@ class Report:
             "findings": dict(sorted(findings.items())),
         }
         if self.archive is not None:
-            totals["unchanged_sources"] = self.unchanged
+            totals["unchanged_sources"] = len(self.unchanged)
             totals["archive"] = self.archive
         return totals
 

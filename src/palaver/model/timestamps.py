@@ -110,6 +110,11 @@ def readable_timestamp(value: object) -> str:
         return ""
 
 
+def milliseconds_of(timestamp: str) -> int:
+    """Milliseconds since 1970 of a time in the schema's spelling."""
+    return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
+
+
 def _from_text(text: str) -> str:
     if utc := _is_utc(text):
         day, time, fraction = utc.groups("")

@@ -83,6 +83,16 @@ def _take(path: str, found: Files) -> None:
         found[path] = status.st_size, status.st_mtime_ns
 
 
+def spelled(text: str) -> str:
+    """A path as a text that can be stored: bytes in it that are no UTF-8 become visible escapes."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    except UnicodeEncodeError:
+        return text.encode(errors="backslashreplace").decode()
+
+
 class Shelves:
     """The files of an inventory, by the units that they belong to."""
 

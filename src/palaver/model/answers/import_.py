@@ -52,6 +52,9 @@ class Totals(Part):
     messages: Count = Field(description="Messages in them.")
     records: Records = Field(description="What became of their records.")
     findings: dict[str, Count] = Field(description="What was noticed: how often, by code.")
+    unchanged_sources: Count | None = Field(
+        default=None, description="Sources that are as they were when they were read, and were not opened again."
+    )
     archive: ArchiveChanges | None = Field(
         default=None, description="What changed in the archive; missing when the import went elsewhere."
     )

@@ -1,0 +1,52 @@
+"""Following changes: the system tells of them, so that waiting costs nothing."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from palaver.cli import _importing, _output
+from palaver.cli._words import counted, place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from palaver.planning import Plan
+
+_NEW_PLACES_MS = 60_000
+"""How often to look whether a place has come to be that was not there before."""
+
+
+def follow(plan: "Callable[[], Plan]", places: "Callable[[], list[Path]]", *, jobs: int | None, as_json: bool) -> None:
+    """Take in what changes, until interrupted; what changed before the watch began is found as well."""
+    from watchfiles import watch
+
+    while True:
+        watched = places()
+        _output.tell(f"Watching {counted(len(watched), 'place')}; Ctrl-C ends it.")
+        for changes in watch(
+            *watched, rust_timeout=_NEW_PLACES_MS, yield_on_timeout=True, raise_interrupt=True, recursive=True
+        ):
+            if changes:
+                _take_in(plan(), jobs=jobs, as_json=as_json)
+            if places() != watched:
+                break
+
+
+def _take_in(plan: "Plan", *, jobs: int | None, as_json: bool) -> None:
+    report = plan.report
+    for refusal in report.refused:
+        _output.complain(refusal)
+    if not plan.tasks:
+        return
+    _importing.keep_all(plan, jobs=jobs, began=time.perf_counter())
+    if as_json:
+        _output.answer_json_line(report.to_json())
+        return
+    totals = report.totals()
+    sources = [place(source.source) for source in report.sources]
+    named = sources[0] if len(sources) == 1 else counted(len(sources), "source")
+    messages = counted(totals["messages"], "message")
+    _output.tell(f"{time.strftime('%H:%M:%S')}  {messages} from {named}")
+    for source in report.sources:
+        if source.failure:
+            _output.complain(f"{source.source}: {source.failure}")
