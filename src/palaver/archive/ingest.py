@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from palaver.archive import merge
-from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow, token_counts
+from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow
 
 Json = dict[str, Any]
 
@@ -199,16 +199,17 @@ class Ingest:
         is_changed = False
         for row in rows:
             stored = self._connection.execute(
-                "select message_key, version, position, cast(tokens as blob) from message "
+                "select message_key, version, position, cast(tokens as blob), input_tokens, output_tokens, "
+                "cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, thinking_tokens from message "
                 "where conversation = ? and message_id = ?",
                 (key, row.message_id),
             ).fetchone()
-            message_key, version, position, tokens = stored
+            message_key, version, position, tokens, *counted = stored
             if version != row.version:
                 is_changed |= self._join_version(key, message_key, row, bodies[row.body])
             joined = _joined_tokens(tokens, row.tokens)
-            if joined != tokens or row.position > position:
-                counts = token_counts(orjson.loads(joined)) if joined else (None,) * 6
+            counts = [_greater(*pair) for pair in zip(counted, row.counts, strict=True)]
+            if joined != tokens or counts != counted or row.position > position:
                 self._connection.execute(
                     "update message set position = ?, tokens = cast(? as text), input_tokens = ?, output_tokens = ?, "
                     "cache_read_tokens = ?, cache_write_tokens = ?, cache_write_1h_tokens = ?, thinking_tokens = ? "
@@ -269,6 +270,10 @@ def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
         version,
         rest,
     )
+
+
+def _greater(one: int | None, other: int | None) -> int | None:
+    return one if other is None or (one is not None and one > other) else other
 
 
 def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
