@@ -5,13 +5,17 @@ answer, or per body where there is no answer's id, at the first message that hol
 request by request; what sources themselves say that something cost is told beside it and never mixed in.
 """
 
+# ruff: noqa: S608 - conditions are words of this program, every value is bound
+
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 from palaver.archive.usage import FIRST, MODEL, Answer, Counts, Scope, Usage, answers
@@ -61,13 +65,13 @@ class Tally:
     """By who wrote them."""
     tool_calls: int = 0
     tool_messages: int = 0
-    """Messages that call a tool."""
+    """Messages that call the tool, where tools are what is grouped by."""
     answers: int = 0
     """Usages that were counted."""
     tokens: Tokens = field(default_factory=Tokens)
     cost: Decimal | None = None
     """In USD, of those whose model has a known price; None when there are none."""
-    stated: Counter[str] = field(default_factory=Counter[str])
+    stated: dict[str, float] = field(default_factory=dict[str, float])
     """What sources say it cost, by currency."""
 
 
@@ -127,7 +131,7 @@ def priced(answer: Answer, prices: Prices) -> Priced | None:
 
 def _count_usage(connection: sqlite3.Connection, scope: Scope, by: By, prices: Prices, found: Statistics) -> None:
     key_of = _USAGE_KEYS[by]
-    groups = found.groups if by != "tool" else {None: Tally()}
+    groups: dict[Key, Tally] = found.groups if by != "tool" else {}
     for answer in answers(connection, scope):
         owner = answer.owner
         if answer.copies:
@@ -213,66 +217,63 @@ def _count_tools(connection: sqlite3.Connection, scope: Scope, by: By, found: St
     """Calls of tools: of several messages that hold the same ones, the first has them."""
     key, key_of = _grouping(scope, by)
     where, values = _where(scope)
-    answer = "coalesce(nullif(m.api_message_id, ''), m.body)"
     query = (
-        f"with call as (select {key} as key, m.conversation, m.message_key, t.tool, "
-        f"max(t.calls) over copies as calls, row_number() over copies as place, {where} as is_chosen "
-        "from tool_call t join message m on m.body = t.body join conversation c on c.conversation_key = m.conversation "
-        f"window copies as (partition by {answer}, t.tool order by {FIRST} "
-        "rows between unbounded preceding and unbounded following)) "
-        "select key, conversation, message_key, calls, tool from call where place = 1 and is_chosen"
+        f"select coalesce(nullif(m.api_message_id, ''), m.body) as answer, t.tool, {where}, {key}, m.conversation, "
+        "t.calls from tool_call t cross join message m on m.body = t.body "
+        f"join conversation c on c.conversation_key = m.conversation order by answer, t.tool, {FIRST}"
     )
-    counted: set[int] = set()
-    for value, conversation, message, calls, tool in connection.execute(query, values):
-        found.total.tool_calls += calls
-        found.total.tool_messages += message not in counted
-        counted.add(message)
+    for (_, tool), copies in groupby(connection.execute(query, values), itemgetter(0, 1)):
+        held = list(copies)
+        _, _, is_chosen, value, conversation, _ = held[0]
+        calls = max(copy[-1] for copy in held)
+        if not is_chosen:
+            continue
+        group = found.group(tool if by == "tool" else key_of(value))
+        group.tool_calls += calls
         if by == "tool":
-            group = found.group(tool)
             group.conversations.add(conversation)
             group.tool_messages += 1
-        else:
-            group = found.group(key_of(value))
-        group.tool_calls += calls
+    found.total.tool_calls = sum(group.tool_calls for group in found.groups.values())
 
 
 def _count_stated(connection: sqlite3.Connection, scope: Scope, by: By, found: Statistics) -> None:
     """What sources say: message by message, or in one sum for a conversation whose messages say nothing."""
-    if by == "tool":
-        key, key_of = "null", _itself
-    else:
-        key, key_of = _grouping(scope, by)
+    key, key_of = _grouping(scope, by)
+    for value, amount, currency in [*_message_costs(connection, scope, key), *_sums(connection, scope, key)]:
+        for tally in (found.total, found.group(key_of(value))) if by != "tool" else (found.total,):
+            tally.stated[currency or "USD"] = tally.stated.get(currency or "USD", 0.0) + amount
+
+
+_HAS_COST = """instr({0}.rest, '"cost":') and json_extract({0}.rest, '$.cost.amount') is not null"""
+
+
+def _message_costs(connection: sqlite3.Connection, scope: Scope, key: str) -> Iterator[tuple[Any, float, str | None]]:
     where, values = _where(scope)
     query = (
-        f"with cost as (select {key} as key, {where} as is_chosen, "
-        "max(json_extract(m.rest, '$.cost.amount')) over copies as amount, "
-        "json_extract(m.rest, '$.cost.currency') as currency, row_number() over copies as place "
+        f"select coalesce(nullif(m.api_message_id, ''), m.message_key) as answer, {where}, {key}, "
+        "json_extract(m.rest, '$.cost.amount'), json_extract(m.rest, '$.cost.currency') "
         "from message m join conversation c on c.conversation_key = m.conversation "
-        "where instr(m.rest, '\"cost\":') and json_extract(m.rest, '$.cost.amount') is not null "
-        f"window copies as (partition by coalesce(nullif(m.api_message_id, ''), m.message_key) order by {FIRST} "
-        "rows between unbounded preceding and unbounded following)) "
-        "select key, amount, currency from cost where place = 1 and is_chosen"
+        f"where {_HAS_COST.format('m')} order by answer, {FIRST}"
     )
-    rows: list[tuple[Any, float, str | None]] = connection.execute(query, values).fetchall()
-    conversations, conversation_values = scope.conversations()
-    # A sum has no time but that of the conversation's end, which is put in the place of a message's.
-    as_message = (
-        "(select conversation_key, conversation_key as conversation, coalesce(updated_at, created_at) as timestamp, "
-        "model, header from conversation)"
-    )
-    times, time_values = scope.times()
+    for _, copies in groupby(connection.execute(query, values), itemgetter(0)):
+        held = list(copies)
+        _, is_chosen, value, _, currency = held[0]
+        if is_chosen:
+            yield value, max(copy[3] for copy in held), currency
+
+
+def _sums(connection: sqlite3.Connection, scope: Scope, key: str) -> Iterator[tuple[Any, float, str | None]]:
+    """A sum's time is that of the conversation's end, which stands in the place of a message's."""
+    where, values = _where(scope)
     query = (
-        f"select {key}, json_extract(m.header, '$.metrics.total_cost.amount'), "
-        "json_extract(m.header, '$.metrics.total_cost.currency') "
-        f"from {as_message} m join conversation c on c.conversation_key = m.conversation "
-        f"where json_extract(m.header, '$.metrics.total_cost.amount') is not null and {conversations} and {times} "
-        "and not exists (select 1 from message s where s.conversation = m.conversation "
-        "and instr(s.rest, '\"cost\":') and json_extract(s.rest, '$.cost.amount') is not null)"
+        f"select {key}, json_extract(c.header, '$.metrics.total_cost.amount'), "
+        "json_extract(c.header, '$.metrics.total_cost.currency') from conversation c "
+        "join (select conversation_key as conversation, coalesce(updated_at, created_at) as timestamp, model "
+        "from conversation) m on m.conversation = c.conversation_key "
+        f"where json_extract(c.header, '$.metrics.total_cost.amount') is not null and {where} "
+        f"and not exists (select 1 from message s where s.conversation = m.conversation and {_HAS_COST.format('s')})"
     )
-    rows += connection.execute(query, [*conversation_values, *time_values])
-    for value, amount, currency in rows:
-        for tally in (found.total, found.group(key_of(value))) if by != "tool" else (found.total,):
-            tally.stated[currency or "USD"] += amount  # pyright: ignore[reportArgumentType]
+    yield from connection.execute(query, values)
 
 
 def _where(scope: Scope) -> tuple[str, list[Any]]:
@@ -316,7 +317,7 @@ def last_days(groups: dict[Key, Tally], days: int) -> dict[Key, Tally]:
     return {key: tally for key, tally in groups.items() if isinstance(key, str) and key >= first}
 
 
-def titles(connection: sqlite3.Connection, keys: Iterator[Key]) -> dict[Key, tuple[str, str, str | None]]:
+def titles(connection: sqlite3.Connection, keys: Iterable[Key]) -> dict[Key, tuple[str, str, str | None]]:
     """Platform, id and title of conversations."""
     query = "select platform, conversation_id, title from conversation where conversation_key = ?"
     return {key: connection.execute(query, (key,)).fetchone() for key in keys}

@@ -6,13 +6,14 @@ counts once per message. Day, project, model and conversation of a usage are tho
 copies: least time, then conversation id, then message id, then platform. A message without token counts is no usage.
 """
 
+# ruff: noqa: S608 - conditions are words of this program, every value is bound
+
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, cast
 
 from palaver.archive.filters import Filters
-
 
 Counts = tuple[int | None, ...]
 """Tokens as their source counts them: input, output, cache read, cache write, of that for an hour, thinking."""
@@ -44,7 +45,7 @@ class Usage(NamedTuple):
 
     @property
     def counts(self) -> Counts:
-        return self[_COUNTS:]
+        return cast("Counts", self[_COUNTS:])
 
 
 class Answer(NamedTuple):
@@ -59,7 +60,7 @@ class Answer(NamedTuple):
 class Scope:
     """What is counted. Times are those of messages, and a model is the one that answered."""
 
-    filters: Filters = Filters()
+    filters: Filters = field(default_factory=Filters)
     is_utc: bool = False
 
     def conversations(self) -> tuple[str, list[Any]]:
@@ -97,9 +98,7 @@ FIRST = "m.timestamp, c.conversation_id, m.message_id, c.platform"
 """The order in which copies of one thing are told: the first is its owner."""
 
 # Almost every answer has the standard tier: to find that in the text is much quicker than to take the text apart.
-_TIER = (
-    """iif(instr(m.tokens, '"service_tier":"standard"'), 'standard', json_extract(m.tokens, '$.service_tier'))"""
-)
+_TIER = """iif(instr(m.tokens, '"service_tier":"standard"'), 'standard', json_extract(m.tokens, '$.service_tier'))"""
 
 
 def answers(connection: sqlite3.Connection, scope: Scope, *, in_time_order: bool = False) -> Iterator[Answer]:
@@ -115,12 +114,12 @@ def answers(connection: sqlite3.Connection, scope: Scope, *, in_time_order: bool
                 yield from _copied(owner, copies)
                 copies = []
             elif owner.is_chosen:
-                yield Answer(owner, owner[_COUNTS:], copies)
+                yield Answer(owner, owner.counts, copies)
         owner = usage
     if owner is not None and copies:
         yield from _copied(owner, copies)
     elif owner is not None and owner.is_chosen:
-        yield Answer(owner, owner[_COUNTS:], copies)
+        yield Answer(owner, owner.counts, copies)
 
 
 def _copied(owner: Usage, copies: list[Usage]) -> Iterator[Answer]:
