@@ -83,7 +83,7 @@ def _events(number: int, task: Task, advance: Advance) -> Iterator[Event]:
     report = SourceReport(task.unit.source.label, task.unit.platform)
     aside: list[Event] = []
     run = begin(task.unit, report, task.options, _into(aside, number), advance, cursors=_cursors(task))
-    for rows in read(task.unit, run, report, rows_of):
+    for rows in read(task.unit, run, report, rows_of, is_measured=False):
         yield from aside
         aside.clear()
         yield Conversation(number, rows)
