@@ -1,3 +1,6 @@
+import json
+from datetime import UTC, datetime
+
 import pytest
 
 from palaver.cli import _words
@@ -62,3 +65,53 @@ def test_the_home_folder_is_a_tilde(home):
 
 def test_what_could_steer_a_terminal_is_made_visible():
     assert _words.plain("a\x1b[31m\nb\x9bc") == "a\\x1b[31m\\x0ab\\x9bc"
+    assert _words.plain("\u202ename\u2066") == "\\u202ename\\u2066"
+    assert _words.visible("a\r\n\tb\rc\x1b[0m\u202e") == "a\n\tb\\x0dc\\x1b[0m\\u202e"
+    assert _words.visible("né \U0001f469\u200d\U0001f4bb") == "né \U0001f469\u200d\U0001f4bb"
+
+
+def test_json_means_the_same_without_what_could_steer_a_terminal():
+    told = {"a\x9b": "\x1b\x7f\u202eé\\"}
+    text = _words.escaped_in_json(json.dumps(told, ensure_ascii=False))
+    assert json.loads(text) == told
+    assert not {"\x9b", "\x7f", "\u202e"} & set(text)
+
+
+def test_the_gist_of_a_text_is_one_line():
+    assert _words.gist("  some\n\twords \x1b[0m") == "some words \\x1b[0m"
+    assert _words.gist("abcdef", 4) == "abc…"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.0k"),
+        (9949, "9.9k"),
+        (9950, "10k"),
+        (999_499, "999k"),
+        (999_500, "1.0M"),
+        (5_640_000_000, "5.6G"),
+        (9_000_000_000_000_000, "9,000T"),
+    ],
+)
+def test_amount(number, words):
+    assert _words.amount(number) == words
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "words"),
+    [
+        ("2026-03-10T12:00:00.000Z", "now"),
+        ("2026-03-10T11:01:00.000Z", "59 min ago"),
+        ("2026-03-09T13:00:00.000Z", "23 h ago"),
+        ("2026-03-09T12:00:00.000Z", "1 day ago"),
+        ("2026-03-03T12:00:01.000Z", "6 days ago"),
+        ("2026-01-02T12:00:00.000Z", "2026-01-02"),
+        ("2026-03-12T12:00:00.000Z", "2026-03-12"),
+        ("0000-01-01T00:00:00.000Z", "0000-01-01"),
+    ],
+)
+def test_ago(timestamp, words):
+    assert _words.ago(timestamp, datetime(2026, 3, 10, 12, tzinfo=UTC)) == words

@@ -1,11 +1,20 @@
-"""A conversation by what people call it: its id, the beginning of it, `platform:id`, or `latest`."""
+"""A conversation by what people call it: its id, the beginning of it, `platform:id`, or `latest`.
+
+Ids of agents begin with that of the session which started them (`<session>:agent-<id>`). The beginning of a session's
+id therefore means the session, and what follows the colon, or its beginning, is a name of the agent.
+"""
 
 import sqlite3
+from bisect import bisect_left
+from functools import cached_property
 from typing import NamedTuple
 
 from palaver.errors import ArchiveError
 
 _SHOWN = 5
+_SHORTEST = 8
+_SHORTEST_AFTER_COLON = 12
+_COLUMNS = "conversation_key, platform, conversation_id, title"
 
 
 class Named(NamedTuple):
@@ -17,15 +26,17 @@ class Named(NamedTuple):
 
 def named(connection: sqlite3.Connection, word: str) -> Named:
     """The one conversation that a word means; several, or none, are an error that says so."""
-    columns = "conversation_key, platform, conversation_id, title"
     if word == "latest":
-        query = f"select {columns} from conversation order by coalesce(updated_at, created_at) desc limit 1"  # noqa: S608
+        query = (
+            f"select {_COLUMNS} from conversation "  # noqa: S608 - our own column names
+            "order by is_sidechain, coalesce(updated_at, created_at) desc, platform, conversation_id limit 1"
+        )
         found = [Named(*row) for row in connection.execute(query)]
     else:
-        found = _by_id(connection, columns, word)
+        found = _by_id(connection, word)
         platform, colon, rest = word.partition(":")
         if not found and colon:
-            found = [one for one in _by_id(connection, columns, rest) if one.platform == platform]
+            found = _by_id(connection, rest, platform)
     if len(found) == 1:
         return found[0]
     if not found:
@@ -36,11 +47,61 @@ def named(connection: sqlite3.Connection, word: str) -> Named:
     )
 
 
-def _by_id(connection: sqlite3.Connection, columns: str, word: str) -> list[Named]:
-    exact = f"select {columns} from conversation where conversation_id = ?"  # noqa: S608 - our own column names
-    if found := [Named(*row) for row in connection.execute(exact, (word,))]:
-        return found
+_PART = "iif(instr(conversation_id, ':'), substr(conversation_id, instr(conversation_id, ':') + 1), '')"
+_WAYS = (
+    "conversation_id = ?1",
+    f"{_PART} = ?1",
+    f"(substr(conversation_id, 1, length(?1)) = ?1 or substr({_PART}, 1, length(?1)) = ?1)",
+)
+"""From the strictest: the whole id, the whole of what follows its colon, the beginning of either."""
+
+
+def _by_id(connection: sqlite3.Connection, word: str, platform: str | None = None) -> list[Named]:
     if not word:
         return []
-    beginning = f"select {columns} from conversation where substr(conversation_id, 1, ?) = ? limit 20"  # noqa: S608
-    return [Named(*row) for row in connection.execute(beginning, (len(word), word))]
+    for way in _WAYS:
+        query = (
+            f"select {_COLUMNS} from conversation where {way} and (?2 is null or platform = ?2) "  # noqa: S608 - ours
+            "order by length(conversation_id), conversation_id, platform limit 100"
+        )
+        if found := [Named(*row) for row in connection.execute(query, (word, platform))]:
+            wholes = tuple(f"{one.conversation_id}:" for one in found)
+            return [one for one in found if not one.conversation_id.startswith(wholes)]
+    return []
+
+
+class Names:
+    """The shortest word for each conversation that `named` understands."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def short(self, platform: str, conversation_id: str) -> str:
+        _, colon, after = conversation_id.partition(":")
+        shortest = colon and self._beginning(after, _SHORTEST_AFTER_COLON)
+        return shortest or self._beginning(conversation_id, _SHORTEST) or f"{platform}:{conversation_id}"
+
+    @cached_property
+    def _words(self) -> list[str]:
+        """Everything that a conversation can be called in full, in order."""
+        ids = [row[0] for row in self._connection.execute("select conversation_id from conversation")]
+        return sorted([*ids, *(after for name in ids if (after := name.partition(":")[2]))])
+
+    def _beginning(self, word: str, shortest: int) -> str:
+        """As much of a word as no other begins with, but for what is a part of it; nothing if there are two of it."""
+        words = self._words
+        place = bisect_left(words, word)
+        if words[place + 1 : place + 2] == [word]:
+            return ""
+        after = place + 1
+        while after < len(words) and words[after].startswith(f"{word}:"):
+            after += 1
+        neighbours = [*words[max(place - 1, 0) : place], *words[after : after + 1]]
+        needed = max((_alike(word, other) + 1 for other in neighbours), default=0)
+        return word[: max(needed, shortest)]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many letters two words begin with in common."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (letter, its) in pairs if letter != its), min(len(one), len(other)))

@@ -14,6 +14,7 @@ from palaver import __version__
 from palaver.cli import _output
 from palaver.cli.identify import identify
 from palaver.cli.import_ import import_
+from palaver.cli.list_ import list_
 from palaver.cli.scan import scan
 from palaver.cli.schema import schema
 from palaver.cli.sources import sources
@@ -97,4 +98,5 @@ app.command()(scan)
 app.command()(sources)
 app.command()(identify)
 app.command()(validate)
+app.command("list")(list_)
 app.command()(schema)

@@ -109,3 +109,10 @@ def moment(word: str | None) -> str:
     except ValueError as error:
         raise OptionError(f"{word!r} is no time: write 2026-01-31, 2026-01-31T12:00, 7d, 12h, today") from error
     return normalize_timestamp(when if when.tzinfo else when.astimezone())
+
+
+def platform_title(platform: str) -> str:
+    """A platform's name for people, also of one that this palaver cannot read itself."""
+    from palaver.importers import importer, platforms
+
+    return importer(platform).title if platform in platforms() else platform

@@ -11,12 +11,15 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from palaver.cli._words import plain
+from palaver.cli._words import escaped_in_json, plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console, RenderableType
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
+    from rich.text import Text
 
 _UNWRAPPED = 10_000
 _BAR_AFTER_SECONDS = 1.0
@@ -70,15 +73,39 @@ def answer_json(value: Any) -> None:
     import json
 
     # A file name that is no UTF-8 holds lone surrogates: as an escape they are fine in JSON.
-    sys.stdout.buffer.write(json.dumps(value, indent=2, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
+    text = escaped_in_json(json.dumps(value, indent=2, ensure_ascii=False))
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace") + b"\n")
+
+
+def answer_json_lines(values: "Iterable[Any]") -> None:
+    for value in values:
+        _write_json_line(value)
+
+
+def answer_pieces(pieces: "Iterable[Text]") -> None:
+    """Print one piece after the other as soon as it is there; their lines are not wrapped any more."""
+    console = _console(sys.stdout)
+    for piece in pieces:
+        console.print(piece, soft_wrap=True)
+
+
+def columns() -> int | None:
+    """How wide the answer may be; None where nobody looks at it in a terminal."""
+    width = _console(sys.stdout).width
+    return None if width == _UNWRAPPED else width
 
 
 def answer_json_line(value: Any) -> None:
     """One of several answers, on a line of its own and at once."""
+    _write_json_line(value)
+    sys.stdout.flush()
+
+
+def _write_json_line(value: Any) -> None:
     import json
 
-    sys.stdout.buffer.write(json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace") + b"\n")
-    sys.stdout.flush()
+    text = escaped_in_json(json.dumps(value, ensure_ascii=False))
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace") + b"\n")
 
 
 def tell(*parts: "RenderableType") -> None:
@@ -110,7 +137,7 @@ def _console(stream: TextIO) -> "Console":
         file=stream,
         force_terminal=is_terminal or forced,
         color_system="auto" if may_colour else None,
-        width=None if is_terminal else _UNWRAPPED,
+        width=None if is_terminal or (forced and os.environ.get("COLUMNS")) else _UNWRAPPED,
         highlight=False,
         markup=False,
         emoji=False,

@@ -1,8 +1,16 @@
 """Numbers, sizes, times and places in words."""
 
 import os
+import re
+from datetime import datetime
 
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
+# Marks that turn the direction of writing: they make a line read as something that it is not.
+_TURNING = {code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_ON_ONE_LINE = _CONTROL | _TURNING
+# Where there is little to be found in much text, looking for it is far quicker than translating all of it.
+_STEERING = re.compile("[" + "".join(re.escape(chr(code)) for code in _ON_ONE_LINE if chr(code) not in "\n\t") + "]")
+_STEERING_IN_JSON = re.compile("[" + "".join(chr(code) for code in (*range(127, 160), *_TURNING)) + "]")
 
 
 def counted(number: int, noun: str) -> str:
@@ -59,4 +67,57 @@ def place(path: str | os.PathLike[str]) -> str:
 
 def plain(text: str) -> str:
     """Text from outside on one line; what could steer a terminal is made visible instead."""
-    return text.translate(_CONTROL)
+    return text.translate(_ON_ONE_LINE)
+
+
+def visible(text: str) -> str:
+    """Text from outside on its own lines; line ends and tabs stay what they are."""
+    return _STEERING.sub(lambda found: _ON_ONE_LINE[ord(found[0])], text.replace("\r\n", "\n"))
+
+
+def escaped_in_json(text: str) -> str:
+    """JSON that means the same; what could steer a terminal stands in it as an escape."""
+    return _STEERING_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def gist(text: str, longest: int = 200) -> str:
+    """The beginning of a text on one line, without the spaces between its words that only shape it."""
+    words = " ".join(text[: 8 * longest].split())
+    return plain(words if len(words) <= longest else f"{words[: longest - 1].rstrip()}…")
+
+
+def amount(number: int) -> str:
+    """A large number in a few letters: `999`, `1.2k`, `34k`, `5.6M`."""
+    if number < 1000:
+        return str(number)
+    figure = float(number)
+    for unit in ("k", "M", "G"):
+        figure /= 1000
+        if figure < 999.5:
+            return f"{figure:.{0 if figure >= 9.95 else 1}f}{unit}"
+    return f"{figure / 1000:,.0f}T"
+
+
+def local(timestamp: str) -> datetime | None:
+    """A time of the schema on this machine's clock; None where its calendar does not reach."""
+    try:
+        return datetime.fromisoformat(timestamp).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def ago(timestamp: str, now: datetime) -> str:
+    """How long ago that was, or the date if it was not this week."""
+    moment = local(timestamp)
+    if moment is None:
+        return plain(timestamp[:10])
+    seconds = (now - moment).total_seconds()
+    if seconds < 0 or seconds >= 7 * 86_400:
+        return f"{moment:%Y-%m-%d}"
+    if seconds < 60:
+        return "now"
+    if seconds < 3600:
+        return f"{seconds // 60:.0f} min ago"
+    if seconds < 86_400:
+        return f"{seconds // 3600:.0f} h ago"
+    return f"{counted(int(seconds // 86_400), 'day')} ago"
