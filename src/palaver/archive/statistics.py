@@ -88,6 +88,8 @@ class Statistics:
     """Counted usages without a cost, by model."""
     partial: int = 0
     """Counted usages whose source did not record their end."""
+    agents: int = 0
+    """Conversations of agents, among all."""
 
     def group(self, key: Key) -> Tally:
         try:
@@ -107,6 +109,8 @@ def statistics(connection: sqlite3.Connection, scope: Scope, by: By, prices: Pri
     _count_tools(connection, scope, by, found)
     _count_usage(connection, scope, by, prices, found)
     _count_stated(connection, scope, by, found)
+    agents = connection.execute("select conversation_key from conversation where is_sidechain")
+    found.agents = sum(key in found.total.conversations for (key,) in agents)
     return found
 
 

@@ -18,6 +18,7 @@ from palaver.cli.list_ import list_
 from palaver.cli.scan import scan
 from palaver.cli.schema import schema
 from palaver.cli.sources import sources
+from palaver.cli.stats import stats
 from palaver.cli.validate import validate
 from palaver.errors import PalaverError
 
@@ -99,4 +100,5 @@ app.command()(sources)
 app.command()(identify)
 app.command()(validate)
 app.command("list")(list_)
+app.command()(stats)
 app.command()(schema)
