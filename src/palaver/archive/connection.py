@@ -26,8 +26,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     except (OSError, sqlite3.Error) as error:
         raise ArchiveError(f"cannot open the archive {path}: {_reason(error)}") from error
     with told(path):
-        connection.execute(f"pragma page_size = {PAGE_BYTES}")
-        connection.execute("pragma journal_mode = wal")
+        _set_up(connection)
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
         connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
@@ -45,10 +44,11 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise ArchiveError(f"cannot open the archive {path}: {_reason(error)}") from error
     with told(path):
+        if version(connection) != len(MIGRATIONS):
+            _set_up(connection)
+            migrate(connection, str(path))
         if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
             raise ArchiveError(f"{path} is no archive of palaver")
-        if version(connection) != len(MIGRATIONS):
-            migrate(connection, str(path))
         connection.execute("pragma query_only = on")
         connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
     return connection
@@ -61,6 +61,12 @@ def told(path: Path) -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise ArchiveError(f"the archive {path}: {_reason(error)}") from error
+
+
+def _set_up(connection: sqlite3.Connection) -> None:
+    """What a file is given once; whoever made it may have been stopped before."""
+    connection.execute(f"pragma page_size = {PAGE_BYTES}")
+    connection.execute("pragma journal_mode = wal")
 
 
 def _connect(path: Path) -> sqlite3.Connection:
