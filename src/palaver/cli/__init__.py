@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from palaver import __version__
 from palaver.cli import _output
+from palaver.cli.duplicates import duplicates
 from palaver.cli.identify import identify
 from palaver.cli.import_ import import_
 from palaver.cli.list_ import list_
@@ -101,4 +102,5 @@ app.command()(identify)
 app.command()(validate)
 app.command("list")(list_)
 app.command()(stats)
+app.command()(duplicates)
 app.command()(schema)
