@@ -248,7 +248,8 @@ def _count_stated(connection: sqlite3.Connection, scope: Scope, by: By, found: S
             tally.stated[currency or "USD"] = tally.stated.get(currency or "USD", 0.0) + amount
 
 
-_HAS_COST = """instr({0}.rest, '"cost":') and json_extract({0}.rest, '$.cost.amount') is not null"""
+# The keys of `rest` are sorted: where cost is one of them, the first is not greater. So hardly any text is looked into.
+_HAS_COST = """{0}.rest < '{{"cosu' and json_extract({0}.rest, '$.cost.amount') is not null"""
 
 
 def _message_costs(connection: sqlite3.Connection, scope: Scope, key: str) -> Iterator[tuple[Any, float, str | None]]:

@@ -8,7 +8,7 @@ from palaver.archive.statistics import Priced, Statistics, priced
 from palaver.archive.usage import Answer, Counts, Scope, Usage, answers
 from palaver.cli import _output
 from palaver.cli._chart import can_draw
-from palaver.cli._statistics import footnotes, tokens_of
+from palaver.cli._statistics import footnotes
 from palaver.cli._words import amount, counted, plain
 
 if TYPE_CHECKING:
@@ -40,11 +40,22 @@ def _entry(usage: Usage, answer: Answer, cost: Priced | None) -> dict[str, Any]:
         "api_message_id": usage.api_message_id,
         "is_counted": is_counted,
         "counted_at": None if is_counted else _place(answer.owner),
-        "own_tokens": asdict(tokens_of(usage.counts)),
-        "tokens": asdict(tokens_of(answer.counts)) if is_counted else None,
+        "own_tokens": _tokens(usage.counts),
+        "tokens": _tokens(answer.counts) if is_counted else None,
         "cost": None if cost is None else {"amount": float(cost.amount), "currency": "USD"},
         "price_source": None if cost is None else cost.row.source,
         "price_model": None if cost is None else _name(cost.row),
+    }
+
+
+def _tokens(counts: Counts) -> dict[str, int]:
+    sent, answered, read, written, _, thought = counts
+    return {
+        "input": sent or 0,
+        "output": answered or 0,
+        "cache_read": read or 0,
+        "cache_write": written or 0,
+        "thinking": thought or 0,
     }
 
 
@@ -76,19 +87,23 @@ def show(connection: "sqlite3.Connection", found: Statistics, scope: Scope, pric
     _output.answer(Text(_head(is_wide=is_wide), "dim"))
     lines = _lines(answers(connection, scope, in_time_order=True), prices, used, is_wide=is_wide)
     if is_wide:
-        for line in lines:
-            _output.answer_text(line.plain)
+        for line, _ in lines:
+            _output.answer_text(line)
     else:
         _output.answer_pieces(_cropped(lines, _output.columns()))
     for line in (*_prices(used), *_sums(found), Text(""), *footnotes(found)):
         _output.answer(line)
 
 
-def _cropped(lines: "Iterable[Text]", width: int | None) -> "Iterator[Text]":
-    for line in lines:
+def _cropped(lines: Iterable[tuple[str, str]], width: int | None) -> "Iterator[Text]":
+    from rich.text import Text
+
+    overflow = "ellipsis" if can_draw() else "crop"
+    for line, style in lines:
+        text = Text(line, style)
         if width is not None:
-            line.truncate(width, overflow="ellipsis" if can_draw() else "crop")
-        yield line
+            text.truncate(width, overflow=overflow)
+        yield text
 
 
 def _head(*, is_wide: bool) -> str:
@@ -99,9 +114,8 @@ def _head(*, is_wide: bool) -> str:
 
 def _lines(
     found: Iterable[Answer], prices: "Prices", used: "dict[PriceRow, int]", *, is_wide: bool
-) -> "Iterator[Text]":
-    from rich.text import Text
-
+) -> Iterator[tuple[str, str]]:
+    """Lines with their styles; the prices that were used are noted by the way."""
     for answer in found:
         owner = answer.owner
         if owner.is_chosen:
@@ -115,20 +129,17 @@ def _lines(
             elif cost is not None:
                 model = f"{model}  {_name(cost.row)} of {cost.row.source}"
             figures = _figures(answer.counts, is_wide=is_wide)
-            yield Text(
-                f"{owner.day:<10}  {_ids(owner, is_wide=is_wide)}{figures}{spent:>{10 if is_wide else 9}}  {model}"
-            )
+            spent = f"{spent:>{10 if is_wide else 9}}"
+            yield f"{owner.day:<10}  {_ids(owner, is_wide=is_wide)}{figures}{spent}  {model}", ""
         for copy in answer.copies:
             if copy.is_chosen or owner.is_chosen:
                 figures = f"{_figures(copy.counts, is_wide=True)}{'-':>10}" if is_wide else ""
                 at = _ids(owner, is_wide=is_wide).rstrip()
-                yield Text(f"{'  copy':<10}  {_ids(copy, is_wide=is_wide)}{figures}  counted at {at}", "dim")
+                yield f"{'  copy':<10}  {_ids(copy, is_wide=is_wide)}{figures}  counted at {at}", "dim"
 
 
 def _figures(counts: Counts, *, is_wide: bool) -> str:
-    tokens = tokens_of(counts)
-    figures = [getattr(tokens, name) for name in ("input", "output", "cache_read", "cache_write")]
-    return "".join(f"{count:>9}" if is_wide else f"{amount(count):>7}" for count in figures)
+    return "".join([f"{count or 0:>9}" if is_wide else f"{amount(count or 0):>7}" for count in counts[:4]])
 
 
 def _ids(usage: Usage, *, is_wide: bool) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from palaver.archive.statistics import TIMES, By, Key, Statistics, Tally, Tokens, titles
+from palaver.archive.statistics import TIMES, By, Key, Statistics, Tally, titles
 from palaver.archive.usage import Scope
 from palaver.cli import _archive, _output
 from palaver.cli._chart import bar, can_draw
@@ -279,9 +279,3 @@ def _between(first: str, last: str, by: By) -> list[str]:
     except (ValueError, OverflowError):
         return []
     return found
-
-
-def tokens_of(counts: Sequence[int | None]) -> Tokens:
-    tokens = Tokens()
-    tokens.add(counts)
-    return tokens
