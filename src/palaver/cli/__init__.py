@@ -14,6 +14,7 @@ from palaver import __version__
 from palaver.cli import _output
 from palaver.cli import quarantine as _quarantine
 from palaver.cli.doctor import doctor
+from palaver.cli.duplicates import duplicates
 from palaver.cli.findings import findings
 from palaver.cli.forget import forget
 from palaver.cli.identify import identify
@@ -24,6 +25,7 @@ from palaver.cli.scan import scan
 from palaver.cli.schema import schema
 from palaver.cli.search import SearchCommand, search
 from palaver.cli.sources import sources
+from palaver.cli.stats import stats
 from palaver.cli.tag import tag
 from palaver.cli.validate import validate
 from palaver.errors import PalaverError
@@ -113,4 +115,6 @@ app.command()(rate)
 app.command()(forget)
 app.command()(doctor)
 app.command("list")(list_)
+app.command()(stats)
+app.command()(duplicates)
 app.command()(schema)
