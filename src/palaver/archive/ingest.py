@@ -29,8 +29,9 @@ _ADD_REVISION = "insert or ignore into revision values (?, ?, ?, ?, ?, ?, ?, cas
 _ADD_SUMMARY = (
     "insert into summary values (?, ?, ?, ?, cast(? as text)) on conflict do update set "
     "position = max(position, excluded.position), timestamp = max(timestamp, excluded.timestamp), summary = "
-    "iif((excluded.timestamp, excluded.summary) > (timestamp, summary), excluded.summary, summary) "
-    "where (excluded.timestamp, excluded.summary) > (timestamp, summary) or excluded.position > position"
+    "iif((excluded.timestamp, length(excluded.summary), excluded.summary) > (timestamp, length(summary), summary), "
+    "excluded.summary, summary) where excluded.position > position or "
+    "(excluded.timestamp, length(excluded.summary), excluded.summary) > (timestamp, length(summary), summary)"
 )
 _AT_ONCE = 400
 """How many values one statement is asked about."""

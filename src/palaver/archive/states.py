@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from palaver.archive.merge import State, state_key
 from palaver.archive.reading import FRAGMENT_BYTES, MESSAGE, message_of, rating_of, tags_of
 from palaver.model import SCHEMA_VERSION
 from palaver.model.build import Document
@@ -66,12 +67,9 @@ def _headers(connection: sqlite3.Connection, key: int) -> tuple[list[Document], 
     platform, conversation_id, created_at, updated_at = connection.execute(
         "select platform, conversation_id, created_at, updated_at from conversation where conversation_key = ?", (key,)
     ).fetchone()
-    stored = connection.execute(
-        "select updated_at, cast(header as blob) from header_state where conversation = ? order by updated_at, "
-        "state_hash",
-        (key,),
-    ).fetchall()
-    headers = [(at, orjson.loads(header)) for at, header in stored]
+    query = "select updated_at, state_hash, cast(header as blob) from header_state where conversation = ?"
+    stored: list[State] = connection.execute(query, (key,)).fetchall()
+    headers = [(at, orjson.loads(header)) for at, _, header in sorted(stored, key=state_key)]
     latest = headers[-1][1]
     if rating := rating_of(connection, platform, conversation_id):
         latest["rating"] = rating
