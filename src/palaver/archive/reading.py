@@ -12,7 +12,8 @@ from palaver.model.metrics import MetricsTally
 
 Json = dict[str, Any]
 
-FRAGMENT_BYTES = 1 << 24
+FRAGMENT_BYTES = 1 << 23
+"""Up to here a conversation is one document: whoever reads or writes it needs about ten times that much memory."""
 MESSAGE = (
     "m.message_id, m.parent_message_id, m.role, m.timestamp, cast(b.content as blob), cast(m.tokens as blob), "
     "cast(m.rest as blob)"

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from palaver import __version__
 from palaver.cli import _output
+from palaver.cli.export import export
 from palaver.cli.identify import identify
 from palaver.cli.import_ import import_
 from palaver.cli.scan import scan
@@ -96,5 +97,6 @@ app.command("import", options_metavar="[OPTIONS] [PLATFORM]")(import_)
 app.command()(scan)
 app.command()(sources)
 app.command()(identify)
+app.command(options_metavar="[OPTIONS]")(export)
 app.command()(validate)
 app.command()(schema)

@@ -11,9 +11,11 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from palaver.cli._words import plain
+from palaver.cli._words import plain, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console, RenderableType
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -64,6 +66,13 @@ def answer(line: "RenderableType") -> None:
 
 def answer_text(text: str) -> None:
     sys.stdout.write(f"{text}\n")
+
+
+def answer_bytes(pieces: "Iterable[bytes]") -> None:
+    """Write what is made for programs and files; in a terminal, what could steer it is made visible."""
+    is_terminal = sys.stdout.isatty()
+    for piece in pieces:
+        sys.stdout.buffer.write(visible(piece.decode()).encode() if is_terminal else piece)
 
 
 def answer_json(value: Any) -> None:

@@ -1,8 +1,14 @@
 """Numbers, sizes, times and places in words."""
 
 import os
+import re
 
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
+# Marks that turn the direction of writing: they make a line read as something that it is not.
+_TURNING = {code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_ON_ONE_LINE = _CONTROL | _TURNING
+# Where there is little to be found in much text, looking for it is far quicker than translating all of it.
+_STEERING = re.compile("[" + "".join(re.escape(chr(code)) for code in _ON_ONE_LINE if chr(code) not in "\n\t") + "]")
 
 
 def counted(number: int, noun: str) -> str:
@@ -59,4 +65,9 @@ def place(path: str | os.PathLike[str]) -> str:
 
 def plain(text: str) -> str:
     """Text from outside on one line; what could steer a terminal is made visible instead."""
-    return text.translate(_CONTROL)
+    return text.translate(_ON_ONE_LINE)
+
+
+def visible(text: str) -> str:
+    """Text from outside on its own lines; line ends and tabs stay what they are."""
+    return _STEERING.sub(lambda found: _ON_ONE_LINE[ord(found[0])], text.replace("\r\n", "\n"))
