@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from archiving import exported, facts, keep_documents, keep_folder
 from importing import FIXTURES, cases, import_folder
-from palaver.archive import elsewhere, migrations
+from palaver.archive import elsewhere, migrations, states
 from palaver.archive.connection import open_to_write
 from palaver.importers import judge
 from palaver.planning import Planner
@@ -62,6 +62,14 @@ def test_all_fixtures_arrive_with_everything_that_is_known_of_them(tmp_path):
     merged(tmp_path / "b.db", tmp_path / "a.db")
     assert facts(tmp_path / "b.db") == facts(tmp_path / "a.db")
     assert facts(tmp_path / "a.db")["revision"]
+
+
+def test_large_conversations_arrive_in_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr(states, "_PART_BYTES", 500)
+    keep_folder(FIXTURES, tmp_path / "a.db")
+    report = keep_folder(tmp_path / "a.db", tmp_path / "b.db")
+    assert report.totals()["conversations"] == len(facts(tmp_path / "a.db")["conversation"])
+    assert facts(tmp_path / "b.db") == facts(tmp_path / "a.db")
 
 
 NAMES = st.sampled_from(["m1", "m2", "m3", "m4"])

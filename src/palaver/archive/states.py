@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from palaver.archive.merge import State, state_key
-from palaver.archive.reading import FRAGMENT_BYTES, MESSAGE, message_of, rating_of, tags_of
+from palaver.archive.reading import MESSAGE, message_of, rating_of, tags_of
 from palaver.model import SCHEMA_VERSION
 from palaver.model.build import Document
 
@@ -33,6 +33,8 @@ _MESSAGE_AT = (
 )
 _SUMMARIES = "select position, cast(summary as blob) from summary where conversation = ? order by position, summary_id"
 _SUMMARY_BITS = 16
+_PART_BYTES = 1 << 21
+"""Nobody reads these documents but an archive, to which many small ones are as good as a large one."""
 
 
 class _Part(NamedTuple):
@@ -105,7 +107,7 @@ def _parts(connection: sqlite3.Connection, key: int) -> Iterator[_Part]:
     messages: list[Json] = []
     for message_key in _in_chains(connection, key):
         position, *row = connection.execute(_MESSAGE_AT, (message_key,)).fetchone()
-        if position != start + len(messages) or size_bytes > FRAGMENT_BYTES:
+        if position != start + len(messages) or size_bytes > _PART_BYTES:
             if messages or summaries:
                 yield _Part(start, messages, summaries)
             start, messages, summaries, size_bytes = position, [], [], 0
@@ -126,7 +128,7 @@ def _older_versions(connection: sqlite3.Connection, key: int) -> Iterator[list[J
         later: list[tuple[int, str, bytes]] = []
         size_bytes = 0
         for position, name, version in waiting:
-            if name in names or len(chosen) > position or size_bytes > FRAGMENT_BYTES:
+            if name in names or len(chosen) > position or size_bytes > _PART_BYTES:
                 later.append((position, name, version))
                 continue
             row = connection.execute(_REVISION_AT, (key, name, version)).fetchone()
