@@ -192,6 +192,8 @@ def test_a_file_of_another_program_is_not_claimed(tmp_path):
     with closing(sqlite3.connect(tmp_path / "history.db")) as connection:
         connection.execute("create table conversation (a)")
     assert {match.verdict for match in judge(Source.at(tmp_path / "history.db")).values()} == {"no"}
+    [source] = keep_folder(tmp_path / "history.db", tmp_path / "b.db", "ucs").sources
+    assert source.failure == f"{tmp_path / 'history.db'} is no archive of palaver"
 
 
 def test_nothing_is_written_beside_the_other_archive_or_into_it(tmp_path, other):

@@ -11,7 +11,6 @@ from palaver.archive.connection import told
 from palaver.archive.migrations import APPLICATION_ID, MIGRATIONS, migrate, version
 from palaver.errors import ArchiveError
 
-HEADER_BYTES = 72
 LOG = "-wal"
 SIDE_FILES = (LOG, "-shm")
 """What the names of the files end in that SQLite keeps beside an archive while somebody writes to it."""
@@ -21,7 +20,7 @@ _MAGIC = b"SQLite format 3\0"
 
 def is_archive(head: bytes) -> bool:
     """Whether a file begins as an archive of palaver does."""
-    return head.startswith(_MAGIC) and head[68:HEADER_BYTES] == APPLICATION_ID.to_bytes(4, "big")
+    return head.startswith(_MAGIC) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 @contextmanager
@@ -34,6 +33,8 @@ def reading_elsewhere(path: Path) -> Generator[sqlite3.Connection]:
         tempfile.TemporaryDirectory(prefix="palaver-") as folder,
         closing(_open(path, Path(folder), has_log=has_log)) as connection,
     ):
+        if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
+            raise ArchiveError(f"{path} is no archive of palaver")
         known = version(connection)
         if known > len(MIGRATIONS):
             raise ArchiveError(f"{path} was made by a newer palaver (tables {known}): upgrade palaver")

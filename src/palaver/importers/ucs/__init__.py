@@ -38,7 +38,6 @@ from palaver.errors import VersionError
 from palaver.importers._contract import Match, Options
 from palaver.importers._exports import BAD_CONVERSATION
 from palaver.importers._findings import UNFORESEEN
-from palaver.importers.ucs.archives import ARCHIVE, read_archive, recognized
 from palaver.importers.ucs.links import sound
 from palaver.importers.ucs.totals import Totals, leave_out_costs
 from palaver.model.finding import finding_kind
@@ -59,6 +58,7 @@ Json = dict[str, Any]
 
 _PLATFORM = re.compile("[a-z][a-z0-9_]*")
 _TIMESTAMP = re.compile(TIMESTAMP_PATTERN)
+_SQLITE = b"SQLite format 3\0"
 _BLANK = BOM + SPACE + b"\0"
 
 
@@ -72,9 +72,11 @@ class OwnDocuments:
         return []
 
     def recognizes(self, source: Source) -> Match:
-        if match := recognized(source):
-            return match
         head = source.head()
+        if head.startswith(_SQLITE):
+            from palaver.importers.ucs.archives import recognized
+
+            return recognized(source)
         if b'"schema_version"' not in head:
             is_aside = b'"where"' in head and _is_set_aside(source.glimpse())
             return Match.no("records that an import of palaver has set aside") if is_aside else Match.no()
@@ -92,7 +94,9 @@ class OwnDocuments:
 
     def read(self, source: Source, run: Run) -> Iterator[Json]:
         form = run.form or _form_of(source)
-        if form == ARCHIVE:
+        if form == "archive":
+            from palaver.importers.ucs.archives import read_archive
+
             yield from read_archive(source, run)
             return
         totals = Totals()
@@ -150,8 +154,8 @@ def _values(head: bytes) -> Iterator[Any]:
 
 def _form_of(source: Source) -> str:
     """An array spans the whole file, whatever its lines; in a file of lines, one of them may be an array."""
-    if recognized(source):
-        return ARCHIVE
+    if source.head().startswith(_SQLITE):
+        return "archive"
     head = source.head().lstrip(_BLANK)
     if not head.startswith(b"[") or source.suffix in {".jsonl", ".ndjson"}:
         return "lines"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from palaver.archive.elsewhere import HEADER_BYTES, LOG, SIDE_FILES, is_archive, reading_elsewhere
+from palaver.archive.elsewhere import LOG, SIDE_FILES, is_archive, reading_elsewhere
 from palaver.archive.reading import conversation_keys, document
 from palaver.archive.states import states
 from palaver.importers._contract import Match
@@ -18,23 +18,21 @@ from palaver.sources.source import Source
 
 Json = dict[str, Any]
 
-ARCHIVE = "archive"
-"""The form that it is."""
 
-
-def recognized(source: Source) -> Match | None:
-    if not is_archive(source.head()[:HEADER_BYTES]):
-        return None
+def recognized(source: Source) -> Match:
+    """Whether a file of SQLite is an archive: that stands in its first bytes."""
+    if not is_archive(source.head()):
+        return Match.no()
     name = source.name.rpartition("/")[2]
     members = tuple(name + suffix for suffix in SIDE_FILES if source.beside(name + suffix).exists())
-    return Match.yes("an archive of palaver", members, ARCHIVE)
+    return Match.yes("an archive of palaver", members, "archive")
 
 
 def read_archive(source: Source, run: Run) -> Iterator[Json]:
     """The conversations of an archive; all that is known of each where it is joined with what another one knows."""
     with _on_disk(source) as path, reading_elsewhere(path) as connection:
         keys = list(conversation_keys(connection))
-        step_bytes = source.size_bytes // max(1, len(keys))
+        step_bytes = path.stat().st_size // max(1, len(keys))
         told = states if run.is_joined else document
         for number, key in enumerate(keys, 1):
             run.read()
