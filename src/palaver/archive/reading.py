@@ -55,6 +55,17 @@ def document(connection: sqlite3.Connection, key: int) -> Iterator[Document]:
     yield made
 
 
+def whole_document(connection: sqlite3.Connection, key: int) -> Document:
+    """One conversation in one piece, however long it is."""
+    first, *others = document(connection, key)
+    messages = [message for fragment in (first, *others) for message in fragment["messages"]]
+    whole: Document = {**first, **(others[-1] if others else {}), "messages": messages}
+    if "summaries" in first:
+        whole["summaries"] = first["summaries"]
+    whole.pop("fragment", None)
+    return whole
+
+
 def _message(row: tuple[Any, ...]) -> Json:
     message_id, parent, role, timestamp, content, tokens, rest = row
     message: Json = {"message_id": message_id}

@@ -17,6 +17,7 @@ from palaver.cli.import_ import import_
 from palaver.cli.list_ import list_
 from palaver.cli.scan import scan
 from palaver.cli.schema import schema
+from palaver.cli.show import show
 from palaver.cli.sources import sources
 from palaver.cli.validate import validate
 from palaver.errors import PalaverError
@@ -99,4 +100,5 @@ app.command()(sources)
 app.command()(identify)
 app.command()(validate)
 app.command("list")(list_)
+app.command()(show)
 app.command()(schema)

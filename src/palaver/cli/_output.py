@@ -85,6 +85,10 @@ def answer_json_lines(values: "Iterable[Any]") -> None:
 def answer_pieces(pieces: "Iterable[Text]") -> None:
     """Print one piece after the other as soon as it is there; their lines are not wrapped any more."""
     console = _console(sys.stdout)
+    if console.color_system is None:
+        for piece in pieces:
+            sys.stdout.write(f"{piece.plain}\n")
+        return
     for piece in pieces:
         console.print(piece, soft_wrap=True)
 
