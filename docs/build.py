@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import palaver.exporters
 import palaver.importers
 import palaver.sources
 import palaver.validate
@@ -132,6 +133,16 @@ def _anchor(command: Command) -> str:
     return f"palaver-{command.name.replace(' ', '-')}"
 
 
+def exporters_page() -> str:
+    """What each exporter says of itself: its docstring."""
+    lines = ["# Exporters", ""]
+    for name in palaver.exporters.formats():
+        exporter = palaver.exporters.exporter(name)
+        module = inspect.getmodule(type(exporter))
+        lines += [f"## `{name}`: {exporter.title}", "", "```text", inspect.getdoc(module) or "", "```", ""]
+    return "\n".join(lines)
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "schema/conversation/1.0.0.json": conversation_file,
     **answer_files(),
@@ -139,6 +150,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/findings.md": findings_table,
     "docs/importers.md": importers_page,
     "docs/cli.md": cli_page,
+    "docs/exporters.md": exporters_page,
 }
 
 

@@ -5,19 +5,22 @@ from pathlib import Path
 
 import orjson
 
-from palaver import keeping, pipeline
+from palaver import keeping
 from palaver.archive.connection import open_to_read
 from palaver.archive.reading import documents
-from palaver.archive.sources import SourceFacts
 from palaver.model.report import Report
+from palaver.planning import Planner
 
 
-def keep_folder(root: Path, archive: Path, platform: str | None = None) -> Report:
-    """Import everything below a folder into an archive, in this process."""
-    units, report = pipeline.find([root], platform)
-    tasks = [keeping.Task(unit, SourceFacts(unit.platform, unit.source.label)) for unit in units]
-    keeping.keep(tasks, report, archive)
-    return report
+def keep_folder(root: Path, archive: Path, platform: str | None = None, *, is_again: bool = False) -> Report:
+    """Import what is new below a folder into an archive, in this process."""
+    return keep_paths([root], archive, platform, is_again=is_again)
+
+
+def keep_paths(paths: list[Path], archive: Path, platform: str | None = None, *, is_again: bool = False) -> Report:
+    plan = Planner(archive, {}, is_again=is_again).plan(paths, platform)
+    keeping.keep(plan.tasks, plan.report, archive, unclaimed=plan.unclaimed)
+    return plan.report
 
 
 def exported(archive: Path) -> list[bytes]:

@@ -179,21 +179,26 @@ def check(imported: Imported) -> None:
         len(document["messages"]) for document in documents
     )
     for one in imported.one_by_one():
-        check_links(one.documents)
+        check_links(one.documents, one.units[0].platform)
 
 
-def check_links(documents: list[Json]) -> None:
+def check_links(documents: list[Json], platform: str) -> None:
     """Ids of messages are unique in their conversation, and parent links lead to messages, never in a circle.
 
-    The fragments of a conversation are one; two whole documents of it are two states of it.
+    The fragments of a conversation are one; two whole documents of it are two states of it. Fragments that were made by
+    another import, which the platform they name tells, may come alone or twice: each is judged by itself, and its links
+    may lead out of it.
     """
     conversations: dict[tuple[str, int], dict[str, str | None]] = {}
     for number, document in enumerate(documents):
-        state = 0 if "fragment" in document else number
+        is_own = document["platform"]["name"] == platform
+        state = 0 if "fragment" in document and is_own else number
         parents = conversations.setdefault((document["conversation_id"], state), {})
         for message in document["messages"]:
             assert message["message_id"] not in parents, f"{message['message_id']} stands twice"
             parents[message["message_id"]] = message.get("parent_message_id")
+        if "fragment" in document and not is_own:
+            parents |= {name: None for name, parent in parents.items() if parent not in parents}
     for parents in conversations.values():
         sound: set[str | None] = {None}
         for message_id in parents:
@@ -316,7 +321,7 @@ def lost_blocks(imported: Imported, files: dict[str, bytes]) -> set[tuple[str, s
 
 
 def set_aside(imported: Imported) -> list[Json]:
-    """What was set aside because it had lost the shape of a conversation, or of JSON: that is not lost either."""
+    """What was set aside because it had lost the shape of a conversation, a known version, or JSON: it is not lost."""
     return [
         {
             "raw": (raw := entry.raw.decode(errors="replace")),
@@ -324,7 +329,8 @@ def set_aside(imported: Imported) -> list[Json]:
             "plainer": _unescaped(_unescaped(raw)),
         }
         for entry in imported.quarantined
-        if entry.code == "bad-conversation" or (entry.code == "bad-json" and not _is_json(entry.raw))
+        if entry.code in {"bad-conversation", "unknown-version"}
+        or (entry.code == "bad-json" and not _is_json(entry.raw))
     ]
 
 

@@ -31,6 +31,8 @@ from palaver.workers import in_processes
 T = TypeVar("T")
 Document = dict[str, Any]
 SetAside = Callable[[Quarantined], None]
+Tallies = dict[tuple[str, str], MetricsTally]
+Measured = Callable[[Document, Tallies, Document | None], MetricsTally]
 
 
 def find(
@@ -190,12 +192,15 @@ def begin(
     return run
 
 
-def read(unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], T]) -> Iterator[T]:
-    """Read one unit: its valid documents, each encoded."""
-    tallies: dict[str, MetricsTally] = {}
+def read(
+    unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], T], *, is_measured: bool = True
+) -> Iterator[T]:
+    """Read one unit: its valid documents, each encoded; with the totals of its messages, unless nobody wants them."""
+    measured = _measured if is_measured else _placed
+    tallies: Tallies = {}
     try:
         for document in importer(unit.platform).read(unit.source, run):
-            if (encoded := _checked(document, tallies, run, encode)) is not None:
+            if (encoded := _checked(document, tallies, run, encode, measured)) is not None:
                 report.conversations += document.get("fragment", _WHOLE)["final"]
                 report.messages += len(document["messages"])
                 yield encoded
@@ -226,12 +231,12 @@ def _counting(report: SourceReport, advance: Callable[[int], None]) -> Callable[
 
 
 def _checked(
-    document: Document, tallies: dict[str, MetricsTally], run: Run, encode: Callable[[Document], T]
+    document: Document, tallies: Tallies, run: Run, encode: Callable[[Document], T], measured: Measured
 ) -> T | None:
     """Add a document's metrics, check it against the published schema, encode it."""
     stated = document.get("metrics")
     try:
-        tally = _measured(document, tallies, stated)
+        tally = measured(document, tallies, stated)
         if not is_valid(document):
             raise ValueError  # noqa: TRY301 - one way for all that is not as it should be
         encoded = encode(document)
@@ -250,27 +255,51 @@ def _checked(
             problem = f"{error.pointer}: {error.message}"
             run.set_aside(INVALID_DOCUMENT, orjson.dumps(document), "the document", problem)
             return None
-        tally = _measured(document, tallies, document.pop("metrics", None))
+        tally = measured(document, tallies, document.pop("metrics", None))
         if "metrics" in document:  # a sum may be past 64 bits, which only the standard library writes
-            document["metrics"] = orjson.Fragment(json.dumps(document["metrics"]))
+            document["metrics"] = orjson.Fragment(
+                json.dumps(document["metrics"], separators=(",", ":"), ensure_ascii=False)
+            )
         encoded = encode(document)
     if document.get("fragment", _WHOLE)["final"]:
-        tallies.pop(document["conversation_id"], None)
+        tallies.pop(_identity(document), None)
     else:
-        tallies[document["conversation_id"]] = tally
+        tallies[_identity(document)] = tally
     return encoded
 
 
-def _measured(document: Document, tallies: dict[str, MetricsTally], stated: Document | None) -> MetricsTally:
+def _identity(document: Document) -> tuple[str, str]:
+    return document["platform"]["name"], document["conversation_id"]
+
+
+def _measured(document: Document, tallies: Tallies, stated: Document | None) -> MetricsTally:
     """The totals up to this document; a fragment says where it begins, the last one carries the totals."""
-    before = tallies.get(document["conversation_id"])
+    before = tallies.get(_identity(document))
     tally = before.copy() if before else MetricsTally()
     if "fragment" in document:
-        document["fragment"].setdefault("start", tally.messages)
+        _place(document["fragment"], before)
     tally.add(document["messages"])
     if document.get("fragment", _WHOLE)["final"]:
         document["metrics"] = tally.metrics(stated)
     return tally
+
+
+def _placed(document: Document, tallies: Tallies, stated: Document | None) -> MetricsTally:
+    """The same without the totals: only what the source stated stays."""
+    tally = MetricsTally()
+    if "fragment" in document:
+        before = tallies.get(_identity(document))
+        _place(document["fragment"], before)
+        tally.messages = (before.messages if before else 0) + len(document["messages"])
+    if stated is not None:
+        document["metrics"] = stated
+    return tally
+
+
+def _place(fragment: Document, before: MetricsTally | None) -> None:
+    """Say where a fragment begins, unless it says so itself, or what comes before it was not read."""
+    if before or not fragment["sequence"]:
+        fragment.setdefault("start", before.messages if before else 0)
 
 
 def parse_options(platform: str, options: dict[str, str]) -> Any:

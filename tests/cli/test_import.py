@@ -125,6 +125,13 @@ def test_a_named_platform_reads_what_it_would_not_recognise(run, tmp_path, out):
     assert "1 line read = 0 mapped + 0 folded + 0 skipped + 1 quarantined (bad-json 1)" in result.stderr
 
 
+def test_what_palaver_wrote_can_be_piped_into_it(finish, session):
+    first = finish("import", session, "--output", "-")
+    again = finish("import", "-", "--output", "-", stdin=first.stdout)
+    assert again.returncode == 0
+    assert again.stdout == first.stdout != b""
+
+
 def test_standard_input(finish, session, out):
     result = finish("import", "-", "-o", out, stdin=session.read_bytes())
     assert result.returncode == 0, result.stderr
@@ -264,7 +271,7 @@ def test_refused_records_of_an_earlier_import_stay(run, damaged, case, kept):
 
 def count(kept, table):
     with closing(open_to_read(kept / "archive.db")) as connection:
-        return len(connection.execute(f"select 1 from {table}").fetchall())  # noqa: S608 - a name of ours
+        return len(connection.execute(f"select 1 from {table}").fetchall())
 
 
 def test_a_file_name_that_is_not_utf8(finish, damaged, tmp_path, out):

@@ -54,6 +54,10 @@ def test_calls_costs_and_duration():
     }
 
 
+def test_a_day_that_does_not_exist_has_no_duration():
+    assert "duration_ms" not in metrics_of([answer(), answer(timestamp="2026-02-30T00:00:00.000Z")])
+
+
 def test_what_the_source_states_stands():
     stated = {"total_cost": {"amount": 9.0, "currency": "USD"}}
     assert metrics_of([answer(cost={"amount": 0.25})], stated=stated)["total_cost"] == stated["total_cost"]

@@ -13,15 +13,16 @@ Paths = set[tuple[str, ...]]
 State = tuple[str, bytes, bytes]
 """When the account was last changed by its source, its hash, its header."""
 
+_DOUBTS = ("tokens_partial", "missing_parent", "parent_inferred", "timestamp_inferred")
 _REVISED = ("update_time", "updated_at", "revised_at")
 
 
 def version_key(blocks: int, rest: Json, version: bytes) -> tuple[Any, ...]:
-    """The greater, the later or the fuller: the source's own time of revision, blocks, then what is known about it."""
+    """The greater, the later or the fuller: by the source's own time of revision, blocks, certainty, what is known."""
     metadata = rest.get("metadata") or {}
     revised = max((str(metadata[key]) for key in _REVISED if isinstance(metadata.get(key), str)), default="")
-    is_settled = not metadata.get("tokens_partial")
-    return revised, blocks, is_settled, len(orjson.dumps(rest)), version
+    doubts = sum(bool(metadata.get(key)) for key in _DOUBTS)
+    return revised, blocks, -doubts, len(orjson.dumps(rest)), version
 
 
 def joined_tokens(one: Json | None, other: Json | None) -> Json | None:
@@ -56,7 +57,7 @@ def with_state(states: list[State], new: State) -> list[State] | None:
     for updated_at, state_hash, _ in states:
         if state_hash == new[1] and updated_at >= new[0]:
             return None
-    candidates = sorted([*(state for state in states if state[1] != new[1]), new], reverse=True)
+    candidates = sorted([*(state for state in states if state[1] != new[1]), new], key=_state_key, reverse=True)
     kept: list[State] = []
     later: list[tuple[Paths, Paths]] = []
     for state in candidates:
@@ -65,15 +66,21 @@ def with_state(states: list[State], new: State) -> list[State] | None:
             kept.append(state)
             later.append((filled, empty))
     kept.reverse()
-    return None if kept == states else kept
+    return None if sorted(kept) == sorted(states) else kept
 
 
 def header_of(states: list[State]) -> Json:
     """Every field from the latest account that has it."""
     merged: Json = {}
-    for _, _, header in sorted(states):
+    for _, _, header in sorted(states, key=_state_key):
         _lay_over(merged, orjson.loads(header))
     return merged
+
+
+def _state_key(state: State) -> tuple[str, int, bytes]:
+    """The later account is greater; of two of one time, the fuller."""
+    updated_at, state_hash, header = state
+    return updated_at, len(header), state_hash
 
 
 def _lay_over(below: Json, above: Json) -> None:

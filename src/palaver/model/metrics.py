@@ -1,5 +1,6 @@
 """The totals of a conversation, the same for every platform."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
@@ -71,5 +72,6 @@ class MetricsTally:
             metrics["total_cost"] = {"amount": self.cost, "currency": self.currency}
         metrics["tool_calls"] = self.tool_calls
         if self.last:
-            metrics["duration_ms"] = milliseconds_of(self.last) - milliseconds_of(self.first)
+            with suppress(ValueError):  # the schema does not know the calendar: a day may not exist
+                metrics["duration_ms"] = milliseconds_of(self.last) - milliseconds_of(self.first)
         return {**metrics, **(stated or {})}

@@ -65,8 +65,11 @@ def _set_aside(document: Json, error: SchemaError, note: Note) -> None:
                 if path == ["metadata"] or _move(message, path, message["metadata"]):
                     note(INVALID_VALUE, error.pointer, error.message)
         case (str(top), *_) if top not in {"schema_version", "conversation_id", "created_at", "messages"}:
-            metadata = document["platform"].setdefault("metadata", {})
-            if _move(document, list(error.path), metadata):
+            platform = document["platform"]
+            odd = platform.get("metadata")
+            if not isinstance(odd, dict):
+                platform["metadata"] = {} if odd is None else {"invalid_fields": {"platform/metadata": odd}}
+            if error.path == ("platform", "metadata") or _move(document, list(error.path), platform["metadata"]):
                 note(INVALID_VALUE, error.pointer, error.message)
         case _:
             pass
@@ -84,8 +87,13 @@ def _move(holder: Json, path: list[str | int], metadata: Json) -> bool:
         return _move(holder, path[:-1], metadata)  # a required part is missing: the whole moves
     else:
         return False
+    moved = metadata.get("invalid_fields")
+    if not isinstance(moved, dict):
+        moved = metadata["invalid_fields"] = {} if moved is None else {"invalid_fields": moved}
     name = "/".join(str(part) for part in path)
-    metadata.setdefault("invalid_fields", {})[name] = value
+    while name in moved:  # a document that was repaired before may hold another one
+        name += "_"
+    moved[name] = value
     return True
 
 

@@ -6,8 +6,10 @@ from typing import Any
 Json = dict[str, Any]
 
 
-def mark_abandoned(messages: list[Json]) -> None:
+def mark_abandoned(messages: list[Json]) -> list[str]:
     """Set `on_active_path` to false on branches that a later prompt at the same place replaced.
+
+    The answer names the messages that prompts hang on.
 
     Nearly every fork of the parent links is none: tools that ran side by side, progress lines. Only prompts of a person
     with the same parent count, and only if they were written at different times (else it is a replay).
@@ -21,8 +23,9 @@ def mark_abandoned(messages: list[Json]) -> None:
         for parent, rivals in prompts.items()
         if parent and len(rivals) > 1 and len({rival["timestamp"] for rival in rivals}) > 1
     ]
+    places = [parent for parent in prompts if parent]
     if not forks:
-        return
+        return places
     by_id = {message["message_id"]: message for message in messages}
     active: set[str] = set()
     step: Json | None = messages[-1]
@@ -41,3 +44,4 @@ def mark_abandoned(messages: list[Json]) -> None:
             if message["metadata"].get("on_active_path") is not False:
                 message["metadata"]["on_active_path"] = False
                 stack.extend(children[message["message_id"]])
+    return places

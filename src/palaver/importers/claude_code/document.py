@@ -26,7 +26,7 @@ def document(transcript: "Transcript", messages: list[Json], *, is_final: bool) 
     summaries = _summaries(transcript)
     fragment = None
     if transcript.sequence or not is_final:
-        fragment = {"sequence": transcript.sequence, "final": is_final}
+        fragment = {"sequence": transcript.sequence, "final": is_final, "start": transcript.position}
     return build.conversation(
         conversation_id=transcript.conversation_id,
         title=_title(transcript, messages),
@@ -50,7 +50,8 @@ def _summaries(transcript: "Transcript") -> list[Json] | None:
         if covered := transcript.resolve(summary.get("leaf_uuid")):
             summary["covers_messages"] = [covered]
             transcript.titles["summary"] = summary["text"]
-        summary["timestamp"] = transcript.note_time(summary["timestamp"]) or transcript.updated_at
+        # Without a time of its own it gets one that stays the same while the session grows.
+        summary["timestamp"] = transcript.note_time(summary["timestamp"]) or transcript.created_at
     return transcript.summaries or None
 
 

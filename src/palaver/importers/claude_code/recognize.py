@@ -30,6 +30,8 @@ _LINES_LOOKED_AT = 60
 _SESSION_FIELDS = ("uuid", "parentUuid", "sessionId", "isSidechain", "leafUuid")
 _FACT_TYPES = frozenset(HANDLERS) - {"user", "assistant", "system", "tool_use", "tool_result", "summary", "result"}
 _LOG_LINES = re.compile(rb'\s*\{\s*(?:"[^"]*"\s*:\s*(?:"[^"]*"|[0-9]+|null|true|false)\s*,\s*)*"loglines"\s*:\s*\[')
+_OWN_DOCUMENT = re.compile(rb'\{\s*"schema_version"\s*:')
+"""What palaver itself wrote: the same words may stand in it, and the file may be named after the session."""
 _LONG_FIRST_LINE = re.compile(rb'"(?:parentUuid|isSidechain|sessionId)"\s*:')
 
 
@@ -37,6 +39,8 @@ def guess(source: Source) -> Guess:
     head = source.head().lstrip(BLANK)
     if not head:
         return _by_name(source)
+    if _OWN_DOCUMENT.match(head):
+        return Guess(None, "")
     if _LOG_LINES.match(head):
         return Guess("web-export", "an object with `loglines`")
     if is_array(source):

@@ -17,7 +17,7 @@ from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.header import HEADER
 from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
 from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.resume import cursor_behind, restore, valid_cursor
+from palaver.importers.claude_code.resume import continued, cursor_behind, is_as_it_was, mark_read, restore
 from palaver.importers.claude_code.routes import Routes
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.importers.claude_code.unit import (
@@ -26,6 +26,7 @@ from palaver.importers.claude_code.unit import (
     agent_id_of,
     index_entry,
     is_session_id,
+    outputs_among,
     read_about,
     side_files,
 )
@@ -69,24 +70,23 @@ class SessionReader:
         if agent_id := agent_id_of(self.source):
             yield from self._read_agent(AgentFile(agent_id, self.source), None, None)
             return
-        side = side_files(self.source, self.run)
+        sides = self.source.under(self.source.stem)
         routes = self.routes()
-        cursor = valid_cursor(self.source, self.run.cursors.get(self.source.name))
         start = number = 0
-        if cursor:
+        if cursor := continued(self.source, sides, self.run):
             start, number = cursor.offset, cursor.state["number"]
             restore(routes.main, cursor.state)
             self.run.is_continued = True
+        side = side_files([one for one in sides if not (cursor and is_as_it_was(one, self.run))], self.run)
         try:
             with self.source.open(start) as stream:
                 records = JsonLines(stream, self.run, start=start, number=number)
                 agents = frozenset(agent.agent_id for agent in side.agents)
-                reading = Reading(records, self.keep_original_files, side.outputs, agents=agents)
+                reading = Reading(records, self.keep_original_files, outputs_among(sides), agents=agents)
                 tally = yield from self.read_records(routes, reading)
             self._add_side_files(side, routes.main)
             yield from self.finish(routes, tally)
-            if self.run.keeps_cursors and (behind := cursor_behind(self.source, records, routes)):
-                self.run.next_cursors[self.source.name] = behind
+            self._mark(self.source, records, routes)
             self.tasks = dict(routes.main.tasks)
             for agent in side.agents:
                 try:
@@ -101,6 +101,13 @@ class SessionReader:
                 self.run.folded("message")
             else:
                 self.run.skipped("unreferenced-output")
+        for one in sides:
+            mark_read(one, self.run)
+
+    def _mark(self, source: Source, records: JsonLines, routes: Routes) -> None:
+        """Remember where the next run may go on."""
+        if self.run.keeps_cursors and (behind := cursor_behind(source, records, routes)):
+            self.run.next_cursors[source.name] = behind
 
     def read_records(self, routes: Routes, reading: Reading, parent: Transcript | None = None) -> Documents:
         """Add every record to its conversation; hand out fragments when they grow too large for memory."""
@@ -232,16 +239,22 @@ class SessionReader:
             agent_id=agent.agent_id,
             outer=main,
         )
+        start = number = 0
+        if self.run.is_continued and (cursor := self.run.cursors.get(agent.source.name)):
+            start, number = cursor.offset, cursor.state["number"]
+            restore(transcript, cursor.state)
         link_agent(transcript, main, agent.about, self.tasks)
         routes = Routes(transcript, self.run, self.fallback_time, splits=False, branches=False)
-        with agent.source.open() as stream:
-            records = JsonLines(stream, self.run, label=agent.source.name if main else "")
+        with agent.source.open(start) as stream:
+            label = agent.source.name if main else ""
+            records = JsonLines(stream, self.run, label=label, start=start, number=number)
             agent_reading = replace(reading, records=records) if reading else Reading(records, self.keep_original_files)
             tally = yield from self.read_records(routes, agent_reading, main)
         if is_warmup(transcript):
             self.run.skipped("warmup-agent", tally.total())
         else:
             yield from self.finish(routes, tally)
+            self._mark(agent.source, records, routes)
         self.tasks.update(transcript.tasks)
         routes.close()
 

@@ -51,7 +51,20 @@ class Transcript:
         *("_earliest", "_fallback_time", "_flushed", "_is_fork", "_latest", "_latest_flushed", "_orphans"),
         *("_summary_ids", "agent_id", "answers", "calls", "completed", "conversation_id", "cost", "custom", "facts"),
         *("fork_point", "header", "is_sidechain", "links", "messages", "models", "new_tasks", "outer", "parent_id"),
-        *("previous_links", "queued", "run", "sequence", "session_id", "status", "streamed_id", "summaries", "tags"),
+        *(
+            "answered_before",
+            "position",
+            "previous_links",
+            "prompted",
+            "queued",
+            "run",
+            "sequence",
+            "session_id",
+            "status",
+            "streamed_id",
+            "summaries",
+            "tags",
+        ),
         *("task_of_agent", "tasks", "titles", "unanswered", "unnamed"),
     )
 
@@ -110,6 +123,12 @@ class Transcript:
         self.streamed_id = ""
         """The answer whose stream events come in."""
         self.sequence = 0
+        self.position = 0
+        """How many messages were handed out before those that are held."""
+        self.prompted: list[str] = []
+        """Messages that a person's prompt hangs on: a second one there is a rewind."""
+        self.answered_before: list[str] = []
+        """API message ids of answers that an earlier run handed out."""
         self._is_fork = not is_sidechain
         """Whether lines of another session may still come: true until the first that is this one's own."""
         self._summary_ids: set[str] = set()
@@ -284,6 +303,7 @@ class Transcript:
         leaving, self.messages = self.messages[:first_open], self.messages[first_open:]
         made = document(self, leaving, is_final=False)
         self.sequence += 1
+        self.position += len(leaving)
         self._remember(leaving)
         return made
 
@@ -292,7 +312,7 @@ class Transcript:
         self._settle()
         if not self.messages and not self.sequence:
             return None
-        mark_abandoned(self.messages)
+        self.prompted += mark_abandoned(self.messages)
         made = document(self, self.messages, is_final=True)
         self.sequence += 1
         return made

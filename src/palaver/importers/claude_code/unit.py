@@ -13,6 +13,7 @@ from palaver.sources.source import Source
 from palaver.sources.whole import json_document
 
 _LARGEST_INDEX = 1 << 26
+_OUTPUTS = "tool-results"
 
 
 @dataclass(slots=True)
@@ -32,12 +33,9 @@ class SideFiles:
     others: list[Source] = field(default_factory=list[Source])
 
 
-def side_files(source: Source, run: Run) -> SideFiles:
+def side_files(sides: list[Source], run: Run) -> SideFiles:
     """Sort the files below `<session>/` by what they are; the meta files are read at once."""
     found = SideFiles()
-    sides = source.under(source.stem)
-    if not sides:
-        return found
     about: dict[str, Any] = {}
     for side in sides:
         path = PurePosixPath(side.name)
@@ -49,7 +47,7 @@ def side_files(source: Source, run: Run) -> SideFiles:
             found.agents.append(AgentFile(str(agent_id_of(side)), side))
         elif path.name == "journal.jsonl":
             found.journals.append(side)
-        elif path.parent.name == "tool-results":
+        elif path.parent.name == _OUTPUTS:
             found.outputs[path.name] = side
         elif path.parent.name == "workflows" and path.suffix == ".json":
             found.states.append(side)
@@ -62,6 +60,12 @@ def side_files(source: Source, run: Run) -> SideFiles:
     # An agent that another agent called refers to it: callers first.
     found.agents.sort(key=lambda agent: depth if type(depth := agent.about.get("spawnDepth")) is int else 0)
     return found
+
+
+def outputs_among(sides: list[Source]) -> dict[str, Source]:
+    """The outputs of tools that were too long for the session, by name; also those that an earlier run counted."""
+    paths = {side.name: PurePosixPath(side.name) for side in sides}
+    return {paths[side.name].name: side for side in sides if paths[side.name].parent.name == _OUTPUTS}
 
 
 def read_about(agent: AgentFile, run: Run) -> None:

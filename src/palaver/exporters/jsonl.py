@@ -1,0 +1,51 @@
+"""JSON Lines: the documents themselves, one a line, as `palaver import` writes and reads them.
+
+With costs, a message that states none gets `metadata.computed_cost` {amount, currency, source}: `cost` stays what the
+source said, and the document stays valid.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from palaver.exporters._contract import MessageCost
+from palaver.exporters._facts import computed_cost, metadata
+
+Json = dict[str, Any]
+
+
+class JsonLines:
+    title = "conversation documents, one a line"
+    suffix = ".jsonl"
+
+    def write(self, documents: Iterable[Json], *, cost: MessageCost | None = None) -> Iterator[bytes]:
+        for document in documents:
+            yield _line(document if cost is None else _priced(document, cost))
+
+
+def _line(document: Json) -> bytes:
+    try:
+        return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # a sum may be past 64 bits, which only the standard library writes
+        return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def _priced(document: Json, cost: MessageCost) -> Json:
+    return {**document, "messages": [_with_cost(message, document, cost) for message in document["messages"]]}
+
+
+def _with_cost(message: Json, document: Json, cost: MessageCost) -> Json:
+    amount = computed_cost(message, document, cost)
+    if amount is None:
+        return message
+    return {**message, "metadata": {**metadata(message), "computed_cost": _computed(amount)}}
+
+
+def _computed(amount: Decimal) -> Json:
+    return {"amount": float(amount), "currency": "USD", "source": "list_prices"}
+
+
+EXPORTER = JsonLines()

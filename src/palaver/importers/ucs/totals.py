@@ -1,0 +1,48 @@
+"""Totals that a document carries although anybody can add them up: left out, so that they are not taken for stated."""
+
+from typing import Any
+
+from palaver.model.metrics import MetricsTally
+
+Json = dict[str, Any]
+
+_UNCOUNTABLE = (TypeError, KeyError, AttributeError, ValueError)
+"""What a message raises that is not as the schema wants it."""
+
+
+class Totals:
+    """Adds up the messages of each conversation that is still open, in the same way as the pipeline does."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, MetricsTally] = {}
+
+    def leave_out(self, document: Json) -> None:
+        """Take from `metrics` what the messages add up to; the key keeps its place in the document."""
+        conversation_id = document["conversation_id"]
+        tally = self._open.pop(conversation_id, None) or MetricsTally()
+        try:
+            tally.add(document["messages"])
+            computed = tally.metrics()
+        except _UNCOUNTABLE:
+            return
+        if _is_followed(document):
+            self._open[conversation_id] = tally
+            return
+        match document.get("metrics"):
+            case dict() as stated:
+                document["metrics"] = {
+                    name: value for name, value in stated.items() if computed.get(name, _NOTHING) != value
+                }
+            case _:
+                pass
+
+
+_NOTHING = object()
+
+
+def _is_followed(document: Json) -> bool:
+    match document.get("fragment"):
+        case {"final": False}:
+            return True
+        case _:
+            return False
