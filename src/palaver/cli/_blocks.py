@@ -32,7 +32,6 @@ class Look:
     tools: bool = False
     everything: bool = False
     tokens: bool = False
-    costs: bool = False
     sidechains: bool = False
     revisions: bool = False
     ids: bool = False

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rich.text import Text
 
@@ -40,7 +40,6 @@ class _Before:
     day: str = ""
     model: str | None = None
     is_one_line: bool = False
-    keys: set[int] = field(default_factory=set[int])
 
 
 class Transcript:

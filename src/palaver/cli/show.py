@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from palaver.archive.viewing import Selection
     from palaver.cli._blocks import Look
+    from palaver.config import Config
     from palaver.prices import Prices
 
 _WIDEST = 120
@@ -61,12 +62,15 @@ def show(
 
     from palaver.archive.naming import named
     from palaver.archive.viewing import select
+    from palaver.config import config_path, load_config
+    from palaver.prices import Prices
 
     with _archive.reading() as connection:
         key = named(connection, word).key
-        prices = _prices() if cost else None
+        config = load_config(config_path())
+        prices = Prices(config) if cost else None
         if as_json:
-            _output.answer_json(_answer(connection, key, prices))
+            _output.answer_json(_answer(connection, key, config, prices))
             return
         selection = select(connection, key, "all" if raw and branch is None else branch, first=limit, last=tail)
         if raw:
@@ -82,29 +86,21 @@ def show(
             tools=tools or everything,
             everything=everything,
             tokens=tokens,
-            costs=cost,
             sidechains=sidechains,
             revisions=revisions,
             ids=branch is not None,
         )
-        _output.answer_pieces(_shown(connection, key, selection, look, prices))
-
-
-def _prices() -> "Prices":
-    from palaver.config import config_path, load_config
-    from palaver.prices import Prices
-
-    return Prices(load_config(config_path()))
-
-
-def _window_ms() -> int:
-    from palaver.config import config_path, load_config
-
-    return load_config(config_path()).duplicate_window_ms
+        _output.answer_pieces(_shown(connection, key, selection, look, config=config, prices=prices))
 
 
 def _shown(
-    connection: "sqlite3.Connection", key: int, selection: "Selection", look: "Look", prices: "Prices | None"
+    connection: "sqlite3.Connection",
+    key: int,
+    selection: "Selection",
+    look: "Look",
+    *,
+    config: "Config",
+    prices: "Prices | None",
 ) -> "Iterator[Text]":
     from palaver.archive.costs import cost_of
     from palaver.archive.naming import Names
@@ -115,7 +111,7 @@ def _shown(
     names = Names(connection)
     about = overview(connection, key)
     yield from head_of(about, names, look.width, cost_of(connection, key, prices) if prices else None)
-    yield from Transcript(connection, look, names, _window_ms(), prices).pieces(about, selection)
+    yield from Transcript(connection, look, names, config.duplicate_window_ms, prices).pieces(about, selection)
 
 
 def _raw(connection: "sqlite3.Connection", selection: "Selection", *, revisions: bool) -> "Iterator[dict[str, Any]]":
@@ -127,7 +123,7 @@ def _raw(connection: "sqlite3.Connection", selection: "Selection", *, revisions:
             yield from revisions_of(connection, message)
 
 
-def _answer(connection: "sqlite3.Connection", key: int, prices: "Prices | None") -> dict[str, Any]:
+def _answer(connection: "sqlite3.Connection", key: int, config: "Config", prices: "Prices | None") -> dict[str, Any]:
     """The document, and beside it what the archive knows from all its conversations together."""
     from palaver.archive.copies import copy_of
     from palaver.archive.costs import cost_of
@@ -139,11 +135,10 @@ def _answer(connection: "sqlite3.Connection", key: int, prices: "Prices | None")
     names = Names(connection)
     about = overview(connection, key)
     listed = about.listed
-    window_ms = _window_ms()
     copies: list[dict[str, Any]] = []
     revisions: list[dict[str, Any]] = []
     for message in messages(connection, select(connection, key, "all")):
-        if copy := copy_of(connection, message, listed.platform, listed.conversation_id, window_ms):
+        if copy := copy_of(connection, message, listed.platform, listed.conversation_id, config.duplicate_window_ms):
             copies.append({"message_id": message.message_id, "kind": copy.kind, "first": copy.first._asdict()})
         revisions += revisions_of(connection, message)
     cost = cost_of(connection, key, prices) if prices else None
