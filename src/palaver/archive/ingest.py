@@ -12,12 +12,17 @@ import orjson
 
 from palaver.archive import merge
 from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow, token_counts
+from palaver.archive.withheld import withhold
 
 Json = dict[str, Any]
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
 _ADD_WORDS = (
     "insert into search (rowid, text, thinking, tool) values (?, cast(? as text), cast(? as text), cast(? as text))"
+)
+_REMOVE_WORDS = (
+    "insert into search (search, rowid, text, thinking, tool) "
+    "values ('delete', ?, cast(? as text), cast(? as text), cast(? as text))"
 )
 _ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
 _ADD_MESSAGE = (
@@ -57,45 +62,65 @@ class Ingest:
 
     def add(self, conversations: Sequence[tuple[ConversationRows, int | None]]) -> None:
         """Join conversations, each with the source it comes from, with what is there; the forgotten stay so."""
-        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows)]
+        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows, source)]
         bodies = self._add_bodies([body for rows, _ in kept for body in rows.bodies])
         for rows, source in kept:
             self._add_conversation(rows, bodies, source)
 
-    def _is_forgotten(self, rows: ConversationRows) -> bool:
+    def _is_forgotten(self, rows: ConversationRows, source: int | None) -> bool:
         identity = (rows.platform, rows.conversation_id)
         query = "select 1 from tombstone where platform = ? and conversation_id = ?"
         if self._connection.execute(query, identity).fetchone() is None:
             return False
         self.changes.forgotten.add(identity)
+        if source is not None:
+            withhold(self._connection, *identity, source)
         return True
 
     # -- bodies -----------------------------------------------------------------------------------------------------
 
     def _add_bodies(self, rows: list[BodyRow]) -> dict[bytes, int]:
         """The key of each body; those that are new are stored and can be searched from now on."""
-        distinct = {row.hash: row for row in rows}
-        keys = self._known_bodies(distinct)
+        distinct: dict[bytes, BodyRow] = {}
+        for row in rows:
+            if row.second < distinct.setdefault(row.hash, row).second:
+                distinct[row.hash] = row
+        known = self._known_bodies(distinct)
+        keys = {body_hash: number for body_hash, (number, _) in known.items()}
         new = [row for row in distinct.values() if row.hash not in keys]
-        if not new:
-            return keys
         # The index takes in one run of growing numbers at a time; these grow with the time of what was said.
         new.sort(key=lambda row: row.second)
         first = self._connection.execute("select coalesce(max(body_key), 0) + 1 from body").fetchone()[0]
-        numbered = [(number, (row.second << BODY_BITS) | number, row) for number, row in enumerate(new, first)]
+        numbered = [(number, _search_key(row, number), row) for number, row in enumerate(new, first)]
         many = self._connection.executemany
         many(_ADD_BODY, [(number, row.hash, search, row.is_error, row.content) for number, search, row in numbered])
-        many(_ADD_WORDS, [(search, *row.words) for _, search, row in numbered if any(row.words)])
         many(_ADD_TOOL, [(tool, number) for number, _, row in numbered for tool in row.tools])
         keys.update((row.hash, number) for number, _, row in numbered)
+        added = [(search, *row.words) for _, search, row in numbered if any(row.words)]
+        earlier = [(*known[row.hash], row) for row in distinct.values() if row.hash in known]
+        self._index(added, [one for one in earlier if one[2].second < one[1] >> BODY_BITS])
         return keys
 
-    def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
-        known: dict[bytes, int] = {}
+    def _index(self, added: list[tuple[Any, ...]], earlier: list[tuple[int, int, BodyRow]]) -> None:
+        """Add words; whatever the order of import, a body is found under the time when it was first said."""
+        if not earlier:
+            self._connection.executemany(_ADD_WORDS, added)
+            return
+        steps = [(_ADD_WORDS, values) for values in added]
+        for number, search, row in earlier:
+            moved = _search_key(row, number)
+            self._connection.execute("update body set search_key = ? where body_key = ?", (moved, number))
+            if any(row.words):
+                steps += [(_REMOVE_WORDS, (search, *row.words)), (_ADD_WORDS, (moved, *row.words))]
+        for statement, values in sorted(steps, key=lambda step: step[1][0]):
+            self._connection.execute(statement, values)
+
+    def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
+        known: dict[bytes, tuple[int, int]] = {}
         remaining = iter(hashes)
         while some := list(islice(remaining, _AT_ONCE)):
-            query = f"select hash, body_key from body where hash in ({_marks(some)})"  # noqa: S608 - only marks
-            known.update(self._connection.execute(query, some))
+            query = f"select hash, body_key, search_key from body where hash in ({_marks(some)})"  # noqa: S608 - only marks
+            known.update((row[0], row[1:]) for row in self._connection.execute(query, some))
         return known
 
     # -- conversations ----------------------------------------------------------------------------------------------
@@ -126,7 +151,7 @@ class Ingest:
                 self.changes.unchanged.add(key)
 
     def _insert_conversation(self, rows: ConversationRows, state: merge.State) -> int:
-        columns = _columns(orjson.loads(rows.header))
+        columns = columns_of(orjson.loads(rows.header))
         cursor = self._connection.execute(
             "insert into conversation (platform, conversation_id, created_at, updated_at, title, project, model, "
             "status, is_sidechain, parent_conversation_id, header) "
@@ -163,7 +188,7 @@ class Ingest:
         self._connection.execute(
             "update conversation set created_at = ?, updated_at = ?, title = ?, project = ?, model = ?, status = ?, "
             "is_sidechain = ?, parent_conversation_id = ?, header = cast(? as text) where conversation_key = ?",
-            (created, updated, *_columns(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
+            (created, updated, *columns_of(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
         )
         return True
 
@@ -252,6 +277,10 @@ class Ingest:
         return True
 
 
+def _search_key(row: BodyRow, number: int) -> int:
+    return (row.second << BODY_BITS) | number
+
+
 def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
     message_id, position, parent, role, author, timestamp, model, api_id, counts, tokens, _, version, rest = row
     return (
@@ -279,7 +308,7 @@ def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
     return orjson.dumps(joined, option=orjson.OPT_SORT_KEYS)
 
 
-def _columns(header: Json) -> tuple[Any, ...]:
+def columns_of(header: Json) -> tuple[Any, ...]:
     """What of a header can be asked for in SQL: title, project, model, status, is_sidechain, parent."""
     session = header.get("session") or {}
     is_recovered = "recovered_from" in (header["platform"].get("metadata") or {})

@@ -90,7 +90,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 rest text not null
             )""",
             "create unique index message_by_id on message (conversation, message_id)",
-            "create index message_by_body on message (body)",
+            # With all that search asks of a message, so that it need not read it.
+            "create index message_by_body on message (body, conversation, timestamp, role, author_kind)",
             "create index message_by_api_message_id on message (api_message_id) where api_message_id is not null",
             """
             create table revision (
@@ -225,6 +226,15 @@ MIGRATIONS: tuple[Migration, ...] = (
                 primary key (conversation, source)
             ) without rowid""",
             "create index origin_by_source on origin (source)",
+            """
+            create table withheld (
+                platform text not null,
+                conversation_id text not null,
+                source integer not null references source on delete cascade,
+                primary key (platform, conversation_id, source),
+                foreign key (platform, conversation_id) references tombstone on delete cascade
+            ) without rowid""",
+            "create index withheld_by_source on withheld (source)",
             """
             create virtual table search using fts5 (
                 text, thinking, tool, content = '', tokenize = 'unicode61 remove_diacritics 2'

@@ -1,5 +1,6 @@
 """What of a message is searched: its words, apart by what they are."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,9 +8,35 @@ Json = dict[str, Any]
 
 _LONGEST_WORD = 512
 """A longer run without any space is no word but data: a picture, a signature, a hash."""
+_UNSPACED = re.compile(
+    "([\u3005-\u3007\u3041-\u3096\u309d-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af]+)"
+)
+"""Chinese and Japanese: writing without spaces between its words."""
 
 
 def searchable(content: list[Json]) -> tuple[str, str, str]:
+    """The words of some blocks as the index takes them in.
+
+    To forget a body, the index is told its words again: whoever changes this makes the index anew in a migration.
+    """
+    said, thought, tools = worded(content)
+    return spaced(said), spaced(thought), spaced(tools)
+
+
+def spaced(text: str) -> str:
+    """A text with a space around each sign of a writing that has none.
+
+    The index would otherwise take a sentence for one word, and find it by its beginning only; so it finds any part.
+    """
+    if text.isascii():
+        return text
+    parts = _UNSPACED.split(text)
+    parts[1::2] = map(" ".join, parts[1::2])
+    return " ".join(parts)
+
+
+def worded(content: list[Json]) -> tuple[str, str, str]:
     """The words of some blocks: what was said, what was thought, what tools were given and gave back."""
     said: list[str] = []
     thought: list[str] = []
@@ -40,7 +67,7 @@ def _add_result(content: Any, tools: list[str]) -> None:
         if block.get("type") == "text":
             tools.append(block["text"])
         else:
-            _add_strings([value for key, value in block.items() if key != "type"], tools)
+            _add_strings({key: value for key, value in block.items() if key != "type"}, tools)
 
 
 def _add_other(kind: str, block: Json, said: list[str]) -> None:
@@ -54,7 +81,7 @@ def _add_other(kind: str, block: Json, said: list[str]) -> None:
         case "opaque":
             _add_strings(block["raw"], said)
         case _:
-            _add_strings([value for key, value in block.items() if key != "type"], said)
+            _add_strings({key: value for key, value in block.items() if key != "type"}, said)
 
 
 def _address(block: Json) -> str | None:
@@ -67,7 +94,7 @@ def _address(block: Json) -> str | None:
 
 
 def _add_strings(value: Any, words: list[str]) -> None:
-    """Every text anywhere inside a value, in order, however deep it is."""
+    """Every text anywhere inside a value, however deep it is, in the order in which a body stores its keys."""
     stack: list[Any] = [value]
     while stack:
         value = stack.pop()
@@ -75,7 +102,7 @@ def _add_strings(value: Any, words: list[str]) -> None:
             if value and (len(value) <= _LONGEST_WORD or " " in value or "\n" in value):
                 words.append(value)
         elif value.__class__ is dict:
-            stack.extend(reversed(list(value.values())))
+            stack.extend([value[key] for key in sorted(value, reverse=True)])
         elif value.__class__ is list:
             stack.extend(reversed(value))
 
