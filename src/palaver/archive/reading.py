@@ -68,6 +68,17 @@ def document(connection: sqlite3.Connection, key: int) -> Iterator[Document]:
     yield made
 
 
+def whole_document(connection: sqlite3.Connection, key: int) -> Document:
+    """One conversation in one piece, however long it is."""
+    first, *others = document(connection, key)
+    messages = [message for fragment in (first, *others) for message in fragment["messages"]]
+    whole: Document = {**first, **(others[-1] if others else {}), "messages": messages}
+    if "summaries" in first:
+        whole["summaries"] = first["summaries"]
+    whole.pop("fragment", None)
+    return whole
+
+
 def _metrics(tally: MetricsTally, stated: Json | None) -> Json:
     """The totals; of those that the source stated, the ones that say something else."""
     counted = tally.metrics()

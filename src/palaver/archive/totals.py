@@ -20,6 +20,11 @@ class Totals(NamedTuple):
         """What was new: not what was read from the cache, which is the same again in every request."""
         return self.input + self.cache_write + self.output
 
+    def tokens(self) -> dict[str, int] | None:
+        """By kind; None where the source states no usage."""
+        names = ("input", "output", "cache_read", "cache_write", "thinking")
+        return {name: getattr(self, name) for name in names} if self.has_tokens else None
+
 
 # Numbers are added as floating point, which is exact up to 2**53 and, unlike integers, never too large to be added.
 _TOTALS = """

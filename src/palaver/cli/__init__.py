@@ -25,6 +25,7 @@ from palaver.cli.rate import rate
 from palaver.cli.scan import scan
 from palaver.cli.schema import schema
 from palaver.cli.search import SearchCommand, search
+from palaver.cli.show import show
 from palaver.cli.sources import sources
 from palaver.cli.stats import stats
 from palaver.cli.tag import tag
@@ -107,16 +108,17 @@ app.command("import", options_metavar="[OPTIONS] [PLATFORM]")(import_)
 app.command()(scan)
 app.command()(sources)
 app.command()(identify)
-app.command(cls=SearchCommand)(search)
-app.command(options_metavar="[OPTIONS]")(export)
 app.command()(validate)
 app.command()(findings)
 app.add_typer(_quarantine.app, name="quarantine")
+app.command("list")(list_)
+app.command()(show)
+app.command(cls=SearchCommand)(search)
+app.command()(stats)
+app.command()(duplicates)
 app.command(options_metavar="[OPTIONS] [WORD]")(tag)
 app.command()(rate)
 app.command()(forget)
-app.command()(doctor)
-app.command("list")(list_)
-app.command()(stats)
-app.command()(duplicates)
+app.command(options_metavar="[OPTIONS]")(export)
 app.command()(schema)
+app.command()(doctor)

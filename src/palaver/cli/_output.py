@@ -107,6 +107,10 @@ def answer_json_lines(values: "Iterable[Any]") -> None:
 def answer_pieces(pieces: "Iterable[Text]") -> None:
     """Print one piece after the other as soon as it is there; their lines are not wrapped any more."""
     console = _console(sys.stdout)
+    if console.color_system is None:
+        for piece in pieces:
+            sys.stdout.write(f"{piece.plain}\n")
+        return
     for piece in pieces:
         console.print(piece, soft_wrap=True)
 
@@ -142,11 +146,6 @@ def complain(message: str) -> None:
 
     line = Text.assemble(("palaver: ", "bold red"), (plain(message), "red"))
     _console(sys.stderr).print(line, soft_wrap=True)
-
-
-def answer_bytes(raw: bytes) -> None:
-    """Write bytes as they are, for another program or a file."""
-    sys.stdout.buffer.write(raw)
 
 
 def is_read_by_a_person() -> bool:
