@@ -155,7 +155,7 @@ def test_the_order_of_import_changes_no_link(shuffling):
     texts = [f"{LONG} {number}" for number in range(4)]
     documents = [
         conversation(f"c{number}", [said(f"m{i}", text, number + i) for i, text in enumerate(some)])
-        for number, some in enumerate(random.Random(5).choices(texts, k=3) for _ in range(5))  # noqa: S311
+        for number, some in enumerate(random.Random(5).choices(texts, k=3) for _ in range(5))
     ]
     found = []
     for order in (documents, shuffling.sample(documents, len(documents))):

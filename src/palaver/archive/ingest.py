@@ -13,11 +13,14 @@ import orjson
 
 from palaver.archive import merge
 from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow
+from palaver.archive.withheld import withhold
 
 Json = dict[str, Any]
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
-_ADD_WORDS = "insert into search (rowid, text, thinking, tool) values (?, ?, ?, ?)"
+_ADD_WORDS = (
+    "insert into search (rowid, text, thinking, tool) values (?, cast(? as text), cast(? as text), cast(? as text))"
+)
 _ADD_TOOL = "insert into tool_call (body, tool, calls) values (?, ?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
@@ -56,17 +59,19 @@ class Ingest:
 
     def add(self, conversations: Sequence[tuple[ConversationRows, int | None]]) -> None:
         """Join conversations, each with the source it comes from, with what is there; the forgotten stay so."""
-        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows)]
+        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows, source)]
         bodies = self._add_bodies([body for rows, _ in kept for body in rows.bodies])
         for rows, source in kept:
             self._add_conversation(rows, bodies, source)
 
-    def _is_forgotten(self, rows: ConversationRows) -> bool:
+    def _is_forgotten(self, rows: ConversationRows, source: int | None) -> bool:
         identity = (rows.platform, rows.conversation_id)
         query = "select 1 from tombstone where platform = ? and conversation_id = ?"
         if self._connection.execute(query, identity).fetchone() is None:
             return False
         self.changes.forgotten.add(identity)
+        if source is not None:
+            withhold(self._connection, *identity, source)
         return True
 
     # -- bodies -----------------------------------------------------------------------------------------------------
@@ -126,7 +131,7 @@ class Ingest:
                 self.changes.unchanged.add(key)
 
     def _insert_conversation(self, rows: ConversationRows, state: merge.State) -> int:
-        columns = _columns(orjson.loads(rows.header))
+        columns = columns_of(orjson.loads(rows.header))
         cursor = self._connection.execute(
             "insert into conversation (platform, conversation_id, created_at, updated_at, title, project, model, "
             "status, is_sidechain, parent_conversation_id, header) "
@@ -163,7 +168,7 @@ class Ingest:
         self._connection.execute(
             "update conversation set created_at = ?, updated_at = ?, title = ?, project = ?, model = ?, status = ?, "
             "is_sidechain = ?, parent_conversation_id = ?, header = cast(? as text) where conversation_key = ?",
-            (created, updated, *_columns(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
+            (created, updated, *columns_of(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
         )
         return True
 
@@ -284,16 +289,18 @@ def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
     return orjson.dumps(joined, option=orjson.OPT_SORT_KEYS)
 
 
-def _columns(header: Json) -> tuple[Any, ...]:
+def columns_of(header: Json) -> tuple[Any, ...]:
     """What of a header can be asked for in SQL: title, project, model, status, is_sidechain, parent."""
     session = header.get("session") or {}
+    is_recovered = "recovered_from" in (header["platform"].get("metadata") or {})
     workspace = (header.get("context") or {}).get("workspace") or {}
     return (
         header.get("title"),
         workspace.get("path"),
         header["platform"].get("model"),
         header.get("status"),
-        bool(session.get("is_sidechain")),
+        # What was recovered of a session stands behind it as its agents do, where the session itself is there.
+        bool(session.get("is_sidechain")) or (is_recovered and "parent_conversation_id" in session),
         session.get("parent_conversation_id"),
     )
 

@@ -227,6 +227,15 @@ MIGRATIONS: tuple[Migration, ...] = (
             ) without rowid""",
             "create index origin_by_source on origin (source)",
             """
+            create table withheld (
+                platform text not null,
+                conversation_id text not null,
+                source integer not null references source on delete cascade,
+                primary key (platform, conversation_id, source),
+                foreign key (platform, conversation_id) references tombstone on delete cascade
+            ) without rowid""",
+            "create index withheld_by_source on withheld (source)",
+            """
             create virtual table search using fts5 (
                 text, thinking, tool, content = '', tokenize = 'unicode61 remove_diacritics 2'
             )""",

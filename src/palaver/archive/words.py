@@ -10,7 +10,10 @@ _LONGEST_WORD = 512
 
 
 def searchable(content: list[Json]) -> tuple[str, str, str]:
-    """The words of some blocks: what was said, what was thought, what tools were given and gave back."""
+    """The words of some blocks: what was said, what was thought, what tools were given and gave back.
+
+    To forget a body, the index is told its words again: whoever changes this makes the index anew in a migration.
+    """
     said: list[str] = []
     thought: list[str] = []
     tools: list[str] = []
@@ -40,7 +43,7 @@ def _add_result(content: Any, tools: list[str]) -> None:
         if block.get("type") == "text":
             tools.append(block["text"])
         else:
-            _add_strings([value for key, value in block.items() if key != "type"], tools)
+            _add_strings({key: value for key, value in block.items() if key != "type"}, tools)
 
 
 def _add_other(kind: str, block: Json, said: list[str]) -> None:
@@ -54,7 +57,7 @@ def _add_other(kind: str, block: Json, said: list[str]) -> None:
         case "opaque":
             _add_strings(block["raw"], said)
         case _:
-            _add_strings([value for key, value in block.items() if key != "type"], said)
+            _add_strings({key: value for key, value in block.items() if key != "type"}, said)
 
 
 def _address(block: Json) -> str | None:
@@ -67,7 +70,7 @@ def _address(block: Json) -> str | None:
 
 
 def _add_strings(value: Any, words: list[str]) -> None:
-    """Every text anywhere inside a value, in order, however deep it is."""
+    """Every text anywhere inside a value, however deep it is, in the order in which a body stores its keys."""
     stack: list[Any] = [value]
     while stack:
         value = stack.pop()
@@ -75,7 +78,7 @@ def _add_strings(value: Any, words: list[str]) -> None:
             if value and (len(value) <= _LONGEST_WORD or " " in value or "\n" in value):
                 words.append(value)
         elif value.__class__ is dict:
-            stack.extend(reversed(list(value.values())))
+            stack.extend([value[key] for key in sorted(value, reverse=True)])
         elif value.__class__ is list:
             stack.extend(reversed(value))
 

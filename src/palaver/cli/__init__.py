@@ -12,14 +12,20 @@ from typer.core import TyperGroup
 
 from palaver import __version__
 from palaver.cli import _output
+from palaver.cli import quarantine as _quarantine
+from palaver.cli.doctor import doctor
 from palaver.cli.duplicates import duplicates
+from palaver.cli.findings import findings
+from palaver.cli.forget import forget
 from palaver.cli.identify import identify
 from palaver.cli.import_ import import_
 from palaver.cli.list_ import list_
+from palaver.cli.rate import rate
 from palaver.cli.scan import scan
 from palaver.cli.schema import schema
 from palaver.cli.sources import sources
 from palaver.cli.stats import stats
+from palaver.cli.tag import tag
 from palaver.cli.validate import validate
 from palaver.errors import PalaverError
 
@@ -103,4 +109,10 @@ app.command()(validate)
 app.command("list")(list_)
 app.command()(stats)
 app.command()(duplicates)
+app.command()(findings)
+app.add_typer(_quarantine.app, name="quarantine")
+app.command(options_metavar="[OPTIONS] [WORD]")(tag)
+app.command()(rate)
+app.command()(forget)
+app.command()(doctor)
 app.command()(schema)

@@ -137,6 +137,27 @@ def complain(message: str) -> None:
     _console(sys.stderr).print(line, soft_wrap=True)
 
 
+def answer_bytes(raw: bytes) -> None:
+    """Write bytes as they are, for another program or a file."""
+    sys.stdout.buffer.write(raw)
+
+
+def is_read_by_a_person() -> bool:
+    return sys.stdout.isatty()
+
+
+def can_ask() -> bool:
+    """Whether somebody sits there who can be asked."""
+    return bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> bool:
+    """Ask on standard error; anything but a yes is a no."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
 def _console(stream: TextIO) -> "Console":
     from rich.console import Console
 
