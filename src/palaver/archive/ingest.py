@@ -21,6 +21,10 @@ _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
 _ADD_WORDS = (
     "insert into search (rowid, text, thinking, tool) values (?, cast(? as text), cast(? as text), cast(? as text))"
 )
+_REMOVE_WORDS = (
+    "insert into search (search, rowid, text, thinking, tool) "
+    "values ('delete', ?, cast(? as text), cast(? as text), cast(? as text))"
+)
 _ADD_TOOL = "insert into tool_call (body, tool, calls) values (?, ?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
@@ -78,29 +82,47 @@ class Ingest:
 
     def _add_bodies(self, rows: list[BodyRow]) -> dict[bytes, int]:
         """The key of each body; those that are new are stored and can be searched from now on."""
-        distinct = {row.hash: row for row in rows}
-        keys = self._known_bodies(distinct)
+        distinct: dict[bytes, BodyRow] = {}
+        for row in rows:
+            if row.second < distinct.setdefault(row.hash, row).second:
+                distinct[row.hash] = row
+        known = self._known_bodies(distinct)
+        keys = {body_hash: number for body_hash, (number, _) in known.items()}
         new = [row for row in distinct.values() if row.hash not in keys]
-        if not new:
-            return keys
         # The index takes in one run of growing numbers at a time; these grow with the time of what was said.
         new.sort(key=lambda row: row.second)
         first = self._connection.execute("select coalesce(max(body_key), 0) + 1 from body").fetchone()[0]
-        numbered = [(number, (row.second << BODY_BITS) | number, row) for number, row in enumerate(new, first)]
+        numbered = [(number, _search_key(row, number), row) for number, row in enumerate(new, first)]
         many = self._connection.executemany
         many(_ADD_BODY, [(number, row.hash, search, row.is_error, row.content) for number, search, row in numbered])
-        many(_ADD_WORDS, [(search, *row.words) for _, search, row in numbered if any(row.words)])
         calls = [(number, Counter(row.tools)) for number, _, row in numbered if row.tools]
         many(_ADD_TOOL, [(number, tool, count) for number, counts in calls for tool, count in counts.items()])
         keys.update((row.hash, number) for number, _, row in numbered)
+        added = [(search, *row.words) for _, search, row in numbered if any(row.words)]
+        earlier = [(*known[row.hash], row) for row in distinct.values() if row.hash in known]
+        self._index(added, [one for one in earlier if one[2].second < one[1] >> BODY_BITS])
         return keys
 
-    def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, int]:
-        known: dict[bytes, int] = {}
+    def _index(self, added: list[tuple[Any, ...]], earlier: list[tuple[int, int, BodyRow]]) -> None:
+        """Add words; whatever the order of import, a body is found under the time when it was first said."""
+        if not earlier:
+            self._connection.executemany(_ADD_WORDS, added)
+            return
+        steps = [(_ADD_WORDS, values) for values in added]
+        for number, search, row in earlier:
+            moved = _search_key(row, number)
+            self._connection.execute("update body set search_key = ? where body_key = ?", (moved, number))
+            if any(row.words):
+                steps += [(_REMOVE_WORDS, (search, *row.words)), (_ADD_WORDS, (moved, *row.words))]
+        for statement, values in sorted(steps, key=lambda step: step[1][0]):
+            self._connection.execute(statement, values)
+
+    def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
+        known: dict[bytes, tuple[int, int]] = {}
         remaining = iter(hashes)
         while some := list(islice(remaining, _AT_ONCE)):
-            query = f"select hash, body_key from body where hash in ({_marks(some)})"  # noqa: S608 - only marks
-            known.update(self._connection.execute(query, some))
+            query = f"select hash, body_key, search_key from body where hash in ({_marks(some)})"  # noqa: S608 - only marks
+            known.update((row[0], row[1:]) for row in self._connection.execute(query, some))
         return known
 
     # -- conversations ----------------------------------------------------------------------------------------------
@@ -256,6 +278,10 @@ class Ingest:
             ),
         )
         return True
+
+
+def _search_key(row: BodyRow, number: int) -> int:
+    return (row.second << BODY_BITS) | number
 
 
 def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from palaver.archive.filters import Filters
 from palaver.archive.naming import Names
 from palaver.archive.reading import tags_of
 from palaver.archive.totals import Totals, totals_of
-from palaver.archive.words import searchable
+from palaver.archive.words import worded
 
 _AT_ONCE = 500
 """How many conversations one statement is asked about."""
@@ -155,7 +155,7 @@ def first_words(connection: sqlite3.Connection, key: int) -> str:
         (key, _LOOKED_AT),
     )
     for (content,) in rows:
-        said, _, _ = searchable([block for block in orjson.loads(content) if block["type"] in {"text", "code", "file"}])
+        said, _, _ = worded([block for block in orjson.loads(content) if block["type"] in {"text", "code", "file"}])
         if said.strip():
             return said.strip()[:_TITLE_LETTERS]
     return UNTITLED

@@ -91,7 +91,8 @@ MIGRATIONS: tuple[Migration, ...] = (
                 rest text not null
             )""",
             "create unique index message_by_id on message (conversation, message_id)",
-            "create index message_by_body on message (body)",
+            # With all that search asks of a message, so that it need not read it.
+            "create index message_by_body on message (body, conversation, timestamp, role, author_kind)",
             "create index message_by_api_message_id on message (api_message_id) where api_message_id is not null",
             """
             create table revision (

@@ -94,7 +94,7 @@ class Names:
     def _words(self) -> list[str]:
         """Everything that a conversation can be called in full, in order."""
         ids = [row[0] for row in self._connection.execute("select conversation_id from conversation")]
-        return sorted([*ids, *(after for name in ids if (after := name.partition(":")[2]))])
+        return sorted([*ids, *(after for name in ids if ":" in name and (after := name.partition(":")[2]))])
 
     def _beginning(self, word: str, shortest: int) -> str:
         """As much of a word as no other begins with, but for what is a part of it; nothing if there are two of it."""

@@ -1,5 +1,6 @@
 """What of a message is searched: its words, apart by what they are."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,13 +8,36 @@ Json = dict[str, Any]
 
 _LONGEST_WORD = 512
 """A longer run without any space is no word but data: a picture, a signature, a hash."""
+_UNSPACED = re.compile(
+    "([\u3005-\u3007\u3041-\u3096\u309d-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af]+)"
+)
+"""Chinese and Japanese: writing without spaces between its words."""
 
 
 def searchable(content: list[Json]) -> tuple[str, str, str]:
-    """The words of some blocks: what was said, what was thought, what tools were given and gave back.
+    """The words of some blocks as the index takes them in.
 
     To forget a body, the index is told its words again: whoever changes this makes the index anew in a migration.
     """
+    said, thought, tools = worded(content)
+    return spaced(said), spaced(thought), spaced(tools)
+
+
+def spaced(text: str) -> str:
+    """A text with a space around each sign of a writing that has none.
+
+    The index would otherwise take a sentence for one word, and find it by its beginning only; so it finds any part.
+    """
+    if text.isascii():
+        return text
+    parts = _UNSPACED.split(text)
+    parts[1::2] = map(" ".join, parts[1::2])
+    return " ".join(parts)
+
+
+def worded(content: list[Json]) -> tuple[str, str, str]:
+    """The words of some blocks: what was said, what was thought, what tools were given and gave back."""
     said: list[str] = []
     thought: list[str] = []
     tools: list[str] = []

@@ -23,6 +23,7 @@ from palaver.cli.list_ import list_
 from palaver.cli.rate import rate
 from palaver.cli.scan import scan
 from palaver.cli.schema import schema
+from palaver.cli.search import SearchCommand, search
 from palaver.cli.sources import sources
 from palaver.cli.stats import stats
 from palaver.cli.tag import tag
@@ -105,6 +106,7 @@ app.command("import", options_metavar="[OPTIONS] [PLATFORM]")(import_)
 app.command()(scan)
 app.command()(sources)
 app.command()(identify)
+app.command(cls=SearchCommand)(search)
 app.command()(validate)
 app.command("list")(list_)
 app.command()(stats)

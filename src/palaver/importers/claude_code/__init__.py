@@ -55,6 +55,8 @@ class ClaudeCode:
         return [root / name for root in _roots() for name in ("projects", "transcripts", "history.jsonl")]
 
     def retentions(self) -> list[Retention]:
+        from palaver.importers.claude_code.retention import retention
+
         return [retention(root) for root in _roots()]
 
     def recognizes(self, source: Source) -> Match:

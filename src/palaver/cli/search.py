@@ -1,0 +1,199 @@
+"""`palaver search`: find what was said."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from palaver.cli import _output
+from palaver.cli._archive import Has, Models, Platforms, Projects, Since, Tags, Tools, Until, filters, reading
+from palaver.cli._arguments import AsJson
+from palaver.cli._found import room_for_snippets, show, summary
+from palaver.errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from palaver.archive.search import Conversation, Found, Hit
+
+
+class Role(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+    FUNCTION = "function"
+
+
+class Author(StrEnum):
+    HUMAN = "human"
+    MODEL = "model"
+    TOOL = "tool"
+    HARNESS = "harness"
+
+
+class Where(StrEnum):
+    TEXT = "text"
+    THINKING = "thinking"
+    TOOL = "tool"
+    TITLE = "title"
+
+
+_ROLES = f"Only messages of this role: {', '.join(Role)}."
+_AUTHORS = f"Only what this one wrote: {', '.join(Author)}."
+_PLACES = f"Only there: {', '.join(Where)}."
+
+
+class SearchCommand(TyperCommand):
+    """A command line where `-word` takes a word away, unless it is one of the options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        takes_value = {
+            name: not getattr(parameter, "is_flag", False)
+            for parameter in self.get_params(ctx)
+            if parameter.param_type_name == "option"
+            for name in (*parameter.opts, *parameter.secondary_opts)
+        }
+        options: list[str] = []
+        words: list[str] = []
+        remaining = iter(args)
+        for word in remaining:
+            if word == "--":
+                words += remaining
+            elif word in takes_value:
+                options.append(word)
+                if takes_value[word]:
+                    options += [value for value in (next(remaining, None),) if value is not None]
+            elif word.startswith("--"):
+                options.append(word)
+            else:
+                words.append(word)
+        return super().parse_args(ctx, [*options, "--", *words])
+
+
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="WORD", hidden=True)],
+    *,
+    platforms: Platforms = None,
+    projects: Projects = None,
+    models: Models = None,
+    since: Since = None,
+    until: Until = None,
+    has: Has = None,
+    tools: Tools = None,
+    tags: Tags = None,
+    roles: Annotated[list[Role] | None, typer.Option("--role", metavar="ROLE", help=_ROLES)] = None,
+    authors: Annotated[list[Author] | None, typer.Option("--by", metavar="WHO", help=_AUTHORS)] = None,
+    where: Annotated[list[Where] | None, typer.Option("--in", metavar="WHERE", help=_PLACES)] = None,
+    errors: Annotated[bool, typer.Option("--errors", help="Only results of tools that failed.")] = False,
+    ranked: Annotated[
+        bool, typer.Option("--ranked", help="The best of the newest 2,000 first, not the newest.")
+    ] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show so many.")] = 20,
+    page: Annotated[int | None, typer.Option("--page", min=1, metavar="N", help="Show the Nth page of them.")] = None,
+    offset: Annotated[int | None, typer.Option("--offset", min=0, metavar="N", help="Pass over so many.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find what was said, thought, or done by tools, and conversations by their title.
+
+    All words have to be there. "A phrase" in quotes is words one after the other (in a shell: '"a phrase"'), begin* is
+    the beginning of a word, -word must not be there, this OR that is either. Case and accents do not matter. Of Chinese
+    and Japanese any part is found, of other writing whole words. Signs such as C++ or an emoji are looked for as they
+    are; in a large archive that takes longer.
+
+    The newest comes first, and what stands in several messages is shown once, with the first of them. Dates are meant
+    for each message, --has, --tool and --tag for its conversation.
+
+    Exit codes: 0 something was found, 1 nothing was, 2 it could not be searched.
+    """
+    from palaver.archive.hits import Wanted
+    from palaver.archive.query import parse
+    from palaver.archive.scratch import Scratch
+    from palaver.archive.search import search as found_by
+    from palaver.archive.search import search_titles
+
+    if page is not None and offset is not None:
+        raise OptionError("--page and --offset say the same: give one of them")
+    offset = offset if offset is not None else ((page or 1) - 1) * limit
+    typed = " ".join(words)
+    chosen = filters(
+        platforms=platforms, projects=projects, models=models, since=since, until=until, has=has, tools=tools, tags=tags
+    )
+    columns = tuple(one.value for one in where or () if one is not Where.TITLE)
+    wanted = Wanted(
+        parse(typed, Scratch()),
+        chosen,
+        columns or (("tool",) if errors else ()),
+        tuple(roles or ()),
+        tuple(authors or ()),
+        errors,
+    )
+    in_titles = where is not None and Where.TITLE in where
+    if in_titles and wanted.is_about_messages:
+        raise OptionError("--in title is about conversations: leave out --role, --by, --errors and other --in")
+    with reading() as connection:
+        if in_titles:
+            found = search_titles(connection, wanted, limit=limit, offset=offset)
+        else:
+            found = found_by(connection, wanted, limit=limit, offset=offset, is_ranked=ranked, room=room_for_snippets())
+    if as_json:
+        _output.answer_json(_answer(found, typed, is_ranked=ranked, offset=offset, limit=limit))
+    else:
+        show(found)
+        has_filters = wanted.is_about_messages or chosen.where()[0] != "true"
+        _output.tell(*summary(found, offset, limit, is_ranked=ranked, has_filters=has_filters))
+    if not found.hits and not found.titles:
+        raise typer.Exit(1)
+
+
+def _answer(found: "Found", typed: str, *, is_ranked: bool, offset: int, limit: int) -> dict[str, Any]:
+    return {
+        "query": typed,
+        "order": "ranked" if is_ranked else "newest",
+        "offset": offset,
+        "limit": limit,
+        "messages": [_message(hit) for hit in found.hits],
+        "total": found.total,
+        "is_total_exact": found.is_total_exact,
+        "titles": [
+            {"conversation": _conversation(title.conversation), "ranges": _ranges(title.ranges)}
+            for title in found.titles
+        ],
+        "titles_total": found.titles_total,
+        "is_titles_total_exact": found.is_titles_total_exact,
+    }
+
+
+def _message(hit: "Hit") -> dict[str, Any]:
+    passage = hit.snippet and {
+        "text": hit.snippet.text,
+        "ranges": _ranges(hit.snippet.ranges),
+        "is_cut_before": hit.snippet.is_cut_before,
+        "is_cut_after": hit.snippet.is_cut_after,
+        "column": hit.snippet.piece.column,
+        "block": hit.snippet.piece.block,
+        "tool": hit.tool,
+    }
+    return {
+        "conversation": _conversation(hit.conversation),
+        "message_id": hit.message_id,
+        "role": hit.role,
+        "author_kind": hit.author_kind,
+        "model": hit.model,
+        "timestamp": hit.timestamp,
+        "passage": passage,
+        "score": hit.score,
+        "others": [other._asdict() for other in hit.others],
+        "others_total": hit.others_total,
+    }
+
+
+def _conversation(conversation: "Conversation") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(conversation)
+
+
+def _ranges(ranges: "Iterable[tuple[int, int]]") -> list[dict[str, int]]:
+    return [{"start": start, "end": end} for start, end in ranges]

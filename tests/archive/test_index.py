@@ -1,0 +1,64 @@
+"""What the index holds of what was said: under which time, and in which words."""
+
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from palaver.archive.connection import open_to_write
+from palaver.archive.ingest import Ingest
+from palaver.archive.rows import BODY_BITS, rows_of, second_of
+from palaver.archive.words import searchable, spaced, worded
+from palaver.model import build
+
+DAYS = ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"]
+
+
+@pytest.fixture
+def archive(tmp_path):
+    with closing(open_to_write(tmp_path / "archive.db")) as connection:
+        yield connection
+
+
+def saying(text, day, name):
+    message = build.message(message_id=name, role="user", timestamp=day, content=[build.text(text)])
+    return build.conversation(conversation_id=name, platform={"name": "toy"}, created_at=day, messages=[message])
+
+
+def add(connection, *documents):
+    Ingest(connection).add([(rows_of(document), None) for document in documents])
+
+
+def numbers(connection, word):
+    return [number for (number,) in connection.execute("select rowid from search where search match ?", (word,))]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_body_is_found_under_the_time_when_it_was_first_said_whatever_the_order(archive, order, at_once):
+    documents = [saying("good morning", DAYS[index], f"c{index}") for index in order]
+    for some in [documents] if at_once else [[document] for document in documents]:
+        add(archive, *some)
+    [number] = numbers(archive, "morning")
+    assert number >> BODY_BITS == second_of(DAYS[0])
+    assert archive.execute("select search_key from body").fetchall() == [(number,)]
+    archive.execute("insert into search (search, rank) values ('integrity-check', 0)")
+
+
+def test_any_part_of_a_text_without_spaces_is_found(archive):
+    add(archive, saying("これはテストです。GPT模型を使う", DAYS[0], "c"))
+    for word in ("テ ス ト", "模 型", "gpt", "使 う"):
+        assert numbers(archive, f'"{word}"'), word
+    assert not numbers(archive, '"ト テ"')
+
+
+def test_what_is_shown_stays_as_it_was_written():
+    content = [build.text("模型"), build.thinking("考える"), build.tool_use(id="1", name="Bash", input={"a": "東京"})]
+    assert worded(content) == ("模型", "考える", "Bash\n東京")
+    assert searchable(content) == (" 模 型 ", " 考 え る ", "Bash\n 東 京 ")
+
+
+@given(st.text())
+def test_spacing_adds_nothing_but_spaces(text):
+    assert [sign for sign in spaced(text) if sign != " "] == [sign for sign in text if sign != " "]

@@ -1,0 +1,152 @@
+"""`palaver search` as people use it."""
+
+import json
+from contextlib import closing
+
+import pytest
+
+from palaver.archive.connection import open_to_write
+from palaver.archive.ingest import Ingest
+from palaver.archive.rows import rows_of
+from palaver.model import build
+
+WHEN = "2026-01-31T12:00:00.000Z"
+
+
+@pytest.fixture
+def keep(kept):
+    """Put messages into the archive, as one conversation each time."""
+
+    def keep(*texts, title="A title", name="0123456789abcdef"):
+        messages = [
+            build.message(
+                message_id=f"{name}-{number}",
+                role="user",
+                timestamp=WHEN,
+                content=[build.text(text)] if isinstance(text, str) else text,
+                metadata={"author_kind": "human"},
+            )
+            for number, text in enumerate(texts)
+        ]
+        document = build.conversation(
+            conversation_id=name,
+            title=title,
+            platform={"name": "toy"},
+            context={"workspace": {"path": "/home/ada/garden"}},
+            created_at=WHEN,
+            messages=messages,
+        )
+        with closing(open_to_write(kept / "archive.db")) as connection:
+            Ingest(connection).add([(rows_of(document), None)])
+
+    return keep
+
+
+def test_hits_stand_below_their_conversation_one_a_line(run, keep):
+    keep("an apple\n\n  and a pear", "another apple")
+    result = run("search", "apple")
+    header, *lines = result.stdout.splitlines()
+    assert header == "01234567  A title  toy · garden · 2026-01-31"
+    assert [line.split(maxsplit=2)[1:] for line in lines] == [
+        ["human", "another apple"],
+        ["human", "an apple ⏎ and a pear"],
+    ]
+    assert "2 of 2 messages, newest first" in result.stderr
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("apple", "-pear"), ("apple -pear",), ("--limit", "5", "-pear", "apple"), ("apple", "-hear", "-pear", "-nice")],
+)
+def test_a_word_is_taken_away_with_a_dash(run, keep, words):
+    keep("an apple and a pear", "an apple")
+    result = run("search", *words)
+    assert result.exit_code == 0
+    assert "pear" not in result.stdout
+
+
+def test_short_options_are_still_options(run, keep):
+    keep("an apple", "one apple")
+    assert "1 of 2 messages" in run("search", "apple", "-n", "1").stderr
+    assert run("search", "apple", "-p", "other").exit_code == 1
+    assert "Exit codes" in run("search", "-h").stdout
+    assert run("search", "apple", "--nope").exit_code == 2
+    assert run("search").exit_code == 2
+
+
+def test_after_two_dashes_everything_is_a_word(run, keep):
+    keep("an apple", "apple limit")
+    result = run("search", "apple", "--", "--limit")
+    assert "apple limit" in result.stdout
+    assert "1 of 1 message," in result.stderr
+
+
+@pytest.mark.parametrize("words", [("apple",), ("apple", "--json"), ("apple", "--in", "title")])
+@pytest.mark.parametrize("is_coloured", [True, False])
+def test_control_characters_are_shown_not_obeyed(run, keep, monkeypatch, words, is_coloured):
+    if is_coloured:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    steering = "apple \x1b]0;owned\x07 \x9b2J \u202e \x08 end"
+    keep(steering, title=steering)
+    result = run("search", *words, color=True)
+    assert result.exit_code == 0
+    shown = result.stdout
+    for sign in ("\x1b]", "\x07", "\x9b", "\u202e", "\x08"):
+        assert sign not in shown, repr(sign)
+    if "--json" in words:
+        assert json.loads(shown)["messages"][0]["passage"]["text"] == steering
+    else:
+        assert "\\x1b]0;owned\\x07" in shown
+
+
+def test_words_are_marked_in_a_terminal(run, keep, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    keep("two apples", title="Of apples")
+    result = run("search", "APPLE*", color=True)
+    assert result.stdout.count("\x1b[1;33mapples\x1b[0m") == 2
+
+
+def test_it_says_where_the_words_are(run, keep):
+    call = [build.tool_use(id="1", name="Bash\x1b[5m", input={"command": "pick apple"})]
+    keep(call, [build.thinking("what of apple")], [build.tool_result(tool_use_id="9", content="apple pie")])
+    shown = run("search", "apple").stdout
+    for where in ("in Bash\\x1b[5m call: ", "in thinking: ", "in tool result: "):
+        assert where in shown
+
+
+def test_what_stands_in_several_messages_is_shown_once(run, keep):
+    keep("an apple", name="first")
+    keep("an apple", "an apple", name="second")
+    result = run("search", "apple")
+    assert "(also in 2 others)" in result.stdout
+    answer = json.loads(run("search", "apple", "--json").stdout)
+    [found] = answer["messages"]
+    assert found["conversation"]["conversation_id"] == "first"
+    assert [other["message_id"] for other in found["others"]] == ["second-0", "second-1"]
+
+
+def test_ranges_are_those_of_characters(run, keep):
+    keep("👍 ein Apfel, zwei Äpfel")
+    [found] = json.loads(run("search", "apfel", "--json").stdout)["messages"]
+    text, ranges = found["passage"]["text"], found["passage"]["ranges"]
+    assert [text[place["start"] : place["end"]] for place in ranges] == ["Apfel", "Äpfel"]
+
+
+def test_nothing_found_is_exit_code_1_with_a_hint(run, keep):
+    keep("an apple")
+    result = run("search", "pear")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "nothing was found" in result.stderr
+    assert "filter" not in result.stderr
+    assert "leaving out a filter" in run("search", "apple", "--since", "2027-01-01").stderr
+
+
+def test_titles_alone_are_found_as_well(run, keep):
+    keep("an apple", title="About pears")
+    result = run("search", "pears")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == ["01234567  About pears  toy · garden · 2026-01-31"]
+    assert "1 of 1 title" in result.stderr
+    assert run("search", "pears", "--in", "title", "--by", "human").exit_code == 2
+    assert run("search", "pears", "--by", "human").exit_code == 1
