@@ -4,6 +4,7 @@ What is new is the rule and goes in by the thousand; only what was there before 
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from palaver.archive import merge
-from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow, token_counts
+from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow
 from palaver.archive.withheld import withhold
 
 Json = dict[str, Any]
@@ -24,7 +25,7 @@ _REMOVE_WORDS = (
     "insert into search (search, rowid, text, thinking, tool) "
     "values ('delete', ?, cast(? as text), cast(? as text), cast(? as text))"
 )
-_ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
+_ADD_TOOL = "insert into tool_call (body, tool, calls) values (?, ?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
     "api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, "
@@ -94,7 +95,8 @@ class Ingest:
         numbered = [(number, _search_key(row, number), row) for number, row in enumerate(new, first)]
         many = self._connection.executemany
         many(_ADD_BODY, [(number, row.hash, search, row.is_error, row.content) for number, search, row in numbered])
-        many(_ADD_TOOL, [(tool, number) for number, _, row in numbered for tool in row.tools])
+        calls = [(number, Counter(row.tools)) for number, _, row in numbered if row.tools]
+        many(_ADD_TOOL, [(number, tool, count) for number, counts in calls for tool, count in counts.items()])
         keys.update((row.hash, number) for number, _, row in numbered)
         added = [(search, *row.words) for _, search, row in numbered if any(row.words)]
         earlier = [(*known[row.hash], row) for row in distinct.values() if row.hash in known]
@@ -225,16 +227,17 @@ class Ingest:
         is_changed = False
         for row in rows:
             stored = self._connection.execute(
-                "select message_key, version, position, cast(tokens as blob) from message "
+                "select message_key, version, position, cast(tokens as blob), input_tokens, output_tokens, "
+                "cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, thinking_tokens from message "
                 "where conversation = ? and message_id = ?",
                 (key, row.message_id),
             ).fetchone()
-            message_key, version, position, tokens = stored
+            message_key, version, position, tokens, *counted = stored
             if version != row.version:
                 is_changed |= self._join_version(key, message_key, row, bodies[row.body])
             joined = _joined_tokens(tokens, row.tokens)
-            if joined != tokens or row.position > position:
-                counts = token_counts(orjson.loads(joined)) if joined else (None,) * 6
+            counts = [_greater(*pair) for pair in zip(counted, row.counts, strict=True)]
+            if joined != tokens or counts != counted or row.position > position:
                 self._connection.execute(
                     "update message set position = ?, tokens = cast(? as text), input_tokens = ?, output_tokens = ?, "
                     "cache_read_tokens = ?, cache_write_tokens = ?, cache_write_1h_tokens = ?, thinking_tokens = ? "
@@ -299,6 +302,10 @@ def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
         version,
         rest,
     )
+
+
+def _greater(one: int | None, other: int | None) -> int | None:
+    return one if other is None or (one is not None and one > other) else other
 
 
 def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:

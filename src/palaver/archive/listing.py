@@ -12,7 +12,7 @@ import orjson
 from palaver.archive.filters import Filters
 from palaver.archive.naming import Names
 from palaver.archive.reading import tags_of
-from palaver.archive.usage import Totals, totals_of
+from palaver.archive.totals import Totals, totals_of
 from palaver.archive.words import worded
 
 _AT_ONCE = 500

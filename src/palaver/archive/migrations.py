@@ -63,6 +63,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             create table tool_call (
                 tool text not null,
                 body integer not null references body on delete cascade,
+                calls integer not null,
                 primary key (tool, body)
             ) without rowid""",
             "create index tool_call_by_body on tool_call (body)",

@@ -14,6 +14,7 @@ from palaver import __version__
 from palaver.cli import _output
 from palaver.cli import quarantine as _quarantine
 from palaver.cli.doctor import doctor
+from palaver.cli.duplicates import duplicates
 from palaver.cli.findings import findings
 from palaver.cli.forget import forget
 from palaver.cli.identify import identify
@@ -25,6 +26,7 @@ from palaver.cli.schema import schema
 from palaver.cli.search import SearchCommand, search
 from palaver.cli.show import show
 from palaver.cli.sources import sources
+from palaver.cli.stats import stats
 from palaver.cli.tag import tag
 from palaver.cli.validate import validate
 from palaver.errors import PalaverError
@@ -108,6 +110,8 @@ app.command()(identify)
 app.command("list")(list_)
 app.command()(show)
 app.command(cls=SearchCommand)(search)
+app.command()(stats)
+app.command()(duplicates)
 app.command()(validate)
 app.command()(findings)
 app.add_typer(_quarantine.app, name="quarantine")

@@ -77,6 +77,21 @@ def answer_json(value: Any) -> None:
     sys.stdout.buffer.write(text.encode(errors="backslashreplace") + b"\n")
 
 
+def answer_json_with(value: dict[str, Any], name: str, entries: "Iterable[Any]") -> None:
+    """Print a JSON object whose last value is a list, each entry on a line of its own as soon as it is there."""
+    import json
+
+    def write(text: str) -> None:
+        sys.stdout.buffer.write(escaped_in_json(text).encode(errors="backslashreplace"))
+
+    write(json.dumps(value, indent=2, ensure_ascii=False).removesuffix("\n}") + f',\n  "{name}": [')
+    separator = "\n    "
+    for entry in entries:
+        write(separator + json.dumps(entry, ensure_ascii=False))
+        separator = ",\n    "
+    write("]\n}\n" if separator.startswith("\n") else "\n  ]\n}\n")
+
+
 def answer_json_lines(values: "Iterable[Any]") -> None:
     for value in values:
         _write_json_line(value)

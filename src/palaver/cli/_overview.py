@@ -8,7 +8,7 @@ from rich.text import Text
 from palaver.archive.costs import ConversationCost
 from palaver.archive.naming import Names
 from palaver.archive.overview import Overview
-from palaver.archive.usage import Totals
+from palaver.archive.totals import Totals
 from palaver.cli._archive import platform_title
 from palaver.cli._words import amount, counted, duration, gist, local, place, plain
 from palaver.cli._wrapping import wrapped
