@@ -15,6 +15,7 @@ from palaver.cli import _output
 from palaver.cli import quarantine as _quarantine
 from palaver.cli.doctor import doctor
 from palaver.cli.duplicates import duplicates
+from palaver.cli.export import export
 from palaver.cli.findings import findings
 from palaver.cli.forget import forget
 from palaver.cli.identify import identify
@@ -107,16 +108,17 @@ app.command("import", options_metavar="[OPTIONS] [PLATFORM]")(import_)
 app.command()(scan)
 app.command()(sources)
 app.command()(identify)
+app.command()(validate)
+app.command()(findings)
+app.add_typer(_quarantine.app, name="quarantine")
 app.command("list")(list_)
 app.command()(show)
 app.command(cls=SearchCommand)(search)
 app.command()(stats)
 app.command()(duplicates)
-app.command()(validate)
-app.command()(findings)
-app.add_typer(_quarantine.app, name="quarantine")
 app.command(options_metavar="[OPTIONS] [WORD]")(tag)
 app.command()(rate)
 app.command()(forget)
-app.command()(doctor)
+app.command(options_metavar="[OPTIONS]")(export)
 app.command()(schema)
+app.command()(doctor)

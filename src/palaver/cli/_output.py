@@ -11,7 +11,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from palaver.cli._words import escaped_in_json, plain
+from palaver.cli._words import escaped_in_json, plain, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,6 +67,13 @@ def answer(line: "RenderableType") -> None:
 
 def answer_text(text: str) -> None:
     sys.stdout.write(f"{text}\n")
+
+
+def answer_bytes(pieces: "Iterable[bytes]") -> None:
+    """Write what is made for programs and files; in a terminal, what could steer it is made visible."""
+    is_terminal = sys.stdout.isatty()
+    for piece in pieces:
+        sys.stdout.buffer.write(visible(piece.decode()).encode() if is_terminal else piece)
 
 
 def answer_json(value: Any) -> None:
@@ -139,11 +146,6 @@ def complain(message: str) -> None:
 
     line = Text.assemble(("palaver: ", "bold red"), (plain(message), "red"))
     _console(sys.stderr).print(line, soft_wrap=True)
-
-
-def answer_bytes(raw: bytes) -> None:
-    """Write bytes as they are, for another program or a file."""
-    sys.stdout.buffer.write(raw)
 
 
 def is_read_by_a_person() -> bool:

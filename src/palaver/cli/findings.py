@@ -74,12 +74,13 @@ def _meaning(one: "Noticed") -> str:
     """What its declaration says; a code of another version of palaver has none."""
     from importlib import import_module
 
-    from palaver.importers import importer, platforms
+    from palaver.importers import load_whole, platforms
     from palaver.model.finding import KINDS
 
-    import_module("palaver.pipeline")  # with it come all readers, which declare theirs
-    for platform in platforms():
-        importer(platform)
+    if one.code not in KINDS:
+        import_module("palaver.pipeline")  # with it come all readers, which declare theirs
+        for platform in {found.platform for found in one.sources} & set(platforms()):
+            load_whole(platform)
     if one.code in KINDS:
         return KINDS[one.code].meaning
     return next((place.message for found in one.sources for place in found.places), "")

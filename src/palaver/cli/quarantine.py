@@ -55,7 +55,7 @@ def show(number: Annotated[int, typer.Argument(metavar="N", hidden=True)], *, as
     elif _output.is_read_by_a_person():
         _output.answer_text(visible(raw.decode(errors="backslashreplace")))
     else:
-        _output.answer_bytes(raw)
+        _output.answer_bytes([raw])
 
 
 @app.command()
