@@ -396,21 +396,26 @@ def test_usage_that_is_counted_elsewhere_says_where(archive, shown, run):
     assert [entry["kind"] for entry in answer["copies"]] == ["content", "usage"]
 
 
-@pytest.mark.parametrize(("second", "is_copy"), [(4, True), (5, True), (6, False)])
-def test_the_same_within_five_seconds_is_a_copy_of_the_first(keep, shown, second, is_copy):
-    keep(
-        conversation("one", message("a", "hello", role="user", kind="human")),
-        conversation("two", message("b", "hello", role="user", kind="human", second=second)),
-    )
-    assert "copy of" not in shown("one")
-    assert ("  copy of one\n" in shown("two")) is is_copy
+@pytest.mark.parametrize(("second", "is_repeated"), [(4, True), (5, True), (6, False)])
+def test_the_same_within_five_seconds_repeats_the_first(keep, shown, second, is_repeated):
+    keep(conversation("one", message("a", "hello"), message("b", "hello", second=second)))
+    assert ("  repeats message a\n" in shown("one")) is is_repeated
 
 
 def test_the_window_can_be_set(keep, shown, kept):
     keep(conversation("one", message("a", "hello"), message("b", "hello", second=8)))
-    assert "copy of" not in shown("one")
+    assert "repeats" not in shown("one")
     (kept / "config.toml").write_text("[duplicates]\nwindow_ms = 9000\n", "utf-8")
-    assert "  copy of message a\n" in shown("one")
+    assert "  repeats message a\n" in shown("one")
+
+
+def test_the_same_at_the_same_time_elsewhere_is_a_copy_of_the_first(keep, shown):
+    keep(
+        conversation("one", message("a", "hello"), message("b", "then", second=1)),
+        conversation("two", message("c", "hello"), message("d", "then", second=2)),
+    )
+    assert "copy of" not in shown("one")
+    assert shown("two").count("  copy of one\n") == 1
 
 
 def test_other_versions_of_a_message(keep, shown, run):

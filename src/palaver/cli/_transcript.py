@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.text import Text
 
 from palaver.archive.children import Child, Children, children_of
-from palaver.archive.copies import Copy, copy_of
+from palaver.archive.copies import Copies, Copy
 from palaver.archive.entries import Entry, LeftOut, Unplaced, entries
 from palaver.archive.naming import Names
 from palaver.archive.overview import Overview
@@ -28,6 +28,7 @@ _WHO = {
     "system": "bold magenta",
     "function": "bold yellow",
 }
+_COPIED = {"usage": "counted in", "content": "copy of", "repeated": "repeats"}
 _NESTED = 4
 
 
@@ -56,7 +57,9 @@ class Transcript:
         """What is shown of a conversation behind its head."""
         if selection.before:
             yield Text(f"{counted(selection.before, 'message')} before", "dim")
-        yield from self._conversation(_Shown.of(about), selection, self._look, (about.key,))
+        yield from self._conversation(
+            _Shown.of(self._connection, about, self._window_ms), selection, self._look, (about.key,)
+        )
         if selection.after:
             yield Text()
             yield Text(f"{counted(selection.after, 'message')} more", "dim")
@@ -133,7 +136,7 @@ class Transcript:
             yield Text("the context was compacted here", "yellow")
         if metadata.get("queued") is True:
             yield Text("queued", "dim")
-        if copy := copy_of(self._connection, message, shown.platform, shown.conversation_id, self._window_ms):
+        if copy := shown.copies.copy_of(message):
             yield Text(self._copied(copy, shown), "yellow")
         if look.tokens and message.tokens:
             yield Text(_tokens(message.tokens, is_partial=bool(metadata.get("tokens_partial"))), "dim")
@@ -150,7 +153,7 @@ class Transcript:
             place = f"message {plain(first.message_id)}"
         else:
             place = plain(self._names.short(first.platform, first.conversation_id))
-        return f"counted in {place}" if copy.kind == "usage" else f"copy of {place}"
+        return f"{_COPIED[copy.kind]} {place}"
 
     # -- what belongs to it -------------------------------------------------------------------------------------------
 
@@ -179,7 +182,7 @@ class Transcript:
         title = cut(gist(child.title), max(room, 10))
         yield Text.assemble((start, "dim"), (name, "cyan"), f"  {title}", (size, "dim"))
         if look.sidechains and child.is_sidechain and child.key not in path:
-            shown = _Shown.of_child(self._connection, child)
+            shown = _Shown.of_child(self._connection, child, self._window_ms)
             selection = select(self._connection, child.key)
             for piece in self._conversation(shown, selection, look.narrower(_NESTED), (*path, child.key)):
                 yield _nested(piece)
@@ -201,18 +204,21 @@ class _Shown:
     project: str | None
     model: str | None
     children: list[Child]
+    copies: Copies
 
     @classmethod
-    def of(cls, about: Overview) -> "_Shown":
+    def of(cls, connection: sqlite3.Connection, about: Overview, window_ms: int) -> "_Shown":
         listed = about.listed
-        return cls(listed.platform, listed.conversation_id, listed.project, listed.model, about.children)
+        copies = Copies(connection, about.key, listed.platform, listed.conversation_id, window_ms)
+        return cls(listed.platform, listed.conversation_id, listed.project, listed.model, about.children, copies)
 
     @classmethod
-    def of_child(cls, connection: sqlite3.Connection, child: Child) -> "_Shown":
+    def of_child(cls, connection: sqlite3.Connection, child: Child, window_ms: int) -> "_Shown":
         query = "select project, model from conversation where conversation_key = ?"
         project, model = connection.execute(query, (child.key,)).fetchone()
         children = children_of(connection, child.platform, child.conversation_id)
-        return cls(child.platform, child.conversation_id, project, model, children)
+        copies = Copies(connection, child.key, child.platform, child.conversation_id, window_ms)
+        return cls(child.platform, child.conversation_id, project, model, children, copies)
 
 
 def _lengthened(line: Text, notes: list[Text], width: int | None) -> Text:

@@ -125,7 +125,7 @@ def _raw(connection: "sqlite3.Connection", selection: "Selection", *, revisions:
 
 def _answer(connection: "sqlite3.Connection", key: int, config: "Config", prices: "Prices | None") -> dict[str, Any]:
     """The document, and beside it what the archive knows from all its conversations together."""
-    from palaver.archive.copies import copy_of
+    from palaver.archive.copies import Copies
     from palaver.archive.costs import cost_of
     from palaver.archive.naming import Names
     from palaver.archive.overview import overview
@@ -135,10 +135,11 @@ def _answer(connection: "sqlite3.Connection", key: int, config: "Config", prices
     names = Names(connection)
     about = overview(connection, key)
     listed = about.listed
+    found = Copies(connection, key, listed.platform, listed.conversation_id, config.duplicate_window_ms)
     copies: list[dict[str, Any]] = []
     revisions: list[dict[str, Any]] = []
     for message in messages(connection, select(connection, key, "all")):
-        if copy := copy_of(connection, message, listed.platform, listed.conversation_id, config.duplicate_window_ms):
+        if copy := found.copy_of(message):
             copies.append({"message_id": message.message_id, "kind": copy.kind, "first": copy.first._asdict()})
         revisions += revisions_of(connection, message)
     cost = cost_of(connection, key, prices) if prices else None

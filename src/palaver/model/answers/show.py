@@ -22,9 +22,10 @@ class MessageCopy(Part):
     """A message that stands elsewhere as well, and earlier."""
 
     message_id: str = Field(description="The message of this conversation.")
-    kind: Literal["usage", "content"] = Field(
+    kind: Literal["usage", "content", "repeated"] = Field(
         description="`usage` for another record of the same answer, whose usage is counted there; `content` for the "
-        "same role and content at nearly the same time."
+        "same role and content at the same time in another conversation; `repeated` for the same role and content "
+        "again in this conversation, shortly after the first."
     )
     first: MessagePlace = Field(description="The first of them.")
 
