@@ -1,4 +1,4 @@
-"""From units to the archive: what is read goes in by frames, each in one transaction.
+"""From units to the archive: what is read goes in by frames, some of them in one transaction.
 
     units ──read──▶ documents ──check──▶ rows ──frames──▶ archive
 
@@ -6,6 +6,7 @@ A frame holds whole documents. A source that ends in it is remembered as read in
 killed leaves sources that are read, or sources that the next run reads again; joining makes up for what is in twice.
 """
 
+import pickle
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,8 @@ from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined, Run
 from palaver.workers import in_streams
 
-FRAME_BYTES = 1 << 24
+FRAME_BYTES = 1 << 21
+TRANSACTION_BYTES = 3 << 22
 Advance = Callable[[int], None]
 
 
@@ -46,8 +48,10 @@ class Task:
 
 
 class Conversation(NamedTuple):
+    """What is stored of one document, packed: in one piece it leaves no holes in the memory of whoever made it."""
+
     task: int
-    rows: ConversationRows
+    rows: bytes
 
 
 class Aside(NamedTuple):
@@ -86,7 +90,7 @@ def _events(number: int, task: Task, advance: Advance) -> Iterator[Event]:
     for rows in read(task.unit, run, report, rows_of, is_measured=False):
         yield from aside
         aside.clear()
-        yield Conversation(number, rows)
+        yield Conversation(number, pickle.dumps(rows, pickle.HIGHEST_PROTOCOL))
     yield from aside
     yield Finished(number, Reading(report, _cursor_rows(run), run.is_continued))
 
@@ -112,7 +116,7 @@ def _cursor_rows(run: Run) -> list[CursorRow]:
 def _size_of(event: Event) -> int:
     match event:
         case Conversation(_, rows):
-            return rows.size_bytes
+            return len(rows)
         case Aside(_, entry):
             return len(entry.raw)
         case Finished():
@@ -129,8 +133,20 @@ class Keeper:
         self._ingest = Ingest(self._connection)
         self._begun: dict[int, tuple[int, int]] = {}
         self._reports: dict[int, SourceReport] = {}
+        self._waiting: Frame = []
+        self._waiting_bytes = 0
 
-    def write(self, frame: Frame) -> None:
+    def take(self, frame: Frame) -> None:
+        """Take in a frame; several are written together, which saves much of the index's work."""
+        self._waiting += frame
+        self._waiting_bytes += sum(map(_size_of, frame))
+        if self._waiting_bytes > TRANSACTION_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        frame, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        if not frame:
+            return
         with told(self._path):
             self._connection.execute("begin immediate")
             try:
@@ -164,7 +180,7 @@ class Keeper:
 
     def _write(self, frame: Frame) -> None:
         conversations = [event for event in frame if isinstance(event, Conversation)]
-        self._ingest.add([(event.rows, self._begin(event.task)[0]) for event in conversations])
+        self._ingest.add([(_unpacked(event), self._begin(event.task)[0]) for event in conversations])
         for event in frame:
             match event:
                 case Conversation():
@@ -186,6 +202,10 @@ class Keeper:
         return self._begun[task]
 
 
+def _unpacked(event: Conversation) -> ConversationRows:
+    return pickle.loads(event.rows)  # noqa: S301 - packed by a process of our own
+
+
 def keep(
     tasks: list[Task],
     report: Report,
@@ -199,7 +219,8 @@ def keep(
     keeper = Keeper(path, tasks)
     try:
         for frame in _frames(tasks, jobs, advance):
-            keeper.write(frame)
+            keeper.take(frame)
+        keeper.flush()
         keeper.remember(unclaimed or {})
     finally:
         keeper.close()

@@ -121,14 +121,14 @@ class _Search:
             own = shelves.of(unit.source, unit.members)
             if self._is_partial and not own:
                 continue
-            known = self._memory.by_name.get((unit.platform, label_of(unit)))
+            known = self._memory.named(unit.platform, label_of(unit))
             if known and self._memory.is_unchanged(known, own) and self.are_read_alike([known.key]):
                 self.unchanged.add(known.key)
             else:
                 self.changed.append((unit, own, known))
         for name, reason in aside.items():
             if reason == AS_IT_WAS:
-                self.unchanged.update(self._memory.files[spelled(name)][1])
+                self.unchanged.update(self._memory.sources_of(spelled(name)))
             elif name in files:
                 plan.unclaimed[spelled(name)] = UnclaimedFile(files[name], reason, self._asked)
 
@@ -148,15 +148,17 @@ class _Search:
         name = spelled(name)
         if (aside := self._memory.unclaimed.get(name)) is not None:
             return aside.reason if aside.stamp == stamp and aside.asked == self._asked else None
-        held = self._memory.files.get(name)
-        if held is None or held[0] != stamp or not self.are_read_alike(held[1]):
+        sources = self._memory.sources_of(name)
+        if not sources or stamp is None or not self.are_read_alike(sources):
             return None
-        if any("!" in self._memory.sources[key].label for key in held[1]):
+        is_as_it_was = self._memory.has(name, stamp)
+        if is_as_it_was and any("!" in self._memory.sources[key].label for key in sources):
             return AS_IT_WAS
-        for key in held[1]:
-            source = self._memory.sources[key]
-            if source.label == name:
-                return Claim(source.platform, source.reason, source.members, source.form)
+        if is_as_it_was or 0 < self._memory.files[name][0] < stamp[0]:  # what only grew is still what it was
+            for key in sources:
+                source = self._memory.sources[key]
+                if source.label == name:
+                    return Claim(source.platform, source.reason, source.members, source.form)
         return None
 
 

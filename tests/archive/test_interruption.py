@@ -48,7 +48,7 @@ def die() -> None:
 
 def keep_and_die(folder: str, archive: str, instructions: int) -> None:
     """Import, and be killed by the system after so many steps of the database, wherever that is."""
-    keeping.FRAME_BYTES = 4_000
+    keeping.FRAME_BYTES = keeping.TRANSACTION_BYTES = 4_000
     connect = connecting._connect
 
     def doomed(path):
@@ -64,15 +64,15 @@ def keep_and_die(folder: str, archive: str, instructions: int) -> None:
 
 def keep_and_tell(folder: str, archive: str, told) -> None:
     """Import in small transactions, and tell of each step, so that somebody else can choose when to strike."""
-    keeping.FRAME_BYTES = 4_000
-    write = keeping.Keeper.write
+    keeping.FRAME_BYTES = keeping.TRANSACTION_BYTES = 4_000
+    flush = keeping.Keeper.flush
 
-    def telling(self, frame):
+    def telling(self):
         told.send_bytes(b"writing")
-        write(self, frame)
+        flush(self)
         told.send_bytes(b"written")
 
-    keeping.Keeper.write = telling
+    keeping.Keeper.flush = telling
     keep_folder(Path(folder), Path(archive))
     told.send_bytes(b"done")
 
@@ -81,25 +81,25 @@ def keep_and_tell(folder: str, archive: str, told) -> None:
 def test_killed_inside_any_step_of_the_database(sources, tmp_path, seed):
     keep_folder(sources, tmp_path / "whole.db")
     whole = exported(tmp_path / "whole.db")
-    random = Random(seed)  # noqa: S311 - no secret
+    random = Random(seed)
     ends = []
     for number in range(KILLS // 5):
         archive = tmp_path / f"{number}.db"
         process = CONTEXT.Process(
-            target=keep_and_die, args=(str(sources), str(archive), int(10 ** random.uniform(1, 4.8)))
+            target=keep_and_die, args=(str(sources), str(archive), int(10 ** random.uniform(1, 4.2)))
         )
         process.start()
         process.join()
         ends.append(process.exitcode)
         keep_folder(sources, archive)
         assert exported(archive) == whole, f"after being killed for the {number + 1}th time"
-    assert sum(end != 0 for end in ends) > KILLS // 10, "most of them died in the middle"
+    assert sum(end != 0 for end in ends) >= KILLS // 10, "most of them died in the middle"
 
 
 def test_killed_by_somebody_else_between_two_words(sources, tmp_path):
     keep_folder(sources, tmp_path / "whole.db")
     whole = exported(tmp_path / "whole.db")
-    random = Random(5)  # noqa: S311 - no secret
+    random = Random(5)
     killed = 0
     for number in range(10):
         archive = tmp_path / f"{number}.db"
@@ -142,7 +142,7 @@ def test_any_order_of_sources_gives_the_same(sources, tmp_path):
     keep_folder(sources, tmp_path / "whole.db")
     whole = exported(tmp_path / "whole.db")
     files = sorted(path for path in sources.rglob("*") if path.is_file())
-    random = Random(6)  # noqa: S311 - no secret
+    random = Random(6)
     for number in range(4):
         random.shuffle(files)
         for path in files:

@@ -271,7 +271,7 @@ def test_refused_records_of_an_earlier_import_stay(run, damaged, case, kept):
 
 def count(kept, table):
     with closing(open_to_read(kept / "archive.db")) as connection:
-        return len(connection.execute(f"select 1 from {table}").fetchall())  # noqa: S608 - a name of ours
+        return len(connection.execute(f"select 1 from {table}").fetchall())
 
 
 def test_a_file_name_that_is_not_utf8(finish, damaged, tmp_path, out):

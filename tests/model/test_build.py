@@ -119,3 +119,7 @@ def test_building_and_reading_published_schemas_needs_no_pydantic():
         "publish.published('conversation'); publish.kinds(); assert 'pydantic' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_the_documented_keys_of_metadata_are_those_of_the_model():
+    assert set(build.METADATA) == set(conversation.MessageMetadata.model_fields)

@@ -41,7 +41,7 @@ class OnlyRead:
     def __init__(self, document, seed=None):
         self.document = document
         self.at = 0
-        self.random = random.Random(seed) if seed is not None else None  # noqa: S311
+        self.random = random.Random(seed) if seed is not None else None
 
     def read(self, size):
         if self.random:

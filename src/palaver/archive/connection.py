@@ -11,7 +11,7 @@ from palaver.errors import ArchiveError
 
 FILE_NAME = "archive.db"
 PAGE_BYTES = 1 << 14
-CACHE_KILOBYTES = 48 << 10
+CACHE_KILOBYTES = 24 << 10
 BUSY_SECONDS = 120.0
 """How long one import waits for another one's transaction, which takes a fraction of a second."""
 
@@ -32,6 +32,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
         connection.execute("pragma journal_size_limit = 67108864")
         migrate(connection, str(path))
+        _refuse_anothers(connection, path)
     return connection
 
 
@@ -47,8 +48,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         if version(connection) != len(MIGRATIONS):
             _set_up(connection)
             migrate(connection, str(path))
-        if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
-            raise ArchiveError(f"{path} is no archive of palaver")
+        _refuse_anothers(connection, path)
         connection.execute("pragma query_only = on")
         connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
     return connection
@@ -61,6 +61,11 @@ def told(path: Path) -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise ArchiveError(f"the archive {path}: {_reason(error)}") from error
+
+
+def _refuse_anothers(connection: sqlite3.Connection, path: Path) -> None:
+    if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
+        raise ArchiveError(f"{path} is an SQLite file of another program: name another place with PALAVER_HOME")
 
 
 def _set_up(connection: sqlite3.Connection) -> None:

@@ -16,8 +16,13 @@ from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRo
 Json = dict[str, Any]
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
-_ADD_WORDS = "insert into search (rowid, text, thinking, tool) values (?, ?, ?, ?)"
-_REMOVE_WORDS = "insert into search (search, rowid, text, thinking, tool) values ('delete', ?, ?, ?, ?)"
+_ADD_WORDS = (
+    "insert into search (rowid, text, thinking, tool) values (?, cast(? as text), cast(? as text), cast(? as text))"
+)
+_REMOVE_WORDS = (
+    "insert into search (search, rowid, text, thinking, tool) "
+    "values ('delete', ?, cast(? as text), cast(? as text), cast(? as text))"
+)
 _ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
@@ -296,13 +301,15 @@ def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
 def _columns(header: Json) -> tuple[Any, ...]:
     """What of a header can be asked for in SQL: title, project, model, status, is_sidechain, parent."""
     session = header.get("session") or {}
+    is_recovered = "recovered_from" in (header["platform"].get("metadata") or {})
     workspace = (header.get("context") or {}).get("workspace") or {}
     return (
         header.get("title"),
         workspace.get("path"),
         header["platform"].get("model"),
         header.get("status"),
-        bool(session.get("is_sidechain")),
+        # What was recovered of a session stands behind it as its agents do, where the session itself is there.
+        bool(session.get("is_sidechain")) or (is_recovered and "parent_conversation_id" in session),
         session.get("parent_conversation_id"),
     )
 

@@ -27,8 +27,12 @@ class KnownSource(NamedTuple):
     label: str
     form: str
     reason: str
-    members: tuple[str, ...]
+    members_text: str
     options: str
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        return tuple(json.loads(self.members_text))
 
 
 @dataclass(slots=True)
@@ -36,17 +40,32 @@ class Memory:
     """All of it, in three look-ups: asking the archive file by file would take ten times as long."""
 
     sources: dict[int, KnownSource] = field(default_factory=dict[int, KnownSource])
-    by_name: dict[tuple[str, str], KnownSource] = field(default_factory=dict[tuple[str, str], KnownSource])
-    files: dict[str, tuple[Stamp, list[int]]] = field(default_factory=dict[str, tuple[Stamp, list[int]]])
-    """Each file as it was when all of its sources were read, and their keys."""
+    files: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
+    """Each file as it was when its source was read: size, time of modification, the source."""
+    further: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """The other sources of a file that has several, as a ZIP may."""
     unclaimed: dict[str, UnclaimedFile] = field(default_factory=dict[str, UnclaimedFile])
+    _by_name: dict[tuple[str, str], KnownSource] = field(default_factory=dict[tuple[str, str], KnownSource])
+
+    def named(self, platform: str, label: str) -> KnownSource | None:
+        if not self._by_name:
+            self._by_name = {(source.platform, source.label): source for source in self.sources.values()}
+        return self._by_name.get((platform, label))
+
+    def sources_of(self, path: str) -> list[int]:
+        held = self.files.get(path)
+        return [held[2], *self.further.get(path, ())] if held else []
 
     def is_unchanged(self, source: KnownSource, files: Mapping[str, Stamp]) -> bool:
         """Whether every file of a source is as it was when the source was read."""
         return bool(files) and all(
-            (known := self.files.get(spelled(path))) is not None and known[0] == stamp and source.key in known[1]
-            for path, stamp in files.items()
+            self.has(path, stamp) and source.key in self.sources_of(spelled(path)) for path, stamp in files.items()
         )
+
+    def has(self, path: str, stamp: Stamp) -> bool:
+        """Whether a file is as it was when it was read."""
+        held = self.files.get(spelled(path))
+        return held is not None and held[0] == stamp[0] and held[1] == stamp[1]
 
     def unchanged_sources(self, files: Mapping[str, Stamp], asked: str) -> set[int] | None:
         """The sources that some files make up, if not one of the files is new or changed."""
@@ -55,10 +74,13 @@ class Memory:
         for path, stamp in files.items():
             path = spelled(path)
             held = known.get(path)
-            if held is not None and held[0] == stamp:
-                found.update(held[1])
+            if held is not None and held[0] == stamp[0] and held[1] == stamp[1]:
+                found.add(held[2])
             elif (aside := unclaimed.get(path)) is None or aside.stamp != stamp or aside.asked != asked:
                 return None
+        for path, sources in self.further.items():
+            if path in files:
+                found.update(sources)
         return found
 
 
@@ -66,20 +88,14 @@ def recall(connection: sqlite3.Connection) -> Memory:
     """Everything known."""
     memory = Memory()
     query = "select source_key, platform, label, form, reason, members, options from source where imported_at <> ''"
-    for key, platform, label, form, reason, members, options in connection.execute(query):
-        source = KnownSource(key, platform, label, form, reason, tuple(json.loads(members)), options)
-        memory.sources[key] = memory.by_name[platform, label] = source
-    for path, source, size, modified in connection.execute(
-        "select path, source, size_bytes, modified_ns from source_file"
-    ):
-        stamp = size, modified
-        held = memory.files.get(path)
-        if held is None:
-            memory.files[path] = stamp, [source]
-        elif held[0] == stamp:
-            held[1].append(source)
-        elif held[0][1] < modified:  # one of its sources was not read since: only the newest look counts
-            memory.files[path] = stamp, [source]
+    memory.sources = {row[0]: KnownSource._make(row) for row in connection.execute(query)}
+    query = "select path, size_bytes, modified_ns, source from source_file order by path, modified_ns desc, source"
+    files = memory.files
+    for path, *held in connection.execute(query):
+        if path not in files:
+            files[path] = held[0], held[1], held[2]
+        elif files[path][:2] == (held[0], held[1]):  # one that was read before the file changed does not count
+            memory.further.setdefault(path, []).append(held[2])
     query = "select path, size_bytes, modified_ns, reason, asked from unclaimed_file"
     for path, size, modified, reason, asked in connection.execute(query):
         memory.unclaimed[path] = UnclaimedFile((size, modified), reason, asked)

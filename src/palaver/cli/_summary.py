@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from palaver.cli._words import counted, duration, place, plain, rate, size, tallied
-from palaver.importers import importer
+from palaver.importers import importer, load_whole
 from palaver.model.finding import KINDS
 from palaver.model.ledger import Ledger
 
@@ -117,6 +117,9 @@ def _findings(report: "Report") -> Table | None:
             first.setdefault(finding.code, finding)
     if not first:
         return None
+    if not first.keys() <= KINDS.keys():  # they were noticed in other processes
+        for platform in {source.platform for source in report.sources}:
+            load_whole(platform)
     table = _rows()
     severities = list(_SEVERITIES)
     for code in sorted(first, key=lambda code: (severities.index(first[code].severity), -counts[code], code)):

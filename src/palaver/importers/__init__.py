@@ -38,6 +38,13 @@ def importer(platform: str) -> "Importer":
     raise UnrecognizedError(f"there is no importer {platform!r}; known: {', '.join(platforms())}")
 
 
+def load_whole(platform: str) -> None:
+    """Import every module of an importer: kinds of findings are declared beside the code that notices them."""
+    package = importlib.import_module(type(importer(platform)).__module__)
+    for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+        importlib.import_module(module.name)
+
+
 def judge(source: "Source", among: list[str] | None = None) -> "dict[str, Match]":
     """Ask each importer about a source."""
     return {platform: importer(platform).recognizes(source) for platform in among or platforms()}

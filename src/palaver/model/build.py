@@ -19,6 +19,17 @@ Status = Literal["active", "completed", "archived", "error"]
 SummaryType = Literal["automatic", "user_generated", "system"]
 
 
+METADATA = frozenset(
+    {
+        *("accepted", "agent_id", "api_message_id", "author_kind", "completion_index", "context_incomplete"),
+        *("duration_ms", "edit_count", "estimated_tokens", "hidden", "is_compact_summary", "model_override"),
+        *("on_active_path", "parent_inferred", "queued", "request_id", "sidechain_conversation_ids", "source_ids"),
+        *("stop_reason", "timestamp_inferred", "tokens_partial", "user_type"),
+    }
+)
+"""The documented keys of a message's metadata, for whoever must not import the models to know them."""
+
+
 def conversation(
     *,
     conversation_id: str,

@@ -32,8 +32,6 @@ from typing import Any
 from pydantic import Field
 
 from palaver.importers._contract import Match, Options
-from palaver.importers.chatgpt.export import Export
-from palaver.importers.chatgpt.recognize import recognize
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -54,9 +52,13 @@ class ChatGPT:
         return []
 
     def recognizes(self, source: Source) -> Match:
+        from palaver.importers.chatgpt.recognize import recognize
+
         return recognize(source)
 
     def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+        from palaver.importers.chatgpt.export import Export
+
         yield from Export(source, run, run.options.assets if run.options else None).read()
 
 

@@ -27,14 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from palaver.importers._contract import Match, Options
-from palaver.importers._exports import elements_of
-from palaver.importers.claude_ai.conversation import read_conversations
-from palaver.importers.claude_ai.export import Export, owns, part_of
-from palaver.importers.claude_ai.knowledge import read_memory, read_project
-from palaver.importers.claude_ai.reading import Reading
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.whole import counted
 
 
 class ClaudeAi:
@@ -47,6 +41,8 @@ class ClaudeAi:
         return []
 
     def recognizes(self, source: Source) -> Match:
+        from palaver.importers.claude_ai.export import Export, owns
+
         if not source.is_folder:
             return Match.yes(reason) if (reason := owns(source)) else Match.no()
         export = Export.found(source)
@@ -57,31 +53,9 @@ class ClaudeAi:
         return Match.yes("a folder of conversations with `chat_messages`", members, size_bytes=size_bytes)
 
     def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
-        reading = Reading(run)
-        if not source.is_folder:
-            yield from _read_file(source, part_of(source), reading)
-            return
-        export = Export.at(source)
-        for part, files in (
-            ("conversation", export.conversations),
-            ("project", export.projects),
-            ("memory", export.memories),
-        ):
-            for file in files:
-                yield from _read_file(file, part, reading, label=file.name)
-        for account in export.accounts:
-            counted(account, run)
-            run.skipped("account")
+        from palaver.importers.claude_ai.files import read_files
 
+        yield from read_files(source, run)
 
-def _read_file(source: Source, part: str, reading: Reading, *, label: str = "") -> Iterator[dict[str, Any]]:
-    read = _READERS[part]
-    reading.source = source
-    with elements_of(source, reading.run, label=label) as elements:
-        for element in elements:
-            yield from read(element, elements, reading)
-
-
-_READERS = {"conversation": read_conversations, "project": read_project, "memory": read_memory}
 
 IMPORTER = ClaudeAi()

@@ -30,13 +30,6 @@ from typing import Any
 from pydantic import Field
 
 from palaver.importers._contract import Match, Options
-from palaver.importers.claude_code.history import read_history
-from palaver.importers.claude_code.recognize import guess, is_array
-from palaver.importers.claude_code.session import SessionReader
-from palaver.importers.claude_code.stream_json import StreamReader
-from palaver.importers.claude_code.web_export import read_web_export
-from palaver.sources.elements import JsonElements
-from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -70,6 +63,8 @@ class ClaudeCode:
             return Match.no()
         if reason := _NOT_CONVERSATIONS.get(source.file_name):
             return Match.no(reason)
+        from palaver.importers.claude_code.recognize import guess
+
         found = guess(source)
         if found.form is None:
             return Match.no(found.reason)
@@ -78,22 +73,11 @@ class ClaudeCode:
         return answer(found.reason, members if found.form == "session" else (), found.form)
 
     def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
-        keep = bool(run.options.original_files) if run.options else False
-        match run.form or guess(source).form:
-            case "history":
-                yield from read_history(source, run)
-            case "web-export":
-                yield from read_web_export(source, run, keep_original_files=keep)
-            case "stream-json":
-                with source.open() as stream:
-                    reader = StreamReader(source, run, keep_original_files=keep)
-                    yield from reader.read_stream(JsonLines(stream, run))
-            case form if form == "stream-json-array" or (form is None and is_array(source)):
-                with source.open() as stream:
-                    reader = StreamReader(source, run, keep_original_files=keep)
-                    yield from reader.read_stream(JsonElements(stream, run))
-            case _:
-                yield from SessionReader(source, run, keep_original_files=keep).read()
+        from palaver.importers.claude_code.forms import read_form
+
+        yield from read_form(
+            source, run, keep_original_files=bool(run.options.original_files) if run.options else False
+        )
 
 
 IMPORTER = ClaudeCode()

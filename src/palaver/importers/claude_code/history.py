@@ -1,7 +1,9 @@
 """`history.jsonl`: every prompt ever typed, one a row; it survives when the product deletes old sessions.
 
 Prompts of a session whose file still exists are skipped, the others become conversations with the status `archived`.
-Old rows name no session: those of one project become one conversation.
+Each has an id of its own, `<session>:history`, and the session as its parent: where the session was read before it was
+deleted, its prompts are no part of it a second time. Old rows name no session: those of one project become one
+conversation.
 """
 
 from collections.abc import Iterator
@@ -47,8 +49,10 @@ def _transcript(purged: dict[str, Transcript], row: Json, source: Source, run: R
     known = session_id if type(session_id) is str else None
     key = known or f"project:{project}"
     if key not in purged:
-        conversation_id = known or conversation_uuid(PLATFORM, "history", str(project))
-        transcript = Transcript(conversation_id, run, session_id=known, fallback_time=source.written_at)
+        conversation_id = f"{known}:history" if known else conversation_uuid(PLATFORM, "history", str(project))
+        transcript = Transcript(
+            conversation_id, run, session_id=known, fallback_time=source.written_at, parent_id=known
+        )
         transcript.status = "archived"
         transcript.facts["recovered_from"] = source.file_name
         if type(project) is str:

@@ -9,7 +9,6 @@ from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.importers.deepseek.fragments import Content, role_of, stated_role
 from palaver.importers.deepseek.shapes import Chat, Turn
 from palaver.model import build
-from palaver.model.conversation import MessageMetadata
 from palaver.model.finding import FindingKind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
@@ -21,7 +20,7 @@ Note = Callable[[FindingKind, str, str], None]
 PLATFORM = "deepseek"
 
 _OURS = frozenset(
-    {*MessageMetadata.model_fields, "branch_index", "branch_count", "fork_point", "role_inferred"}
+    {*build.METADATA, "branch_index", "branch_count", "fork_point", "role_inferred"}
     | {"missing_parent", "node", "source_fields"}
 )
 """Names that the importer itself gives; a source's field of the same name goes to `source_fields`."""
