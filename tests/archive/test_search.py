@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -150,20 +151,31 @@ def read_everything(documents, query, settings):
     return sorted((sorted(places) for places in said.values()), reverse=True)
 
 
-@given(archives, queries, settings_of_search, st.sampled_from([plan._PATIENCE, 1]))
-def test_what_is_found_is_what_reading_everything_finds(documents, query, settings, patience):
+@given(archives, queries, settings_of_search)
+def test_what_is_found_is_what_reading_everything_finds(documents, query, settings):
+    with archive_of(documents) as connection:
+        assert_all_is_found(connection, documents, query, settings)
+
+
+@given(archives, queries, settings_of_search)
+def test_the_same_is_found_where_messages_are_collected_first(documents, query, settings):
+    settings = {**settings, "filters": replace(settings["filters"], platforms=("toy",))}
+    costs = patch.object(plan.Hits, "_collecting_costs", lambda _: 1)
+    with archive_of(documents) as connection, patch.multiple(plan, _PATIENCE=1, _PROBE=0, _ASKED_ONE_BY_ONE=1), costs:
+        assert_all_is_found(connection, documents, query, settings)
+
+
+def assert_all_is_found(connection, documents, query, settings):
     expected = read_everything(documents, query, settings)
-    # Without patience, what passes the filters is collected first and looked up in the index.
-    with archive_of(documents) as connection, patch.object(plan, "_PATIENCE", patience):
-        result = found(connection, typed_of(query), limit=1000, **settings)
-        ranked = found(connection, typed_of(query), limit=1000, is_ranked=True, **settings)
+    result = found(connection, typed_of(query), limit=1000, **settings)
+    ranked = found(connection, typed_of(query), limit=1000, is_ranked=True, **settings)
     assert [(hit.timestamp, *name) for hit, name in zip(result.hits, names(result), strict=True)] == [
         places[0] for places in expected
     ]
-    assert [hit.others_total for hit in result.hits] == [len(places) - 1 for places in expected]
     assert [[(one.timestamp, one.conversation_id, one.message_id) for one in hit.others] for hit in result.hits] == [
         places[1:] for places in expected
     ]
+    assert [hit.others_total for hit in result.hits] == [len(places) - 1 for places in expected]
     assert (result.total, result.is_total_exact) == (len(expected), True)
     assert sorted(names(ranked)) == sorted(names(result))
     assert [hit.score for hit in ranked.hits] == sorted(hit.score for hit in ranked.hits)

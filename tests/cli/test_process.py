@@ -44,9 +44,9 @@ main()
 def test_help_names_every_command(run):
     result = run("--help")
     assert result.exit_code == 0
-    for command in ("import", "scan", "sources", "identify", "validate", "schema"):
-        assert f"\n  {command} " in result.stdout
-        assert run(command, "--help").exit_code == 0
+    for command in commands():
+        assert f"\n  {command.name.split()[0]} " in result.stdout
+        assert run(*command.name.split(), "--help").exit_code == 0
     assert "..." not in result.stdout.partition("Commands:")[2]
 
 

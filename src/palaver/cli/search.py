@@ -95,7 +95,9 @@ def search(
     offset: Annotated[int | None, typer.Option("--offset", min=0, metavar="N", help="Pass over so many.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find what was said, thought, or done by tools, and conversations by their title.
+    """Find what was said, thought, or done by tools.
+
+    Conversations are found by their titles as well.
 
     All words have to be there. "A phrase" in quotes is words one after the other (in a shell: '"a phrase"'), begin* is
     the beginning of a word, -word must not be there, this OR that is either. Case and accents do not matter. Of Chinese
