@@ -14,6 +14,7 @@ import pytest
 
 from palaver import __version__, pipeline
 from palaver.cli import _output
+from palaver.cli._reference import commands
 from palaver.workers import in_processes
 
 SOURCE = Path(_output.__file__).parents[2]

@@ -25,11 +25,7 @@ _REMOVE_WORDS = (
     "insert into search (search, rowid, text, thinking, tool) "
     "values ('delete', ?, cast(? as text), cast(? as text), cast(? as text))"
 )
-<<<<<<< HEAD
 _ADD_TOOL = "insert into tool_call (body, tool, calls) values (?, ?, ?)"
-=======
-_ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
->>>>>>> search
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
     "api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, "
