@@ -183,7 +183,7 @@ def test_other_packages_join_through_entry_points(is_module, monkeypatch, tmp_pa
     exec(toy(('platform = "toy"', 'platform = "elsewhere"')), room)  # noqa: S102 - a package that is not installed
     loaded = type("Module", (), {"IMPORTER": room["IMPORTER"]}) if is_module else room["IMPORTER"]
     points = {"palaver.importers": [EntryPoint("elsewhere", loaded)]}
-    monkeypatch.setattr(importers, "entry_points", lambda *, group: points.get(group, []))
+    monkeypatch.setattr(importers, "_others", lambda: points.get(importers.ENTRY_POINTS, []))
     importer.cache_clear()
     try:
         assert "elsewhere" in platforms()

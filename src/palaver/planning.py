@@ -70,7 +70,7 @@ class Planner:
                     plan.report.refused.append(f"{unit.source.label} is this archive itself: it has all of it already")
                 continue
             plan.tasks.append(self._task(unit, files, resumed.get(known.key, ()) if known else ()))
-        plan.report.unchanged = sorted(self._memory.sources[key].label for key in search.unchanged)
+        plan.report.unchanged = sorted(map(self._memory.label, search.unchanged))
         return plan
 
     def _is_itself(self, unit: Unit) -> bool:
@@ -146,13 +146,11 @@ class _Search:
 
     def are_read_alike(self, sources: Iterable[int]) -> bool:
         """Whether these sources would be read by the same importer with the same options as they were."""
-        for key in sources:
-            source = self._memory.sources.get(key)
-            if source is None or source.options != _spelled(self._options.get(source.platform, {})):
-                return False
-            if self._platform and source.platform != self._platform:
-                return False
-        return True
+        manners = self._memory.manners(sources)
+        return manners is not None and all(
+            options == _spelled(self._options.get(platform, {})) and (self._platform or platform) == platform
+            for platform, options in manners
+        )
 
     def _recalled(self, name: str, files: Files) -> Claim | str | None:
         """What was found out about a file, if it is as it was."""
@@ -164,12 +162,12 @@ class _Search:
         if not sources or stamp is None or not self.are_read_alike(sources):
             return None
         is_as_it_was = self._memory.has(name, stamp)
-        if is_as_it_was and any("!" in self._memory.sources[key].label for key in sources):
+        if is_as_it_was and any("!" in self._memory.label(key) for key in sources):
             return AS_IT_WAS
         if is_as_it_was or 0 < self._memory.files[name][0] < stamp[0]:  # what only grew is still what it was
             for key in sources:
-                source = self._memory.sources[key]
-                if source.label == name:
+                source = self._memory.source(key)
+                if source and source.label == name:
                     return Claim(source.platform, source.reason, source.members, source.form)
         return None
 

@@ -6,13 +6,14 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from queue import Empty
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from palaver.errors import SourceError
@@ -97,19 +98,25 @@ def in_streams(
         context.Process(target=_stream, args=(work, tasks, made, (following, counter, is_stopping)), daemon=True)
         for _ in range(jobs)
     ]
+    # While what came last is being written, a thread takes in what comes next.
+    waiting: SimpleQueue[F | None] = SimpleQueue()
+    room = threading.BoundedSemaphore(_FRAMES_WAITING)
+    taker = threading.Thread(target=_take, args=(made, waiting, room, is_stopping, jobs), daemon=True)
     told = 0
     try:
         for process in processes:
             with _interrupts_held():
                 process.start()
+        taker.start()
         running = len(processes)
         while running:
             try:
-                frame = made.get(timeout=_POLL_SECONDS)
+                frame = waiting.get(timeout=_POLL_SECONDS)
             except Empty:
                 if any(process.exitcode not in {None, 0} for process in processes):
                     raise SourceError(_ENDED_FROM_OUTSIDE) from None
             else:
+                room.release()
                 if frame is None:
                     running -= 1
                 else:
@@ -119,25 +126,48 @@ def in_streams(
             told = now
     finally:
         is_stopping.value = 1
-        _end(processes, made)
+        _end(processes, taker, room, is_stopping)
+        made.close()
 
 
+_FRAMES_WAITING = 6
+
+
+def _take(
+    made: Any, waiting: "SimpleQueue[Any]", room: threading.BoundedSemaphore, is_stopping: Any, jobs: int
+) -> None:
+    """Pass on what processes make, as far as there is room; after the end, throw it away."""
+    while jobs:
+        with contextlib.suppress(Empty):
+            frame = made.get(timeout=_POLL_SECONDS)
+            jobs -= frame is None
+            if is_stopping.value:
+                continue
+            room.acquire()
+            waiting.put(frame)
+        if is_stopping.value == _GIVEN_UP:
+            return
+
+
+_GIVEN_UP = 2
 _ENDED_FROM_OUTSIDE = "a worker process was ended from outside, perhaps for lack of memory: try again with --jobs 1"
 _PATIENCE_SECONDS = 10.0
 
 
-def _end(processes: list[Any], made: Any) -> None:
+def _end(processes: list[Any], taker: threading.Thread, room: threading.BoundedSemaphore, is_stopping: Any) -> None:
     """Wait for processes that were told to stop; what they still have to say is thrown away."""
+    with contextlib.suppress(ValueError):
+        room.release()
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    while any(process.is_alive() for process in processes) and time.monotonic() < deadline:
-        with contextlib.suppress(Empty):
-            made.get(timeout=_POLL_SECONDS)
     for process in processes:
-        if process.is_alive():
-            process.terminate()
         if process.pid is not None:
-            process.join()
-    made.close()
+            process.join(max(0.0, deadline - time.monotonic()))
+            if process.is_alive():
+                process.terminate()
+                process.join()
+    is_stopping.value = _GIVEN_UP
+    if taker.ident is not None:
+        taker.join()
 
 
 def _stream(

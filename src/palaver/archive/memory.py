@@ -2,9 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from palaver.archive.sources import CursorRow, cursors_of
 from palaver.sources.inventory import spelled
@@ -39,18 +39,32 @@ class KnownSource(NamedTuple):
 class Memory:
     """All of it, in three look-ups: asking the archive file by file would take ten times as long."""
 
-    sources: dict[int, KnownSource] = field(default_factory=dict[int, KnownSource])
+    rows: dict[int, tuple[Any, ...]] = field(default_factory=dict[int, tuple[Any, ...]])
+    """Sources by key, each as `source` names them."""
     files: dict[str, tuple[int, int, int]] = field(default_factory=dict[str, tuple[int, int, int]])
     """Each file as it was when its source was read: size, time of modification, the source."""
     further: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
     """The other sources of a file that has several, as a ZIP may."""
     unclaimed: dict[str, UnclaimedFile] = field(default_factory=dict[str, UnclaimedFile])
-    _by_name: dict[tuple[str, str], KnownSource] = field(default_factory=dict[tuple[str, str], KnownSource])
+    _by_name: dict[tuple[str, str], int] = field(default_factory=dict[tuple[str, str], int])
+
+    def source(self, key: int) -> KnownSource | None:
+        row = self.rows.get(key)
+        return None if row is None else KnownSource._make(row)
+
+    def label(self, key: int) -> str:
+        return self.rows[key][2]
 
     def named(self, platform: str, label: str) -> KnownSource | None:
         if not self._by_name:
-            self._by_name = {(source.platform, source.label): source for source in self.sources.values()}
-        return self._by_name.get((platform, label))
+            self._by_name = {(row[1], row[2]): key for key, row in self.rows.items()}
+        key = self._by_name.get((platform, label))
+        return None if key is None else self.source(key)
+
+    def manners(self, keys: Iterable[int]) -> set[tuple[str, str]] | None:
+        """By which importers and with which options some sources were read; None where one of them is not known."""
+        rows = [self.rows.get(key) for key in keys]
+        return None if None in rows else {(row[1], row[6]) for row in rows if row is not None}
 
     def sources_of(self, path: str) -> list[int]:
         held = self.files.get(path)
@@ -88,18 +102,28 @@ def recall(connection: sqlite3.Connection) -> Memory:
     """Everything known."""
     memory = Memory()
     query = "select source_key, platform, label, form, reason, members, options from source where imported_at <> ''"
-    memory.sources = {row[0]: KnownSource._make(row) for row in connection.execute(query)}
-    query = "select path, size_bytes, modified_ns, source from source_file order by path, modified_ns desc, source"
-    files = memory.files
-    for path, *held in connection.execute(query):
-        if path not in files:
-            files[path] = held[0], held[1], held[2]
-        elif files[path][:2] == (held[0], held[1]):  # one that was read before the file changed does not count
-            memory.further.setdefault(path, []).append(held[2])
+    memory.rows = {row[0]: row for row in connection.execute(query)}
+    query = "select path, size_bytes, modified_ns, source from source_file"
+    rows = connection.execute(query).fetchall()
+    memory.files = {path: (size, modified, source) for path, size, modified, source in rows}
+    if len(memory.files) < len(rows):
+        _add_further(memory, rows)
     query = "select path, size_bytes, modified_ns, reason, asked from unclaimed_file"
     for path, size, modified, reason, asked in connection.execute(query):
         memory.unclaimed[path] = UnclaimedFile((size, modified), reason, asked)
     return memory
+
+
+def _add_further(memory: Memory, rows: list[tuple[str, int, int, int]]) -> None:
+    """Files of several sources: one that was read before the file changed does not count."""
+    for path, size, modified, source in rows:
+        held = memory.files[path]
+        if (modified, source) > held[1:]:
+            memory.files[path] = size, modified, source
+    for path, size, modified, source in rows:
+        held = memory.files[path]
+        if held[:2] == (size, modified) and held[2] != source:
+            memory.further.setdefault(path, []).append(source)
 
 
 def remember_unclaimed(connection: sqlite3.Connection, files: Mapping[str, UnclaimedFile]) -> None:

@@ -1,9 +1,8 @@
 """From a document to what the archive stores of it; this runs where documents are made, in many processes at once."""
 
 import hashlib
-from calendar import timegm
+from datetime import date
 from functools import lru_cache
-from time import strptime
 from typing import Any, NamedTuple
 
 import orjson
@@ -174,12 +173,16 @@ def token_counts(tokens: Json) -> tuple[int | None, ...]:
 
 def second_of(timestamp: str) -> int:
     """Seconds since 1970, within what a search key can hold."""
-    return min(_minute_of(timestamp[:16]) + int(timestamp[17:19]), _LAST_SECOND)
+    hours, minutes, seconds = int(timestamp[11:13]), int(timestamp[14:16]), int(timestamp[17:19])
+    return min(_day_of(timestamp[:10]) + 3600 * hours + 60 * minutes + seconds, _LAST_SECOND)
 
 
 @lru_cache(1 << 12)
-def _minute_of(minute: str) -> int:
+def _day_of(day: str) -> int:
     try:
-        return max(0, timegm(strptime(minute, "%Y-%m-%dT%H:%M")))
-    except (ValueError, OverflowError):
+        return max(0, 86_400 * (date.fromisoformat(day).toordinal() - _EPOCH))
+    except ValueError:  # the schema does not know the calendar
         return 0
+
+
+_EPOCH = date(1970, 1, 1).toordinal()

@@ -7,7 +7,7 @@ A module (or package) in this folder whose name has no leading underscore is an 
 import importlib
 import pkgutil
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
 from palaver.errors import UnrecognizedError
@@ -22,8 +22,13 @@ ENTRY_POINTS = "palaver.importers"
 def platforms() -> list[str]:
     """Every importer's platform, from names alone: nothing is imported."""
     own = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
-    others = [point.name for point in entry_points(group=ENTRY_POINTS)]
-    return sorted({*own, *others})
+    return sorted({*own, *(point.name for point in _others())})
+
+
+@cache
+def _others() -> tuple[EntryPoint, ...]:
+    """Looking through all that is installed takes as long as looking at ten thousand files."""
+    return tuple(entry_points(group=ENTRY_POINTS))
 
 
 @cache
@@ -31,7 +36,7 @@ def importer(platform: str) -> "Importer":
     for module in pkgutil.iter_modules(__path__):
         if module.name == platform and not platform.startswith("_"):
             return importlib.import_module(f"{__name__}.{platform}").IMPORTER
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in _others():
         if point.name == platform:
             loaded = point.load()
             return getattr(loaded, "IMPORTER", loaded)
