@@ -1,15 +1,38 @@
 """What the tests of the archive share: a folder kept in an archive, and what the archive holds as bytes."""
 
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import orjson
 
 from palaver import keeping
-from palaver.archive.connection import open_to_read
+from palaver.archive.connection import open_to_read, open_to_write
+from palaver.archive.ingest import Ingest
 from palaver.archive.reading import documents
+from palaver.archive.rows import rows_of
 from palaver.model.report import Report
 from palaver.planning import Planner
+
+Json = dict[str, Any]
+
+_FACTS = {
+    "conversation": "select platform, conversation_id, title, project, model, created_at, updated_at, status, "
+    "is_sidechain, parent_conversation_id, header from conversation",
+    "account": "select platform, conversation_id, state_hash, s.updated_at, s.header from header_state s "
+    "join conversation on conversation_key = conversation",
+    "message": "select platform, conversation_id, message_id, position, m.parent_message_id, role, author_kind, "
+    "timestamp, m.model, api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, "
+    "cache_write_1h_tokens, thinking_tokens, tokens, hash, version, rest from message m "
+    "join conversation on conversation_key = conversation join body on body_key = body",
+    "revision": "select platform, conversation_id, message_id, version, r.parent_message_id, role, timestamp, hash, "
+    "rest from revision r join conversation on conversation_key = conversation join body on body_key = body",
+    "summary": "select platform, conversation_id, summary_id, position, timestamp, summary from summary "
+    "join conversation on conversation_key = conversation",
+    "tag": "select platform, conversation_id, tag from source_tag join conversation on conversation_key = conversation",
+    "body": "select hash, content, is_error from body",
+}
 
 
 def keep_folder(root: Path, archive: Path, platform: str | None = None, *, is_again: bool = False) -> Report:
@@ -23,7 +46,24 @@ def keep_paths(paths: list[Path], archive: Path, platform: str | None = None, *,
     return plan.report
 
 
-def exported(archive: Path) -> list[bytes]:
+def keep_documents(archive: Path, *documents: Json) -> Path:
+    """Join documents with an archive, one after the other."""
+    with closing(open_to_write(archive)) as connection:
+        connection.execute("begin")
+        ingest = Ingest(connection)
+        for document in documents:
+            ingest.add([(rows_of(document), None)])
+        connection.execute("commit")
+    return archive
+
+
+def exported(archive: Path, keys: Iterable[int] | None = None) -> list[bytes]:
     """Every document of an archive, as `palaver export --format jsonl` writes them."""
     with closing(open_to_read(archive)) as connection:
-        return [orjson.dumps(document) for document in documents(connection)]
+        return [orjson.dumps(document) for document in documents(connection, keys)]
+
+
+def facts(archive: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """All that an archive knows of conversations, without regard to the numbers that it gave them."""
+    with closing(open_to_read(archive)) as connection:
+        return {name: sorted(connection.execute(query), key=repr) for name, query in _FACTS.items()}

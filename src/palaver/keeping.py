@@ -191,7 +191,8 @@ class Keeper:
                     key, before = self._begin(task)
                     sources.finish_source(self._connection, key, self._tasks[task].facts, reading)
                     if not reading.is_continued:
-                        sources.clear_quarantine(self._connection, key, before)
+                        is_whole = not reading.report.failure
+                        sources.settle_quarantine(self._connection, key, before, is_whole=is_whole)
                     self._reports[task] = reading.report
 
     def _begin(self, task: int) -> tuple[int, int]:

@@ -54,7 +54,7 @@ class OneFile:
 
     def __init__(self, path: Path, quarantine: Path | None = None) -> None:
         self.path = path
-        self._partial = _AtomicFile(path)
+        self._partial = AtomicFile(path)
         self._quarantine = _LazyFile(quarantine or path.with_name(f"{path.name}.quarantine.jsonl"))
         self.stream = self._partial.open()
 
@@ -133,7 +133,9 @@ class Nowhere:
         self._stream.close()
 
 
-class _AtomicFile:
+class AtomicFile:
+    """A file that appears whole or not at all."""
+
     def __init__(self, path: Path) -> None:
         # A device or a pipe (`/dev/null`, `>(...)`) is written to, never replaced; a link stays one.
         self._is_replaced = path.is_file() or not path.exists()
@@ -172,7 +174,7 @@ class _LazyFile:
     """A file that appears only when something is written to it."""
 
     def __init__(self, path: Path) -> None:
-        self._file = _AtomicFile(path)
+        self._file = AtomicFile(path)
         self._stream: BinaryIO | None = None
 
     def write(self, line: bytes) -> None:

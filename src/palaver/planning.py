@@ -54,7 +54,8 @@ class Planner:
         """What is to be read at or below some paths, by one importer or by whichever recognises it."""
         plan = Plan()
         search = _Search(self._memory, self._options, platform, is_partial=bool(self._since_ns))
-        for path in distinct(_absolute(paths)):
+        given = distinct(_absolute(paths))
+        for path in given:
             files = inventory(path)
             if self._since_ns:
                 files = {name: stamp for name, stamp in files.items() if stamp[1] >= self._since_ns}
@@ -64,9 +65,20 @@ class Planner:
                 search.look(path, files, plan)
         resumed = self._cursors(search)
         for unit, files, known in search.changed:
+            if self._is_itself(unit):
+                if Path(unit.source.label) in given:
+                    plan.report.refused.append(f"{unit.source.label} is this archive itself: it has all of it already")
+                continue
             plan.tasks.append(self._task(unit, files, resumed.get(known.key, ()) if known else ()))
         plan.report.unchanged = sorted(self._memory.sources[key].label for key in search.unchanged)
         return plan
+
+    def _is_itself(self, unit: Unit) -> bool:
+        path = own_path(unit.source)
+        try:
+            return path is not None and Path(path).samefile(self._archive)
+        except OSError:
+            return False
 
     def _cursors(self, search: "_Search") -> dict[int, tuple[CursorRow, ...]]:
         known = [source for _, _, source in search.changed if source and search.are_read_alike([source.key])]

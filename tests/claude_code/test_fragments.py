@@ -133,15 +133,35 @@ def test_a_parent_that_already_left_is_found(tmp_path):
 
 @pytest.mark.usefixtures("small_fragments")
 def test_the_usage_of_a_late_line_counts_only_what_it_adds(tmp_path):
-    late = line(91, "assistant", "One more sentence of an answer that left long ago.", parent="line-1")
-    late["message"]["id"] = "msg_1"
-    late["message"]["usage"] = {"input_tokens": 2, "output_tokens": 31}
     lines = conversation(80)
-    made, _ = read(tmp_path, [*lines, late])
     answers = [entry["message"] for entry in lines if entry["type"] == "assistant"]
-    expected = sum(answer["usage"]["output_tokens"] for answer in answers) + 31 - 11
+    made, _ = read(tmp_path, [*lines, late_line(91, 31), late_line(92, 40), late_line(93, 44)])
+    expected = sum(answer["usage"]["output_tokens"] for answer in answers) + 44 - 11
     assert made[-1]["metrics"]["total_tokens"]["output"] == expected
-    assert merged(made)["line-91"]["metadata"]["continues"] == "line-1"
+    late = [message for message in merged(made).values() if message["metadata"].get("continues")]
+    assert late[0]["metadata"]["continues"] == "line-1"
+    assert sum(message["tokens"]["output_tokens"] for message in late if "tokens" in message) == 44 - 11
+    assert late[-1]["metadata"]["answer_tokens"] == {"input_tokens": 2, "output_tokens": 44}
+
+
+@pytest.mark.usefixtures("small_fragments")
+def test_late_lines_that_leave_one_after_the_other_add_up(tmp_path):
+    lines = conversation(200)
+    answers = [entry["message"] for entry in lines if entry["type"] == "assistant"]
+    made, _ = read(tmp_path, [*lines[:80], late_line(291, 31), *lines[80:], late_line(292, 44)])
+    expected = sum(answer["usage"]["output_tokens"] for answer in answers) + 44 - 11
+    assert made[-1]["metrics"]["total_tokens"]["output"] == expected
+    assert [merged(made)[name]["tokens"] for name in ("line-291", "line-292")] == [
+        {"output_tokens": 31 - 11},
+        {"output_tokens": 44 - 31},
+    ]
+
+
+def late_line(number, output):
+    late = line(number, "assistant", f"Sentence {number} of an answer that left long ago.", parent="line-1")
+    late["message"]["id"] = "msg_1"
+    late["message"]["usage"] = {"input_tokens": 2, "output_tokens": output}
+    return late
 
 
 @pytest.mark.usefixtures("small_fragments")

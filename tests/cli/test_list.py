@@ -79,7 +79,7 @@ def test_the_latest_come_first(keep, listed):
         conversation("three", "x", "y", title="third", updated_at="2026-01-04T00:00:00.000Z"),
     )
     assert titles(listed()) == ["third", "first", "second"]
-    assert titles(listed("--sort", "created")) == ["second", "first", "third"]
+    assert titles(listed("--sort", "created")) == ["second", "third", "first"]
     assert titles(listed("--sort", "messages"))[0] == "third"
 
 
@@ -172,6 +172,26 @@ def test_an_answer_that_is_kept_twice_is_counted_once(keep, listed):
     [row] = listed()["conversations"]
     assert row["tokens"] == {"input": 5, "output": 30, "cache_read": 7, "cache_write": 0, "thinking": 0}
     assert row["messages"] == 2
+
+
+def test_the_largest_come_first(keep, listed):
+    def of_size(name, output):
+        answer = build.message(
+            message_id="m",
+            role="assistant",
+            timestamp="2026-01-01T10:00:00.000Z",
+            content=[build.text("x")],
+            metadata={"author_kind": "model"},
+        )
+        return conversation(name, title=name) | {"messages": [answer | {"tokens": {"output_tokens": output}}]}
+
+    keep(of_size("small", 5), of_size("large", 500), of_size("middling", 50))
+    assert titles(listed("--sort", "tokens")) == ["large", "middling", "small"]
+
+
+def test_a_platform_that_cannot_be_read_here_keeps_its_own_name(keep, run):
+    keep(conversation("one", "x", platform={"name": "notebook_of_mine"}))
+    assert "  notebook_of_mine  " in run("list").stdout
 
 
 def test_absurd_numbers_of_tokens_do_not_stop_a_list(keep, run):

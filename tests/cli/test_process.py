@@ -14,6 +14,7 @@ import pytest
 
 from palaver import __version__, pipeline
 from palaver.cli import _output
+from palaver.cli._reference import commands
 from palaver.workers import in_processes
 
 SOURCE = Path(_output.__file__).parents[2]
@@ -44,9 +45,9 @@ main()
 def test_help_names_every_command(run):
     result = run("--help")
     assert result.exit_code == 0
-    for command in ("import", "scan", "sources", "identify", "validate", "schema"):
-        assert f"\n  {command} " in result.stdout
-        assert run(command, "--help").exit_code == 0
+    for command in commands():
+        assert f"\n  {command.name.split()[0]} " in result.stdout
+        assert run(*command.name.split(), "--help").exit_code == 0
     assert "..." not in result.stdout.partition("Commands:")[2]
 
 

@@ -15,6 +15,7 @@ from palaver.cli import _words
         (2, "node with a message", "2 nodes with a message"),
         (2, "entry", "2 entries"),
         (2, "day", "2 days"),
+        (2, "branch", "2 branches"),
     ],
 )
 def test_counted(number, noun, words):

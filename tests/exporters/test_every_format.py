@@ -1,6 +1,7 @@
 """What holds for every exporter, shown on the documents of every fixture, and on a few as they should look."""
 
 import copy
+import weakref
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,22 @@ def test_bytes_are_named_and_never_written(name):
     assert b"iVBORw0KGgo" not in written
     assert b"a fern on a wall" in written
     assert b"fern.png" in written
+
+
+@every_format
+def test_a_document_is_let_go_before_the_next_is_asked_for(name):
+    class Counted(dict):
+        """A dict that can be looked for."""
+
+    alive = []
+
+    def documents():
+        for number in range(3):
+            made = Counted(a_document(conversation_id=str(number)))
+            alive.append(weakref.ref(made))
+            yield made
+            del made
+            assert alive[-1]() is None
+
+    assert b"".join(exporter(name).write(documents()))
+    assert len(alive) == 3

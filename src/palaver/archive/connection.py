@@ -84,7 +84,7 @@ def _reason(error: Exception) -> str:
             return "another process has held it for too long; try again when that has ended"
         case "SQLITE_FULL":
             return "the disk is full; what was written before is kept, so make room and run the same again"
-        case "SQLITE_NOTADB" | "SQLITE_CORRUPT":
+        case "SQLITE_NOTADB" | "SQLITE_CORRUPT" | "SQLITE_CORRUPT_VTAB" | "SQLITE_CORRUPT_INDEX":
             return f"the file is damaged ({error}); `palaver doctor` says more"
         case "SQLITE_READONLY":
             return "the file or its folder may not be written to"

@@ -4,6 +4,7 @@ What is new is the rule and goes in by the thousand; only what was there before 
 """
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -11,7 +12,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from palaver.archive import merge
-from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow, token_counts
+from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow
+from palaver.archive.withheld import withhold
 
 Json = dict[str, Any]
 
@@ -23,7 +25,7 @@ _REMOVE_WORDS = (
     "insert into search (search, rowid, text, thinking, tool) "
     "values ('delete', ?, cast(? as text), cast(? as text), cast(? as text))"
 )
-_ADD_TOOL = "insert or ignore into tool_call values (?, ?)"
+_ADD_TOOL = "insert into tool_call (body, tool, calls) values (?, ?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
     "api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, "
@@ -61,17 +63,19 @@ class Ingest:
 
     def add(self, conversations: Sequence[tuple[ConversationRows, int | None]]) -> None:
         """Join conversations, each with the source it comes from, with what is there; the forgotten stay so."""
-        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows)]
+        kept = [(rows, source) for rows, source in conversations if not self._is_forgotten(rows, source)]
         bodies = self._add_bodies([body for rows, _ in kept for body in rows.bodies])
         for rows, source in kept:
             self._add_conversation(rows, bodies, source)
 
-    def _is_forgotten(self, rows: ConversationRows) -> bool:
+    def _is_forgotten(self, rows: ConversationRows, source: int | None) -> bool:
         identity = (rows.platform, rows.conversation_id)
         query = "select 1 from tombstone where platform = ? and conversation_id = ?"
         if self._connection.execute(query, identity).fetchone() is None:
             return False
         self.changes.forgotten.add(identity)
+        if source is not None:
+            withhold(self._connection, *identity, source)
         return True
 
     # -- bodies -----------------------------------------------------------------------------------------------------
@@ -84,30 +88,34 @@ class Ingest:
                 distinct[row.hash] = row
         known = self._known_bodies(distinct)
         keys = {body_hash: number for body_hash, (number, _) in known.items()}
-        self._move_back([(*known[row.hash], row) for row in distinct.values() if row.hash in known])
         new = [row for row in distinct.values() if row.hash not in keys]
-        if not new:
-            return keys
         # The index takes in one run of growing numbers at a time; these grow with the time of what was said.
         new.sort(key=lambda row: row.second)
         first = self._connection.execute("select coalesce(max(body_key), 0) + 1 from body").fetchone()[0]
-        numbered = [(number, (row.second << BODY_BITS) | number, row) for number, row in enumerate(new, first)]
+        numbered = [(number, _search_key(row, number), row) for number, row in enumerate(new, first)]
         many = self._connection.executemany
         many(_ADD_BODY, [(number, row.hash, search, row.is_error, row.content) for number, search, row in numbered])
-        many(_ADD_WORDS, [(search, *row.words) for _, search, row in numbered if any(row.words)])
-        many(_ADD_TOOL, [(tool, number) for number, _, row in numbered for tool in row.tools])
+        calls = [(number, Counter(row.tools)) for number, _, row in numbered if row.tools]
+        many(_ADD_TOOL, [(number, tool, count) for number, counts in calls for tool, count in counts.items()])
         keys.update((row.hash, number) for number, _, row in numbered)
+        added = [(search, *row.words) for _, search, row in numbered if any(row.words)]
+        earlier = [(*known[row.hash], row) for row in distinct.values() if row.hash in known]
+        self._index(added, [one for one in earlier if one[2].second < one[1] >> BODY_BITS])
         return keys
 
-    def _move_back(self, known: list[tuple[int, int, BodyRow]]) -> None:
-        """Whatever the order of import, a body is found under the time when it was first said."""
-        earlier = [(number, search, row) for number, search, row in known if row.second < search >> BODY_BITS]
+    def _index(self, added: list[tuple[Any, ...]], earlier: list[tuple[int, int, BodyRow]]) -> None:
+        """Add words; whatever the order of import, a body is found under the time when it was first said."""
+        if not earlier:
+            self._connection.executemany(_ADD_WORDS, added)
+            return
+        steps = [(_ADD_WORDS, values) for values in added]
         for number, search, row in earlier:
-            moved = (row.second << BODY_BITS) | number
+            moved = _search_key(row, number)
             self._connection.execute("update body set search_key = ? where body_key = ?", (moved, number))
             if any(row.words):
-                self._connection.execute(_REMOVE_WORDS, (search, *row.words))
-                self._connection.execute(_ADD_WORDS, (moved, *row.words))
+                steps += [(_REMOVE_WORDS, (search, *row.words)), (_ADD_WORDS, (moved, *row.words))]
+        for statement, values in sorted(steps, key=lambda step: step[1][0]):
+            self._connection.execute(statement, values)
 
     def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
         known: dict[bytes, tuple[int, int]] = {}
@@ -145,7 +153,7 @@ class Ingest:
                 self.changes.unchanged.add(key)
 
     def _insert_conversation(self, rows: ConversationRows, state: merge.State) -> int:
-        columns = _columns(orjson.loads(rows.header))
+        columns = columns_of(orjson.loads(rows.header))
         cursor = self._connection.execute(
             "insert into conversation (platform, conversation_id, created_at, updated_at, title, project, model, "
             "status, is_sidechain, parent_conversation_id, header) "
@@ -182,7 +190,7 @@ class Ingest:
         self._connection.execute(
             "update conversation set created_at = ?, updated_at = ?, title = ?, project = ?, model = ?, status = ?, "
             "is_sidechain = ?, parent_conversation_id = ?, header = cast(? as text) where conversation_key = ?",
-            (created, updated, *_columns(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
+            (created, updated, *columns_of(header), orjson.dumps(header, option=orjson.OPT_SORT_KEYS), key),
         )
         return True
 
@@ -219,16 +227,17 @@ class Ingest:
         is_changed = False
         for row in rows:
             stored = self._connection.execute(
-                "select message_key, version, position, cast(tokens as blob) from message "
+                "select message_key, version, position, cast(tokens as blob), input_tokens, output_tokens, "
+                "cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, thinking_tokens from message "
                 "where conversation = ? and message_id = ?",
                 (key, row.message_id),
             ).fetchone()
-            message_key, version, position, tokens = stored
+            message_key, version, position, tokens, *counted = stored
             if version != row.version:
                 is_changed |= self._join_version(key, message_key, row, bodies[row.body])
             joined = _joined_tokens(tokens, row.tokens)
-            if joined != tokens or row.position > position:
-                counts = token_counts(orjson.loads(joined)) if joined else (None,) * 6
+            counts = [_greater(*pair) for pair in zip(counted, row.counts, strict=True)]
+            if joined != tokens or counts != counted or row.position > position:
                 self._connection.execute(
                     "update message set position = ?, tokens = cast(? as text), input_tokens = ?, output_tokens = ?, "
                     "cache_read_tokens = ?, cache_write_tokens = ?, cache_write_1h_tokens = ?, thinking_tokens = ? "
@@ -271,6 +280,10 @@ class Ingest:
         return True
 
 
+def _search_key(row: BodyRow, number: int) -> int:
+    return (row.second << BODY_BITS) | number
+
+
 def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
     message_id, position, parent, role, author, timestamp, model, api_id, counts, tokens, _, version, rest = row
     return (
@@ -291,6 +304,10 @@ def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
     )
 
 
+def _greater(one: int | None, other: int | None) -> int | None:
+    return one if other is None or (one is not None and one > other) else other
+
+
 def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
     if stored == new or new is None:
         return stored
@@ -298,7 +315,7 @@ def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
     return orjson.dumps(joined, option=orjson.OPT_SORT_KEYS)
 
 
-def _columns(header: Json) -> tuple[Any, ...]:
+def columns_of(header: Json) -> tuple[Any, ...]:
     """What of a header can be asked for in SQL: title, project, model, status, is_sidechain, parent."""
     session = header.get("session") or {}
     is_recovered = "recovered_from" in (header["platform"].get("metadata") or {})

@@ -12,7 +12,7 @@ import orjson
 from palaver.archive.filters import Filters
 from palaver.archive.naming import Names
 from palaver.archive.reading import tags_of
-from palaver.archive.usage import Totals, totals_of
+from palaver.archive.totals import Totals, totals_of
 from palaver.archive.words import worded
 
 _AT_ONCE = 500
@@ -62,7 +62,11 @@ _IS_HIDDEN = (
     "c.is_sidechain and exists (select 1 from conversation p where p.platform = c.platform "
     "and p.conversation_id = c.parent_conversation_id)"
 )
-_ORDERS = {Sort.UPDATED: "coalesce(c.updated_at, c.created_at)", Sort.CREATED: "c.created_at"}
+_ORDERS = {
+    Sort.UPDATED: "coalesce(c.updated_at, c.created_at)",
+    Sort.CREATED: "c.created_at",
+    Sort.MESSAGES: "(select count(*) from message m where m.conversation = c.conversation_key)",
+}
 
 
 def find(
@@ -70,16 +74,16 @@ def find(
 ) -> Found:
     """What is to be listed, the greatest first; an agent whose conversation is not here is listed in any case."""
     condition, values = filters.where()
-    order = _ORDERS.get(sort, _ORDERS[Sort.UPDATED])
+    order = ", ".join(f"{_ORDERS[by]} desc" for by in (sort, Sort.UPDATED) if by in _ORDERS)
     rows = connection.execute(
         f"select c.conversation_key, {_IS_HIDDEN} from conversation c where {condition} "  # noqa: S608 - our own words
-        f"order by {order} desc, c.platform, c.conversation_id",
+        f"order by {order}, c.platform, c.conversation_id",
         values,
     ).fetchall()
     keys = [key for key, is_hidden in rows if with_agents or not is_hidden]
-    if sort not in _ORDERS:
-        totals = {key: total for some in _chunks(keys) for key, total in totals_of(connection, some).items()}
-        keys.sort(key=lambda key: totals[key].messages if sort is Sort.MESSAGES else totals[key].size, reverse=True)
+    if sort is Sort.TOKENS:
+        sizes = {key: totals.size for some in _chunks(keys) for key, totals in totals_of(connection, some).items()}
+        keys.sort(key=lambda key: sizes[key], reverse=True)
     return Found(keys, len(rows) - len(keys))
 
 

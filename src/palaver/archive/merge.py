@@ -57,7 +57,7 @@ def with_state(states: list[State], new: State) -> list[State] | None:
     for updated_at, state_hash, _ in states:
         if state_hash == new[1] and updated_at >= new[0]:
             return None
-    candidates = sorted([*(state for state in states if state[1] != new[1]), new], key=_state_key, reverse=True)
+    candidates = sorted([*(state for state in states if state[1] != new[1]), new], key=state_key, reverse=True)
     kept: list[State] = []
     later: list[tuple[Paths, Paths]] = []
     for state in candidates:
@@ -72,12 +72,12 @@ def with_state(states: list[State], new: State) -> list[State] | None:
 def header_of(states: list[State]) -> Json:
     """Every field from the latest account that has it."""
     merged: Json = {}
-    for _, _, header in sorted(states, key=_state_key):
+    for _, _, header in sorted(states, key=state_key):
         _lay_over(merged, orjson.loads(header))
     return merged
 
 
-def _state_key(state: State) -> tuple[str, int, bytes]:
+def state_key(state: State) -> tuple[str, int, bytes]:
     """The later account is greater; of two of one time, the fuller."""
     updated_at, state_hash, header = state
     return updated_at, len(header), state_hash

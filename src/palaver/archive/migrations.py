@@ -63,6 +63,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             create table tool_call (
                 tool text not null,
                 body integer not null references body on delete cascade,
+                calls integer not null,
                 primary key (tool, body)
             ) without rowid""",
             "create index tool_call_by_body on tool_call (body)",
@@ -226,6 +227,15 @@ MIGRATIONS: tuple[Migration, ...] = (
                 primary key (conversation, source)
             ) without rowid""",
             "create index origin_by_source on origin (source)",
+            """
+            create table withheld (
+                platform text not null,
+                conversation_id text not null,
+                source integer not null references source on delete cascade,
+                primary key (platform, conversation_id, source),
+                foreign key (platform, conversation_id) references tombstone on delete cascade
+            ) without rowid""",
+            "create index withheld_by_source on withheld (source)",
             """
             create virtual table search using fts5 (
                 text, thinking, tool, content = '', tokenize = 'unicode61 remove_diacritics 2'

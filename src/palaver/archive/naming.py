@@ -9,6 +9,7 @@ from bisect import bisect_left
 from functools import cached_property
 from typing import NamedTuple
 
+from palaver.archive.filters import Filters
 from palaver.errors import ArchiveError
 
 _SHOWN = 5
@@ -26,6 +27,7 @@ class Named(NamedTuple):
 
 def named(connection: sqlite3.Connection, word: str) -> Named:
     """The one conversation that a word means; several, or none, are an error that says so."""
+    word = word.encode(errors="replace").decode()  # bytes of the command line that are no text
     if word == "latest":
         query = (
             f"select {_COLUMNS} from conversation "  # noqa: S608 - our own column names
@@ -45,6 +47,13 @@ def named(connection: sqlite3.Connection, word: str) -> Named:
     raise ArchiveError(
         f"{word!r} may mean several conversations ({names}{', …' * (len(found) > _SHOWN)}): say more of it"
     )
+
+
+def selected(connection: sqlite3.Connection, filters: Filters) -> list[Named]:
+    """Every conversation that the filters let through, by name."""
+    condition, values = filters.where()
+    query = f"select {_COLUMNS} from conversation c where {condition} order by platform, conversation_id"  # noqa: S608
+    return [Named(*row) for row in connection.execute(query, values)]
 
 
 _PART = "iif(instr(conversation_id, ':'), substr(conversation_id, instr(conversation_id, ':') + 1), '')"

@@ -12,11 +12,21 @@ from palaver.model.metrics import MetricsTally
 
 Json = dict[str, Any]
 
-FRAGMENT_BYTES = 1 << 24
+FRAGMENT_BYTES = 1 << 23
+"""Up to here a conversation is one document: whoever reads or writes it needs about ten times that much memory."""
+MESSAGE = (
+    "m.message_id, m.parent_message_id, m.role, m.timestamp, cast(b.content as blob), cast(m.tokens as blob), "
+    "cast(m.rest as blob)"
+)
+# Only keys are sorted, and the rest is looked up in their order: a conversation of a gigabyte is never in memory.
 _MESSAGES = (
-    "select m.message_id, m.parent_message_id, m.role, m.timestamp, cast(b.content as blob), cast(m.tokens as blob), "
-    "cast(m.rest as blob) from message m join body b on b.body_key = m.body where m.conversation = ? "
-    "order by m.position, m.timestamp, m.message_id"
+    f"select {MESSAGE} from (select message_key from message where conversation = ? "  # noqa: S608 - our own words
+    "order by position, timestamp, message_id limit -1) o "
+    "cross join message m on m.message_key = o.message_key cross join body b on b.body_key = m.body"
+)
+_IS_PART = (
+    "select exists (select 1 from message m where m.conversation = ?1 and m.parent_message_id is not null and "
+    "not exists (select 1 from message p where p.conversation = ?1 and p.message_id = m.parent_message_id))"
 )
 
 
@@ -32,7 +42,10 @@ def documents(connection: sqlite3.Connection, keys: Iterable[int] | None = None)
 
 
 def document(connection: sqlite3.Connection, key: int) -> Iterator[Document]:
-    """One conversation, whole or in fragments past a size; metrics are counted anew from the messages."""
+    """One conversation, whole or in fragments past a size; metrics are counted anew from the messages.
+
+    One of which the archive has only a part, with links to messages that never arrived, is a fragment as well.
+    """
     header = _header(connection, key)
     stated = header.pop("metrics", None)
     tally = MetricsTally()
@@ -46,16 +59,34 @@ def document(connection: sqlite3.Connection, key: int) -> Iterator[Document]:
             header.pop("summaries", None)
             sequence, start, size_bytes = sequence + 1, start + len(messages), 0
             messages = []
-        messages.append(_message(row))
+        messages.append(message_of(row))
         size_bytes += len(row[4]) + len(row[6])
     tally.add(messages)
-    made: Document = {**header, "messages": messages, "metrics": tally.metrics(stated)}
-    if sequence:
+    made: Document = {**header, "messages": messages, "metrics": _metrics(tally, stated)}
+    if sequence or connection.execute(_IS_PART, (key,)).fetchone()[0]:
         made["fragment"] = {"sequence": sequence, "final": True, "start": start}
     yield made
 
 
-def _message(row: tuple[Any, ...]) -> Json:
+def whole_document(connection: sqlite3.Connection, key: int) -> Document:
+    """One conversation in one piece, however long it is."""
+    first, *others = document(connection, key)
+    messages = [message for fragment in (first, *others) for message in fragment["messages"]]
+    whole: Document = {**first, **(others[-1] if others else {}), "messages": messages}
+    if "summaries" in first:
+        whole["summaries"] = first["summaries"]
+    whole.pop("fragment", None)
+    return whole
+
+
+def _metrics(tally: MetricsTally, stated: Json | None) -> Json:
+    """The totals; of those that the source stated, the ones that say something else."""
+    counted = tally.metrics()
+    return tally.metrics({name: value for name, value in (stated or {}).items() if counted.get(name) != value})
+
+
+def message_of(row: tuple[Any, ...]) -> Json:
+    """A message from its columns, those of `MESSAGE`."""
     message_id, parent, role, timestamp, content, tokens, rest = row
     message: Json = {"message_id": message_id}
     if parent is not None:
@@ -76,6 +107,8 @@ def _header(connection: sqlite3.Connection, key: int) -> Document:
         (key,),
     ).fetchone()
     facts: Json = orjson.loads(header)
+    if rating := rating_of(connection, platform, conversation_id):
+        facts = dict(sorted({**facts, "rating": rating}.items()))
     made: Document = {"schema_version": SCHEMA_VERSION, "conversation_id": conversation_id}
     for name in ("title", "platform", "session", "context"):
         if name in facts:
@@ -89,11 +122,16 @@ def _header(connection: sqlite3.Connection, key: int) -> Document:
         made["summaries"] = summaries
     if tags := tags_of(connection, key, platform, conversation_id):
         made["tags"] = tags
-    query = "select score, feedback, rated_at from rating where platform = ? and conversation_id = ?"
-    if rating := connection.execute(query, (platform, conversation_id)).fetchone():
-        given = zip(("score", "feedback", "rated_at"), rating, strict=True)
-        made["rating"] = {name: value for name, value in given if value is not None}
     return made
+
+
+def rating_of(connection: sqlite3.Connection, platform: str, conversation_id: str) -> Json | None:
+    """The rating given by hand, which stands before that of a source."""
+    query = "select feedback, rated_at, score from rating where platform = ? and conversation_id = ?"
+    for found in connection.execute(query, (platform, conversation_id)):
+        given = zip(("feedback", "rated_at", "score"), found, strict=True)
+        return {name: value for name, value in given if value is not None}
+    return None
 
 
 def tags_of(connection: sqlite3.Connection, key: int, platform: str, conversation_id: str) -> list[str]:

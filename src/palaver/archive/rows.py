@@ -125,7 +125,8 @@ def message_row(message: Json, position: int) -> tuple[MessageRow, BodyRow]:
         timestamp,
         _text(metadata.get("model_override")),
         _text(metadata.get("api_message_id")),
-        token_counts(tokens) if tokens else _NO_COUNTS,
+        # A message may continue one that left with an earlier fragment: then its own tokens are only what it adds.
+        token_counts(metadata.get("answer_tokens") or tokens) if tokens else _NO_COUNTS,
         orjson.dumps(tokens, option=_SORTED) if tokens is not None else None,
         body_hash,
         version.digest(),

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from hashlib import blake2b
 from importlib import metadata
 from typing import Any, NamedTuple
 
 import orjson
 
+from palaver.archive.withheld import holds_forgotten, is_all_forgotten
 from palaver.model.finding import PLACES_KEPT
 from palaver.model.ledger import Ledger
 from palaver.model.report import SourceReport
@@ -101,9 +103,10 @@ def finish_source(connection: sqlite3.Connection, key: int, facts: SourceFacts, 
     )
     _add_ledger(connection, key, report.ledger)
     _add_findings(connection, key, report)
+    cursors = [] if holds_forgotten(connection, key) else reading.cursors
     connection.executemany(
         "insert or replace into cursor values (?, ?, ?, ?, cast(? as text))",
-        [(key, spelled(cursor.file), *cursor[1:]) for cursor in reading.cursors],
+        [(key, spelled(cursor.file), *cursor[1:]) for cursor in cursors],
     )
     connection.execute("delete from source_file where source = ?", (key,))
     if not report.failure:
@@ -119,6 +122,8 @@ def _palaver_version() -> str:
 
 
 def set_aside(connection: sqlite3.Connection, key: int, entry: SetAside) -> None:
+    if is_all_forgotten(connection, key):
+        return
     connection.execute(
         "insert into quarantine (source, place, code, message, raw, set_aside_at) values (?, ?, ?, ?, ?, ?)",
         (key, spelled(entry.place), entry.code, spelled(entry.message), entry.raw, now()),
@@ -129,9 +134,33 @@ def last_set_aside(connection: sqlite3.Connection) -> int:
     return connection.execute("select coalesce(max(quarantine_key), 0) from quarantine").fetchone()[0]
 
 
-def clear_quarantine(connection: sqlite3.Connection, key: int, up_to: int) -> None:
-    """A source that was read from its beginning has told anew what is wrong with it."""
-    connection.execute("delete from quarantine where source = ? and quarantine_key <= ?", (key, up_to))
+def settle_quarantine(connection: sqlite3.Connection, key: int, up_to: int, *, is_whole: bool) -> None:
+    """A source that was read from its beginning has told anew what is wrong with it.
+
+    What was set aside again keeps its number, wherever it stands now. What was not is read now, unless reading broke
+    off before its end.
+    """
+    earlier: dict[bytes, dict[str, list[int]]] = {}
+    again: dict[bytes, list[tuple[int, str]]] = {}
+    query = "select quarantine_key, place, code, raw from quarantine where source = ? order by quarantine_key desc"
+    for number, place, code, raw in connection.execute(query, (key,)):
+        content = blake2b(f"{code}\n".encode() + raw, digest_size=16).digest()
+        if number > up_to:
+            again.setdefault(content, []).append((number, place))
+        else:
+            earlier.setdefault(content, {}).setdefault(place, []).append(number)
+    gone: list[int] = []
+    for content, entries in again.items():
+        known = earlier.get(content, {})
+        moved = [(number, place) for number, place in entries if not known.get(place) or not known[place].pop()]
+        left = [number for numbers in known.values() for number in numbers]
+        places = [(place, number) for (_, place), number in zip(moved, left, strict=False)]
+        connection.executemany("update quarantine set place = ? where quarantine_key = ?", places)
+        gone += {number for number, _ in entries} - {number for number, _ in moved[len(left) :]}
+        earlier[content] = {"": left[len(moved) :]}
+    if is_whole:
+        gone += [number for known in earlier.values() for numbers in known.values() for number in numbers]
+    connection.executemany("delete from quarantine where quarantine_key = ?", [(number,) for number in gone])
 
 
 def cursors_of(connection: sqlite3.Connection, key: int) -> list[CursorRow]:
@@ -154,6 +183,7 @@ def _add_ledger(connection: sqlite3.Connection, key: int, ledger: Ledger) -> Non
 
 
 def _add_findings(connection: sqlite3.Connection, key: int, report: SourceReport) -> None:
+    is_silent = is_all_forgotten(connection, key)
     places: dict[str, list[Any]] = {}
     severities: dict[str, str] = {}
     for finding in report.findings.first:
@@ -163,7 +193,7 @@ def _add_findings(connection: sqlite3.Connection, key: int, report: SourceReport
     for code, count in report.findings.counts.items():
         query = "select findings, places from finding where source = ? and code = ?"
         before = connection.execute(query, (key, code)).fetchone() or (0, "[]")
-        kept = [*orjson.loads(before[1]), *places[code]][:PLACES_KEPT]
+        kept = [] if is_silent else [*orjson.loads(before[1]), *places[code]][:PLACES_KEPT]
         text = orjson.dumps(kept).decode()
         connection.execute(
             "insert or replace into finding values (?, ?, ?, ?, ?)",

@@ -16,7 +16,10 @@ _UNSPACED = re.compile(
 
 
 def searchable(content: list[Json]) -> tuple[str, str, str]:
-    """The words of some blocks as the index takes them in; it is these that have to be taken out of it again."""
+    """The words of some blocks as the index takes them in.
+
+    To forget a body, the index is told its words again: whoever changes this makes the index anew in a migration.
+    """
     said, thought, tools = worded(content)
     return spaced(said), spaced(thought), spaced(tools)
 
@@ -64,7 +67,7 @@ def _add_result(content: Any, tools: list[str]) -> None:
         if block.get("type") == "text":
             tools.append(block["text"])
         else:
-            _add_strings([value for key, value in block.items() if key != "type"], tools)
+            _add_strings({key: value for key, value in block.items() if key != "type"}, tools)
 
 
 def _add_other(kind: str, block: Json, said: list[str]) -> None:
@@ -78,7 +81,7 @@ def _add_other(kind: str, block: Json, said: list[str]) -> None:
         case "opaque":
             _add_strings(block["raw"], said)
         case _:
-            _add_strings([value for key, value in block.items() if key != "type"], said)
+            _add_strings({key: value for key, value in block.items() if key != "type"}, said)
 
 
 def _address(block: Json) -> str | None:
@@ -91,7 +94,7 @@ def _address(block: Json) -> str | None:
 
 
 def _add_strings(value: Any, words: list[str]) -> None:
-    """Every text anywhere inside a value, in order, however deep it is."""
+    """Every text anywhere inside a value, however deep it is, in the order in which a body stores its keys."""
     stack: list[Any] = [value]
     while stack:
         value = stack.pop()
@@ -99,7 +102,7 @@ def _add_strings(value: Any, words: list[str]) -> None:
             if value and (len(value) <= _LONGEST_WORD or " " in value or "\n" in value):
                 words.append(value)
         elif value.__class__ is dict:
-            stack.extend(reversed(list(value.values())))
+            stack.extend([value[key] for key in sorted(value, reverse=True)])
         elif value.__class__ is list:
             stack.extend(reversed(value))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -111,6 +112,7 @@ def moment(word: str | None) -> str:
     return normalize_timestamp(when if when.tzinfo else when.astimezone())
 
 
+@cache
 def platform_title(platform: str) -> str:
     """A platform's name for people, also of one that this palaver cannot read itself."""
     from palaver.importers import importer, platforms

@@ -11,7 +11,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from palaver.cli._words import escaped_in_json, plain
+from palaver.cli._words import escaped_in_json, plain, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,12 +69,34 @@ def answer_text(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def answer_bytes(pieces: "Iterable[bytes]") -> None:
+    """Write what is made for programs and files; in a terminal, what could steer it is made visible."""
+    is_terminal = sys.stdout.isatty()
+    for piece in pieces:
+        sys.stdout.buffer.write(visible(piece.decode()).encode() if is_terminal else piece)
+
+
 def answer_json(value: Any) -> None:
     import json
 
     # A file name that is no UTF-8 holds lone surrogates: as an escape they are fine in JSON.
     text = escaped_in_json(json.dumps(value, indent=2, ensure_ascii=False))
     sys.stdout.buffer.write(text.encode(errors="backslashreplace") + b"\n")
+
+
+def answer_json_with(value: dict[str, Any], name: str, entries: "Iterable[Any]") -> None:
+    """Print a JSON object whose last value is a list, each entry on a line of its own as soon as it is there."""
+    import json
+
+    def write(text: str) -> None:
+        sys.stdout.buffer.write(escaped_in_json(text).encode(errors="backslashreplace"))
+
+    write(json.dumps(value, indent=2, ensure_ascii=False).removesuffix("\n}") + f',\n  "{name}": [')
+    separator = "\n    "
+    for entry in entries:
+        write(separator + json.dumps(entry, ensure_ascii=False))
+        separator = ",\n    "
+    write("]\n}\n" if separator.startswith("\n") else "\n  ]\n}\n")
 
 
 def answer_json_lines(values: "Iterable[Any]") -> None:
@@ -85,6 +107,10 @@ def answer_json_lines(values: "Iterable[Any]") -> None:
 def answer_pieces(pieces: "Iterable[Text]") -> None:
     """Print one piece after the other as soon as it is there; their lines are not wrapped any more."""
     console = _console(sys.stdout)
+    if console.color_system is None:
+        for piece in pieces:
+            sys.stdout.write(f"{piece.plain}\n")
+        return
     for piece in pieces:
         console.print(piece, soft_wrap=True)
 
@@ -120,6 +146,22 @@ def complain(message: str) -> None:
 
     line = Text.assemble(("palaver: ", "bold red"), (plain(message), "red"))
     _console(sys.stderr).print(line, soft_wrap=True)
+
+
+def is_read_by_a_person() -> bool:
+    return sys.stdout.isatty()
+
+
+def can_ask() -> bool:
+    """Whether somebody sits there who can be asked."""
+    return bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> bool:
+    """Ask on standard error; anything but a yes is a no."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _console(stream: TextIO) -> "Console":

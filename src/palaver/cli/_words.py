@@ -20,8 +20,11 @@ def counted(number: int, noun: str) -> str:
 
 def plural(noun: str) -> str:
     head, space, rest = noun.partition(" ")
-    head = f"{head[:-1]}ies" if head.endswith("y") and head[-2:-1] not in set("aeiou") else f"{head}s"
-    return head + space + rest
+    if head.endswith("y") and head[-2:-1] not in set("aeiou"):
+        head = f"{head[:-1]}ie"
+    elif head.endswith(("ch", "sh", "s", "x")):
+        head = f"{head}e"
+    return f"{head}s" + space + rest
 
 
 def tallied(counts: dict[str, int]) -> str:

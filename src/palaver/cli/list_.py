@@ -88,7 +88,6 @@ def list_(
 
 def _described(row: "Listed") -> dict[str, Any]:
     totals = row.totals
-    tokens = {name: getattr(totals, name) for name in ("input", "output", "cache_read", "cache_write", "thinking")}
     return {
         "conversation_id": row.conversation_id,
         "short_id": row.short_id,
@@ -102,7 +101,7 @@ def _described(row: "Listed") -> dict[str, Any]:
         "status": row.status,
         "messages": totals.messages,
         "human_messages": totals.human_messages,
-        "tokens": tokens if totals.has_tokens else None,
+        "tokens": totals.tokens(),
         "tags": row.tags,
         "rating": row.rating,
         "is_sidechain": row.is_sidechain,

@@ -97,14 +97,15 @@ def search(
 ) -> None:
     """Find what was said, thought, or done by tools.
 
+    Conversations are found by their titles as well.
+
     All words have to be there. "A phrase" in quotes is words one after the other (in a shell: '"a phrase"'), begin* is
     the beginning of a word, -word must not be there, this OR that is either. Case and accents do not matter. Of Chinese
     and Japanese any part is found, of other writing whole words. Signs such as C++ or an emoji are looked for as they
     are; in a large archive that takes longer.
 
-    The newest comes first, and what stands in several messages is shown once, with the first of them. Conversations
-    with the words in their title are told before. Dates are meant for each message, --has, --tool and --tag for its
-    conversation.
+    The newest comes first, and what stands in several messages is shown once, with the first of them. Dates are meant
+    for each message, --has, --tool and --tag for its conversation.
 
     Exit codes: 0 something was found, 1 nothing was, 2 it could not be searched.
     """

@@ -25,6 +25,7 @@ class Exporter(Protocol):
         """Yield the bytes of the documents, in order; the documents stay what they are.
 
         A long conversation comes as several documents with one id, each with its `fragment`, in order. With `cost`, the
-        price of every message is told that states none, apart from what sources state.
+        price of every message is told that states none, apart from what sources state. Documents may be large: one is
+        to be let go (by `map`; a `for` loop's name would hold it) before the next is asked for.
         """
         ...

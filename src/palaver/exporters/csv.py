@@ -43,17 +43,17 @@ class Csv:
     suffix = ".csv"
 
     def write(self, documents: Iterable[Json], *, cost: MessageCost | None = None) -> Iterator[bytes]:
-        yield _rows([COLUMNS])
         conversations = OpenConversations()
-        for document in documents:
+
+        def rows(document: Json) -> bytes:
             progress = conversations.enter(document)
-            rows = [
-                _row(message, document, progress.written + number, cost)
-                for number, message in enumerate(document["messages"], 1)
-            ]
-            progress.written += len(rows)
-            if rows:
-                yield _rows(rows)
+            first = progress.written + 1
+            progress.written += len(document["messages"])
+            numbered = enumerate(document["messages"], first)
+            return _rows(_row(message, document, number, cost) for number, message in numbered)
+
+        yield _rows([COLUMNS])
+        yield from filter(None, map(rows, documents))
 
 
 def guarded(cell: str) -> str:

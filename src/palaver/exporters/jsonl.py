@@ -7,6 +7,7 @@ source said, and the document stays valid.
 import json
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
+from itertools import repeat
 from typing import Any
 
 import orjson
@@ -22,8 +23,7 @@ class JsonLines:
     suffix = ".jsonl"
 
     def write(self, documents: Iterable[Json], *, cost: MessageCost | None = None) -> Iterator[bytes]:
-        for document in documents:
-            yield _line(document if cost is None else _priced(document, cost))
+        yield from map(_line, documents if cost is None else map(_priced, documents, repeat(cost)))
 
 
 def _line(document: Json) -> bytes:

@@ -47,8 +47,10 @@ class Markdown:
 
     def write(self, documents: Iterable[Json], *, cost: MessageCost | None = None) -> Iterator[bytes]:
         conversations = OpenConversations()
-        current = None
-        for document in documents:
+        current: tuple[str, str] | None = None
+
+        def text(document: Json) -> bytes:
+            nonlocal current
             progress = conversations.enter(document)
             key = document["platform"]["name"], document["conversation_id"]
             parts: list[str] = []
@@ -59,7 +61,9 @@ class Markdown:
                 parts += _message(message, document, progress, cost)
             if progress.is_continued and is_last(document):
                 parts += _totals(document)
-            yield ("\n\n".join(parts) + "\n\n").encode()
+            return ("\n\n".join(parts) + "\n\n").encode()
+
+        yield from map(text, documents)
 
 
 def _header(document: Json, *, is_continued: bool) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -77,3 +77,21 @@ class Importer(Protocol):
     def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
         """Yield documents; give every record that the readers count exactly one disposition on the run."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """A folder whose files the product itself deletes when they were not changed for some days."""
+
+    folder: Path
+    days: int
+    suffix: str
+    setting: str
+    """Where the user can change that, in words."""
+
+
+@runtime_checkable
+class Deleting(Protocol):
+    """An importer of a product that deletes its own files after a while."""
+
+    def retentions(self) -> list[Retention]: ...

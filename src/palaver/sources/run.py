@@ -50,6 +50,11 @@ class Run:
         """Told by the readers how many bytes they took in, for whoever shows progress."""
         self._set_aside = set_aside
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether what comes out is joined with what was read before, so that older versions count as well."""
+        return self.keeps_cursors
+
     def note(self, kind: FindingKind, where: str, message: str = "", *, kept: bool = True) -> None:
         self.findings.add(Finding(kind.code, kind.severity, self.source, where, message or kind.meaning, kept))
 

@@ -32,6 +32,7 @@ CREATE TABLE body (
 CREATE TABLE tool_call (
                 tool text not null,
                 body integer not null references body on delete cascade,
+                calls integer not null,
                 primary key (tool, body)
             ) without rowid;
 CREATE TABLE message (
@@ -171,11 +172,18 @@ CREATE TABLE origin (
                 source integer not null references source on delete cascade,
                 primary key (conversation, source)
             ) without rowid;
+CREATE TABLE withheld (
+                platform text not null,
+                conversation_id text not null,
+                source integer not null references source on delete cascade,
+                primary key (platform, conversation_id, source),
+                foreign key (platform, conversation_id) references tombstone on delete cascade
+            ) without rowid;
 CREATE VIRTUAL TABLE search using fts5 (
                 text, thinking, tool, content = '', tokenize = 'unicode61 remove_diacritics 2'
             );
 delete from migration;
-insert into migration values (1, 'conversations, messages, bodies, sources', '2026-11-16T14:39:37.180Z');
+insert into migration values (1, 'conversations, messages, bodies, sources', '2026-11-16T15:24:52.442Z');
 delete from conversation;
 insert into conversation values (1, 'chatgpt', '00000901-aaaa-4000-8000-000000000901', 'Boat names', NULL, 'gpt-4o', '2025-01-01T00:00:00.000Z', '2025-01-01T00:10:00.500Z', NULL, 0, NULL, '{"platform":{"metadata":{"current_node":"00000014-aaaa-4000-8000-000000000014","default_model_slug":"auto","export_generation":"classic","memory_scope":"global_enabled"},"model":"gpt-4o","name":"chatgpt"},"title":"Boat names"}');
 insert into conversation values (2, 'claude_code', '54752a38-abea-416f-8ee5-3f38bb2254e7', 'Which stars lead the way home from the hill on a clear night?', '/home/ada/almanac', 'claude-opus-4-6', '2026-03-01T09:00:04.328Z', '2026-03-01T09:00:19.251Z', NULL, 0, NULL, '{"context":{"workspace":{"git_branch":"main","path":"/home/ada/almanac"}},"platform":{"model":"claude-opus-4-6","name":"claude_code","version":"2.1.39"},"session":{"is_sidechain":false,"session_id":"54752a38-abea-416f-8ee5-3f38bb2254e7"},"title":"Which stars lead the way home from the hill on a clear night?"}');
@@ -203,7 +211,7 @@ insert into body values (15, X'78C8454A3A3C6CCABBB9EDF29C924B1A', 38061046866210
 insert into body values (16, X'CF113AF9F0986E570AB0D3686070E85D', 3806104699505999888, 0, '[{"text":"And in winter, when Arcturus has not risen yet?","type":"text"}]');
 insert into body values (17, X'E76995BC3BA1DEC5ABE2C68BF615E544', 3806104710243418129, 0, '[{"text":"Then walk with Orion at your back until you hear the stream.","type":"text"}]');
 delete from tool_call;
-insert into tool_call values ('Read', 9);
+insert into tool_call values ('Read', 9, 1);
 delete from message;
 insert into message values (1, 1, '00000011-aaaa-4000-8000-000000000011', 0, NULL, 'user', 'human', '2025-01-01T00:00:01.000Z', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1, X'D6528C3A8794138C', '{"metadata":{"author_kind":"human","on_active_path":true}}');
 insert into message values (2, 1, '00000012-aaaa-4000-8000-000000000012', 1, '00000011-aaaa-4000-8000-000000000011', 'assistant', 'model', '2025-01-01T00:00:02.000Z', 'gpt-4o', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2, X'9D31B3A3A48835F5', '{"metadata":{"author_kind":"model","branch_count":2,"branch_index":0,"fork_point":"00000011-aaaa-4000-8000-000000000011","model_override":"gpt-4o","on_active_path":true}}');
@@ -229,9 +237,9 @@ delete from tag;
 delete from rating;
 delete from tombstone;
 delete from source;
-insert into source values (1, '/home/ada/stored/chatgpt/branches', 'chatgpt', '', 'a folder of conversations with a `mapping` of nodes', '["conversations.json"]', '{}', 4951, 1, 7, '', '2026-11-16T14:39:37.198Z', '2026-11-16T14:39:37.199Z', '0.1.0');
-insert into source values (2, '/home/ada/stored/claude_code/damage_bad_line_middle/54752a38-abea-416f-8ee5-3f38bb2254e7.jsonl', 'claude_code', 'session', 'a line of type ''user'' with a message', '["54752a38-abea-416f-8ee5-3f38bb2254e7"]', '{}', 2736, 1, 4, '', '2026-11-16T14:39:37.198Z', '2026-11-16T14:39:37.205Z', '0.1.0');
-insert into source values (3, '/home/ada/stored/claude_code/plain_session/5e1bd177-1e25-4f05-8820-4b8e55392b42.jsonl', 'claude_code', 'session', 'a line of type ''file-history-snapshot''', '["5e1bd177-1e25-4f05-8820-4b8e55392b42"]', '{}', 5677, 1, 6, '', '2026-11-16T14:39:37.199Z', '2026-11-16T14:39:37.205Z', '0.1.0');
+insert into source values (1, '/home/ada/stored/chatgpt/branches', 'chatgpt', '', 'a folder of conversations with a `mapping` of nodes', '["conversations.json"]', '{}', 4951, 1, 7, '', '2026-11-16T15:24:52.471Z', '2026-11-16T15:24:52.472Z', '0.1.0');
+insert into source values (2, '/home/ada/stored/claude_code/damage_bad_line_middle/54752a38-abea-416f-8ee5-3f38bb2254e7.jsonl', 'claude_code', 'session', 'a line of type ''user'' with a message', '["54752a38-abea-416f-8ee5-3f38bb2254e7"]', '{}', 2736, 1, 4, '', '2026-11-16T15:24:52.471Z', '2026-11-16T15:24:52.473Z', '0.1.0');
+insert into source values (3, '/home/ada/stored/claude_code/plain_session/5e1bd177-1e25-4f05-8820-4b8e55392b42.jsonl', 'claude_code', 'session', 'a line of type ''file-history-snapshot''', '["5e1bd177-1e25-4f05-8820-4b8e55392b42"]', '{}', 5677, 1, 6, '', '2026-11-16T15:24:52.471Z', '2026-11-16T15:24:52.473Z', '0.1.0');
 delete from source_file;
 insert into source_file values ('/home/ada/stored/chatgpt/branches/conversations.json', 1, 4951, 1767225600000000000);
 insert into source_file values ('/home/ada/stored/claude_code/damage_bad_line_middle/54752a38-abea-416f-8ee5-3f38bb2254e7.jsonl', 2, 2736, 1767225600000000000);
@@ -253,13 +261,14 @@ insert into ledger values (3, 'skipped', 'file-history', 1);
 delete from finding;
 insert into finding values (2, 'bad-json', 'error', 3, '[{"where":"line 2, byte 376","message":"Expecting value: line 1 column 1 (char 0)","kept":false},{"where":"line 5, byte 1318","message":"Unterminated string starting at: line 1 column 134 (char 133)","kept":false},{"where":"line 6, byte 1469","message":"Expecting value: line 1 column 1 (char 0)","kept":false}]');
 delete from quarantine;
-insert into quarantine values (1, 2, 'line 2, byte 376', 'bad-json', 'Expecting value: line 1 column 1 (char 0)', '2026-11-16T14:39:37.205Z', X'74686973206C696E6520776173206E65766572204A534F4E2C20736F6D65626F64792074797065642061206E6F746520696E746F207468652066696C65');
-insert into quarantine values (2, 2, 'line 5, byte 1318', 'bad-json', 'Unterminated string starting at: line 1 column 134 (char 133)', '2026-11-16T14:39:37.205Z', X'7B22706172656E7455756964223A2261303030353239372D393565362D343939322D396130312D333531636333373337316666222C22697353696465636861696E223A66616C73652C227573657254797065223A2265787465726E616C222C22637764223A222F686F6D652F6164612F616C6D616E6163222C2273657373696F6E4964223A2235343735326133382D616265612D3431');
-insert into quarantine values (3, 2, 'line 6, byte 1469', 'bad-json', 'Expecting value: line 1 column 1 (char 0)', '2026-11-16T14:39:37.205Z', X'5D');
+insert into quarantine values (1, 2, 'line 2, byte 376', 'bad-json', 'Expecting value: line 1 column 1 (char 0)', '2026-11-16T15:24:52.473Z', X'74686973206C696E6520776173206E65766572204A534F4E2C20736F6D65626F64792074797065642061206E6F746520696E746F207468652066696C65');
+insert into quarantine values (2, 2, 'line 5, byte 1318', 'bad-json', 'Unterminated string starting at: line 1 column 134 (char 133)', '2026-11-16T15:24:52.473Z', X'7B22706172656E7455756964223A2261303030353239372D393565362D343939322D396130312D333531636333373337316666222C22697353696465636861696E223A66616C73652C227573657254797065223A2265787465726E616C222C22637764223A222F686F6D652F6164612F616C6D616E6163222C2273657373696F6E4964223A2235343735326133382D616265612D3431');
+insert into quarantine values (3, 2, 'line 6, byte 1469', 'bad-json', 'Expecting value: line 1 column 1 (char 0)', '2026-11-16T15:24:52.473Z', X'5D');
 delete from origin;
 insert into origin values (1, 1);
 insert into origin values (2, 2);
 insert into origin values (3, 3);
+delete from withheld;
 delete from search_data;
 insert into search_data values (1, X'11813F0019');
 insert into search_data values (10, X'000000020101010001010101');
@@ -300,6 +309,7 @@ CREATE INDEX revision_by_body on revision (body);
 CREATE INDEX source_file_by_source on source_file (source);
 CREATE INDEX quarantine_by_source on quarantine (source);
 CREATE INDEX origin_by_source on origin (source);
+CREATE INDEX withheld_by_source on withheld (source);
 pragma user_version = 1;
 pragma application_id = 1346456662;
 commit;

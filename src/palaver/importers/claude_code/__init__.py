@@ -29,7 +29,7 @@ from typing import Any
 
 from pydantic import Field
 
-from palaver.importers._contract import Match, Options
+from palaver.importers._contract import Match, Options, Retention
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -52,11 +52,12 @@ class ClaudeCode:
     options = ClaudeCodeOptions
 
     def locations(self) -> list[Path]:
-        if configured := os.environ.get("CLAUDE_CONFIG_DIR"):
-            roots = [Path(part.strip()).expanduser() for part in configured.split(",") if part.strip()]
-        else:
-            roots = [Path.home() / ".claude", Path.home() / ".config" / "claude"]
-        return [root / name for root in roots for name in ("projects", "transcripts", "history.jsonl")]
+        return [root / name for root in _roots() for name in ("projects", "transcripts", "history.jsonl")]
+
+    def retentions(self) -> list[Retention]:
+        from palaver.importers.claude_code.retention import retention
+
+        return [retention(root) for root in _roots()]
 
     def recognizes(self, source: Source) -> Match:
         if source.is_folder:
@@ -78,6 +79,12 @@ class ClaudeCode:
         yield from read_form(
             source, run, keep_original_files=bool(run.options.original_files) if run.options else False
         )
+
+
+def _roots() -> list[Path]:
+    if configured := os.environ.get("CLAUDE_CONFIG_DIR"):
+        return [Path(part.strip()).expanduser() for part in configured.split(",") if part.strip()]
+    return [Path.home() / ".claude", Path.home() / ".config" / "claude"]
 
 
 IMPORTER = ClaudeCode()

@@ -48,7 +48,9 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
             return A_COPY
         if usage.__class__ is dict and metadata["author_kind"] == "model":
             tokens = earlier.get("tokens")
-            if tokens is None:
+            if "continues" in metadata:
+                _continue_usage(transcript, earlier, usage)
+            elif tokens is None:
                 earlier["tokens"] = usage
             elif tokens != usage:
                 raise_usage(tokens, usage)
@@ -92,12 +94,12 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
             if type(model) is str:
                 transcript.models[model] = transcript.models.get(model, 0) + 1
             if type(api_id) is str:
+                transcript.answers[api_id] = added
                 if transcript.sequence and (left := transcript.earlier_answer(api_id)):
                     metadata["continues"] = left[0]
-                    usage = _increase(left[1], usage)
-                else:
-                    transcript.answers[api_id] = added
-            if usage.__class__ is dict:
+            if "continues" in metadata:
+                _continue_usage(transcript, added, usage)
+            elif usage.__class__ is dict:
                 added["tokens"] = usage
                 if stop_reason is None:
                     metadata["tokens_partial"] = True
@@ -210,16 +212,26 @@ def raise_usage(tokens: Json, usage: Json) -> None:
             tokens[key] = new
 
 
-def _increase(counted: Json, usage: Any) -> Any:
-    """What a late line adds to the usage that already left with an earlier fragment."""
+def _continue_usage(transcript: Transcript, message: Json, usage: Any) -> None:
+    """The tokens of a message that continues one which left with an earlier fragment are what it adds to that one's.
+
+    So messages add up. What the answer used in all by then stands in `answer_tokens`.
+    """
+    metadata = message["metadata"]
     if type(usage) is not dict:
-        return usage
-    more: Json = {}
-    for key, value in usage.items():
-        before = counted.get(key) or 0
-        if type(value) is int and type(before) is int and value > before:
-            more[key] = value - before
-    return more or None
+        return
+    left = transcript.earlier_answer(metadata["api_message_id"])
+    before = left[1] if left else {}
+    whole = metadata.get("answer_tokens") or dict(before)
+    raise_usage(whole, usage)
+    more = {
+        key: value - (before.get(key) or 0)
+        for key, value in whole.items()
+        if type(value) is int and type(before.get(key) or 0) is int and value > (before.get(key) or 0)
+    }
+    if more:
+        message["tokens"] = more
+        metadata["answer_tokens"] = whole
 
 
 def _take_cost(record: Json, message: Json) -> None:

@@ -431,7 +431,7 @@ class Transcript:
         signatures = {message["message_id"]: signature(message["content"]) for message in leaving}
         self.previous_links = {uuid: message.get("message_id", "") for uuid, message in self.links.items()}
         answers = {
-            api_id: (message["message_id"], message.get("tokens"))
+            api_id: (message["message_id"], message["metadata"].get("answer_tokens") or message.get("tokens"))
             for api_id, message in self.answers.items()
             if message["message_id"] in signatures
         }

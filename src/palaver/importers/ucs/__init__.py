@@ -4,7 +4,9 @@ Where the files are
     Where the user saved them: the JSON Lines that `palaver import --output` and `palaver export --format jsonl` write,
     one document a line; also documents that another program wrote in the same schema, one document alone or several
     pretty-printed ones (`jq .`), and a JSON array of documents. The file that an import sets refused records aside in
-    (`….quarantine.jsonl`) is known, and holds no conversation.
+    (`….quarantine.jsonl`) is known, and holds no conversation. Or the archive of another machine, `archive.db`: with
+    the log beside it (`archive.db-wal`) if it is in use, from a folder that may not be written to, in a ZIP or
+    compressed as well. It is only read; one with older tables is brought up to date in a copy.
 
 What comes out
     The documents, one by one, in the order of the file, each brought to the current version of the schema. They keep
@@ -14,9 +16,14 @@ What comes out
     In a whole conversation, a parent link that leads to no message is kept as `missing_parent`, and a circle of links
     is cut. A fragment's links may lead to other fragments, and stay what they are. A message without an id, or with
     that of another one in the same document, gets one of its own; what it stated is kept as `metadata.message_id`.
+    The conversations of an archive go into another one with all that is known of them, older versions of messages
+    included, so that two archives that are merged, either into the other, hold the same afterwards; elsewhere
+    (`--output`) they go as they are now. Tags and ratings that were given by hand arrive as the document's own.
 
 What is left out
-    Nothing. What is no conversation, lacks an id, a platform or a time of its own, or is of a version that this palaver
+    `computed_cost` of messages, which `palaver export --with-cost` adds: it is made of prices again whenever it is
+    asked for. Of an archive, what it knows of its sources, and what was forgotten there: that is not forgotten here.
+    What is no conversation, lacks an id, a platform or a time of its own, or is of a version that this palaver
     does not know, is set aside.
 """
 
@@ -32,7 +39,7 @@ from palaver.importers._contract import Match, Options
 from palaver.importers._exports import BAD_CONVERSATION
 from palaver.importers._findings import UNFORESEEN
 from palaver.importers.ucs.links import sound
-from palaver.importers.ucs.totals import Totals
+from palaver.importers.ucs.totals import Totals, leave_out_costs
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import TIMESTAMP_PATTERN
 from palaver.model.upgrade import upgrade
@@ -51,6 +58,7 @@ Json = dict[str, Any]
 
 _PLATFORM = re.compile("[a-z][a-z0-9_]*")
 _TIMESTAMP = re.compile(TIMESTAMP_PATTERN)
+_SQLITE = b"SQLite format 3\0"
 _BLANK = BOM + SPACE + b"\0"
 
 
@@ -65,6 +73,10 @@ class OwnDocuments:
 
     def recognizes(self, source: Source) -> Match:
         head = source.head()
+        if head.startswith(_SQLITE):
+            from palaver.importers.ucs.archives import recognized
+
+            return recognized(source)
         if b'"schema_version"' not in head:
             is_aside = b'"where"' in head and _is_set_aside(source.glimpse())
             return Match.no("records that an import of palaver has set aside") if is_aside else Match.no()
@@ -81,8 +93,13 @@ class OwnDocuments:
         return Match.no()
 
     def read(self, source: Source, run: Run) -> Iterator[Json]:
-        totals = Totals()
         form = run.form or _form_of(source)
+        if form == "archive":
+            from palaver.importers.ucs.archives import read_archive
+
+            yield from read_archive(source, run)
+            return
+        totals = Totals()
         with source.open() as stream:
             records = JsonElements(stream, run, takes_cut=True) if form == "array" else JsonLines(stream, run)
             for value in records:
@@ -94,6 +111,7 @@ class OwnDocuments:
                     problem = _problem(document)
                     if not problem:
                         sound(document, run, records.where())
+                        leave_out_costs(document)
                         totals.leave_out(document)
                 except VersionError as error:
                     kind = UNKNOWN_VERSION if "schema_version" in value else BAD_CONVERSATION
@@ -136,6 +154,8 @@ def _values(head: bytes) -> Iterator[Any]:
 
 def _form_of(source: Source) -> str:
     """An array spans the whole file, whatever its lines; in a file of lines, one of them may be an array."""
+    if source.head().startswith(_SQLITE):
+        return "archive"
     head = source.head().lstrip(_BLANK)
     if not head.startswith(b"[") or source.suffix in {".jsonl", ".ndjson"}:
         return "lines"

@@ -1,4 +1,4 @@
-"""Totals that a document carries although anybody can add them up: left out, so that they are not taken for stated."""
+"""What a document carries although anybody can work it out: left out, so that it is not taken for stated."""
 
 from typing import Any
 
@@ -38,6 +38,18 @@ class Totals:
 
 
 _NOTHING = object()
+
+
+def leave_out_costs(document: Json) -> None:
+    """Take what `--with-cost` added to the messages; prices change, and documents do not."""
+    for message in document["messages"]:
+        match message:
+            case {"metadata": {"computed_cost": {"source": "list_prices"}} as metadata}:
+                del metadata["computed_cost"]
+                if not metadata:
+                    del message["metadata"]
+            case _:
+                pass
 
 
 def _is_followed(document: Json) -> bool:

@@ -1,0 +1,53 @@
+"""Text in the width of a terminal: words are wrapped, code and tables keep their shape."""
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_FENCE = re.compile(r"\s*(```|~~~)")
+_HANGING = re.compile(r"\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)?")
+
+
+def wrapped(text: str, width: int | None) -> list[str]:
+    """The lines of a text, without the empty ones around it; None is any width."""
+    lines: list[str] = []
+    is_code = False
+    for line in text.strip("\n").rstrip().split("\n"):
+        is_fence = _FENCE.match(line) is not None
+        if width is None or is_code or is_fence or line.startswith("|") or cell_len(line) <= width:
+            lines.append(line.rstrip())
+        else:
+            lines += _wrapped_line(line, width)
+        is_code ^= is_fence
+    return lines
+
+
+def _wrapped_line(line: str, width: int) -> list[str]:
+    """Under its first word, not under the mark in front of it."""
+    found = _HANGING.match(line)
+    mark = found[0] if found and cell_len(found[0]) <= width // 2 else ""
+    indent = " " * cell_len(mark)
+    pieces = Text(line[len(mark) :]).wrap(_console(), max(width - len(indent), 10))
+    return [f"{indent if number else mark}{piece.plain.rstrip()}" for number, piece in enumerate(pieces)]
+
+
+def cut(text: str, width: int | None) -> str:
+    """One line that fits."""
+    if width is None or cell_len(text) <= width:
+        return text
+    line = Text(text)
+    line.truncate(max(width, 1), overflow="ellipsis")
+    return line.plain
+
+
+@cache
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(width=80, color_system=None)

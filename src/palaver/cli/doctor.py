@@ -1,0 +1,78 @@
+"""`palaver doctor`: the health of everything."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from palaver.cli import _output
+from palaver.cli._archive import archive_path
+from palaver.cli._arguments import AsJson
+from palaver.cli._words import place, plain
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from palaver.archive.health import Check
+
+_STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
+_VERDICT_WIDTH = max(map(len, _STYLES))
+_NAME_WIDTH = 15
+
+
+def doctor(
+    *,
+    full: Annotated[bool, typer.Option("--full", help="Look at everything, not at samples; it takes longer.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Make the search index anew, and give unused space back.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check the health of the archive and its sources.
+
+    The settings and this machine are looked at as well. Each line is a check: ok, a warning, or a problem, and what
+    to do about it. Nothing is changed unless --repair is given. Files that an assistant is about to delete and that
+    are not in the archive yet are a problem.
+
+    Exit codes: 0 there is no problem, 1 there is one, 2 it could not be repaired.
+    """
+    from palaver import checkup
+
+    path = archive_path()
+    repaired = checkup.repair(path) if repair else []
+    for sentence in repaired if not as_json else ():
+        _output.tell(f"Repaired: {sentence}.")
+    found: list[Check] = []
+    for check in checkup.checks(path, is_full=full):
+        found.append(check)
+        if not as_json:
+            _output.answer(_shown(check))
+    is_well = all(check.verdict != "problem" for check in found)
+    if as_json:
+        told = [
+            {
+                "name": check.name,
+                "verdict": check.verdict,
+                "told": check.told,
+                "advice": check.advice,
+                "details": list(check.details),
+            }
+            for check in found
+        ]
+        _output.answer_json({"archive": str(path), "is_well": is_well, "checks": told, "repaired": repaired})
+    raise typer.Exit(0 if is_well else 1)
+
+
+def _shown(check: "Check") -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=_VERDICT_WIDTH)
+    table.add_column(width=_NAME_WIDTH)
+    told = Text(plain(check.told))
+    for detail in check.details:
+        told.append(f"\n  {place(detail)}", "dim")
+    if check.advice:
+        told.append(f"\n{plain(check.advice)}", _STYLES[check.verdict])
+    table.add_row(Text(check.verdict, _STYLES[check.verdict]), check.name, told)
+    return table

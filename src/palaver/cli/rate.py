@@ -1,0 +1,84 @@
+"""`palaver rate`: what the user thought of a conversation."""
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from palaver.cli import _archive, _output
+from palaver.cli._arguments import AsJson
+from palaver.cli._words import plain
+from palaver.errors import OptionError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+def rate(
+    word: Annotated[str, typer.Argument(metavar="WORD", hidden=True)],
+    score: Annotated[float | None, typer.Argument(metavar="SCORE", min=0, max=5, hidden=True)] = None,
+    *,
+    feedback: Annotated[str | None, typer.Option(metavar="TEXT", help="Why, in your words.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Take the rating back.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Rate a conversation from 0 to 5, or show how it was rated.
+
+    WORD is the conversation's id, the beginning of it, PLATFORM:ID, or latest. The rating is kept by the
+    conversation's name: it stays when the conversation is imported again, and goes before what its source says.
+
+    Exit codes: 0 done, 1 there is no rating, 2 could not do it.
+    """
+    if clear and (score is not None or feedback is not None):
+        raise OptionError("--clear takes a rating back: give it without SCORE and --feedback")
+    if feedback is not None and score is None:
+        raise OptionError("--feedback needs a SCORE from 0 to 5")
+    if score is not None and math.isnan(score):
+        raise OptionError("SCORE is a number from 0 to 5")
+    opened = _archive.writing if clear or score is not None else _archive.reading
+    with opened() as connection:
+        told, is_done = _done(connection, word, score, feedback, clear=clear)
+    if as_json:
+        _output.answer_json(told)
+    else:
+        _show(told, was_cleared=clear and is_done)
+    raise typer.Exit(0 if is_done else 1)
+
+
+def _done(
+    connection: "sqlite3.Connection", word: str, score: float | None, feedback: str | None, *, clear: bool
+) -> tuple[dict[str, Any], bool]:
+    from palaver.archive import marks
+    from palaver.archive.naming import named
+
+    one = named(connection, word)
+    was_cleared = clear and marks.clear_rating(connection, one)
+    if score is not None:
+        # What is no text on the command line is none in a document.
+        marks.rate(connection, one, score, feedback.encode(errors="replace").decode() if feedback else None)
+    rating = marks.rating_of(connection, one)
+    told = {
+        "platform": one.platform,
+        "conversation_id": one.conversation_id,
+        "title": one.title,
+        "rating": rating._asdict() if rating else None,
+    }
+    return told, was_cleared or rating is not None
+
+
+def _show(told: dict[str, Any], *, was_cleared: bool) -> None:
+    from rich.text import Text
+
+    name = f"{told['platform']}:{plain(told['conversation_id'])}"
+    if told["rating"] is None:
+        _output.tell(f"{name} {'is no longer rated' if was_cleared else 'has no rating'}.")
+        return
+    score, feedback = told["rating"]["score"], told["rating"]["feedback"]
+    _output.answer(
+        Text.assemble(
+            name,
+            (f"  {score:g} of 5" if score is not None else "", "bold"),
+            (f"  {plain(feedback)}" if feedback else "", ""),
+            (f"  {plain(told['title'])}" if told["title"] else "", "dim"),
+        )
+    )

@@ -1,0 +1,131 @@
+"""Each question about the archive's health: what is well is found well, what is not is found out."""
+
+from contextlib import closing
+
+import orjson
+import pytest
+
+from archiving import exported, keep_folder
+from importing import CHECKOUT
+from palaver.archive import health, mending
+from palaver.archive.connection import open_to_write
+from palaver.archive.words import searchable
+from palaver.validate.schema import is_valid
+
+FIXTURES = CHECKOUT / "fixtures"
+
+
+@pytest.fixture
+def archive(tmp_path):
+    path = tmp_path / "archive.db"
+    for folder in ("claude_code/subagents_folder", "claude_code/damage_bad_line_middle", "chatgpt/plain_classic"):
+        keep_folder(FIXTURES / folder / "source", path)
+    with closing(open_to_write(path)) as connection:
+        yield connection
+
+
+CHECKS = {
+    "tables": health.tables,
+    "integrity": health.integrity,
+    "references": health.references,
+    "index": health.index,
+    "full index": lambda connection: health.index(connection, is_full=True),
+    "index structure": health.index_structure,
+    "contents": health.unused_bodies,
+    "headers": health.headers,
+    "full headers": lambda connection: health.headers(connection, is_full=True),
+    "documents": lambda connection: health.documents(connection, is_valid),
+    "full documents": lambda connection: health.documents(connection, is_valid, is_full=True),
+    "ledgers": health.ledgers,
+    "failures": health.failures,
+    "sources": lambda connection: health.vanished(connection, lambda _: True),
+    "unused space": health.unused_space,
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_what_is_well_is_found_well(archive, name):
+    assert CHECKS[name](archive).verdict == "ok"
+
+
+DAMAGE = {
+    "tables": "update migration set number = 7",
+    "references": "insert into source_tag values (99, 'of nobody')",
+    "index": "delete from search_docsize",
+    "full index": "update body set search_key = search_key + (1 << 31) where body_key = 2",
+    "contents": "insert into body values (9999, x'00', 9999, 0, '[]')",
+    "headers": "update conversation set title = 'another'",
+    "full headers": """update conversation set header = json_set(header, '$.title', 'another')""",
+    "documents": "update message set role = 'nobody'",
+    "ledgers": "update ledger set records = records + 1 where disposition = 'mapped'",
+    "failures": "update source set failure = 'it broke off'",
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_what_is_not_well_is_found_out(archive, name):
+    archive.execute("pragma foreign_keys = off")
+    archive.execute(DAMAGE[name])
+    check = CHECKS[name](archive)
+    assert check.verdict in {"problem", "warning"}
+    assert check.told
+    assert check.advice
+
+
+def test_words_that_are_not_in_the_index_are_found_out(archive):
+    [(key, content)] = archive.execute("select search_key, content from body order by length(content) desc limit 1")
+    remove = "insert into search (search, rowid, text, thinking, tool) values ('delete', ?, ?, ?, ?)"
+    archive.execute(remove, (key, *searchable(orjson.loads(content))))
+    assert health.index(archive).details[0] == "1 texts are not in the index"
+    archive.execute("insert into search (rowid, text) values (?, 'something else')", (key,))
+    assert health.index(archive).details == ("1 of the texts looked at are not found by their own words",)
+
+
+def test_a_source_that_vanished_is_no_fault(archive):
+    check = health.vanished(archive, lambda path: path.endswith(".jsonl"))
+    assert check.verdict == "ok"
+    assert "1 of 3 sources" in check.told
+    assert "chatgpt" in check.details[0]
+
+
+def test_what_is_set_aside_is_a_warning(archive):
+    assert health.quarantine(archive).verdict == "warning"
+    archive.execute("delete from quarantine")
+    assert health.quarantine(archive).verdict == "ok"
+
+
+def test_the_index_is_made_anew(archive):
+    archive.execute("create virtual table temp.vocabulary using fts5vocab (main, search, instance)")
+    instances = "select term, doc, col, offset from temp.vocabulary order by 1, 2, 3, 4"
+    before = archive.execute(instances).fetchall()
+    archive.execute("delete from search_data where id > 10")
+    assert health.index(archive).verdict == "problem"
+    archive.execute("begin")
+    assert mending.rebuild_index(archive) == archive.execute("select count(*) from search_docsize").fetchone()[0]
+    archive.execute("commit")
+    assert archive.execute(instances).fetchall() == before
+    assert health.index(archive, is_full=True).verdict == "ok"
+    assert health.index_structure(archive).verdict == "ok"
+
+
+def test_what_nobody_uses_is_removed_and_nothing_else(archive, tmp_path):
+    before = exported(tmp_path / "archive.db")
+    archive.execute("insert into body values (9999, x'00', 9999, 0, '[]')")
+    archive.execute("begin")
+    assert mending.remove_unused_bodies(archive) == 1
+    archive.execute("commit")
+    assert health.unused_bodies(archive).verdict == "ok"
+    assert exported(tmp_path / "archive.db") == before
+
+
+def test_a_sample_is_spread_over_everything(archive, monkeypatch):
+    monkeypatch.setattr(health, "SAMPLE", 3)
+    keys = [key for (key,) in archive.execute("select body_key from body order by 1")]
+    sample = list(health._spread(archive, "body", "body_key", is_full=False))
+    assert 3 <= len(sample) <= 5 < len(keys)
+    assert set(sample) <= set(keys)
+    assert sample[0] == keys[0]
+    assert list(health._spread(archive, "body", "body_key", is_full=True)) == keys
+    archive.execute("pragma foreign_keys = off")
+    archive.execute("delete from body")
+    assert list(health._spread(archive, "body", "body_key", is_full=False)) == []

@@ -1,0 +1,181 @@
+"""`palaver export` as a user meets it: what goes where, what is said about it, and what it refuses."""
+
+import csv
+import io
+import json
+import os
+import sys
+
+import pytest
+
+from palaver.cli import _output
+from palaver.cli._words import visible
+from palaver.exporters import formats
+
+
+@pytest.fixture
+def archive(run, kept, case):
+    """An archive with three agents, and what their session said."""
+    assert run("import", case("subagents_folder")).exit_code == 0
+    return kept / "archive.db"
+
+
+def lines(result) -> list[dict]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_everything_goes_to_standard_output_as_documents(run, archive):
+    result = run("export")
+    documents = lines(result)
+    assert (result.exit_code, len(documents)) == (0, 4)
+    assert archive.exists()
+    messages = sum(len(document["messages"]) for document in documents)
+    assert result.stderr.startswith(f"4 conversations and {messages} messages\n")
+
+
+def test_it_goes_to_a_file_and_what_was_there_is_replaced(run, archive, tmp_path):
+    expected = run("export").stdout
+    target = tmp_path / "out.jsonl"
+    target.write_text("an older export\n" * 100)
+    result = run("export", "--output", target)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert target.read_text("utf-8") == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "kept", "out.jsonl"]
+    assert "Written to" in result.stderr
+    assert archive.exists()
+
+
+@pytest.mark.usefixtures("archive")
+@pytest.mark.parametrize(("name", "begins"), [("x.md", "# "), ("x.csv", "conversation_id,"), ("x.txt", '{"schema')])
+def test_the_name_of_the_file_says_the_format_unless_it_is_given(run, tmp_path, name, begins):
+    assert run("export", "-o", tmp_path / name).exit_code == 0
+    assert (tmp_path / name).read_text("utf-8").startswith(begins)
+    assert run("export", "-o", tmp_path / name, "--format", "csv").exit_code == 0
+    assert (tmp_path / name).read_text("utf-8").startswith("conversation_id,")
+
+
+@pytest.mark.usefixtures("archive")
+def test_a_folder_gets_a_file_for_each_conversation_and_keeps_its_others(run, tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "mine.md").write_text("mine")
+    result = run("export", "-f", "markdown", "-o", notes)
+    assert result.exit_code == 0
+    assert "Written to 4 files in " in result.stderr
+    made = sorted(path.name for path in notes.iterdir())
+    assert len(made) == 5
+    assert (notes / "mine.md").read_text() == "mine"
+    assert run("export", "-f", "markdown", "-o", f"{notes}/").exit_code == 0
+    assert sorted(path.name for path in notes.iterdir()) == made
+
+
+@pytest.mark.usefixtures("archive")
+def test_the_answer_says_what_is_where(run, tmp_path):
+    result = run("export", "-f", "markdown", "-o", f"{tmp_path}/notes/", "--json")
+    answer = json.loads(result.stdout)
+    assert (answer["format"], answer["conversations"], len(answer["files"])) == ("markdown", 4, 4)
+    assert answer["output"] == str(tmp_path / "notes")
+    sizes = [os.path.getsize(file["path"]) for file in answer["files"]]  # noqa: PTH202 - as a program would
+    assert sizes == [file["bytes"] for file in answer["files"]]
+    assert sum(sizes) == answer["bytes"]
+
+
+@pytest.mark.usefixtures("archive")
+def test_a_dry_run_tells_as_much_and_writes_nothing(run, tmp_path):
+    written = json.loads(run("export", "-o", tmp_path / "out.jsonl", "--json").stdout)
+    (tmp_path / "out.jsonl").unlink()
+    told = json.loads(run("export", "-o", tmp_path / "out.jsonl", "--dry-run", "--json").stdout)
+    assert told == written | {"output": None, "files": []}
+    assert not (tmp_path / "out.jsonl").exists()
+    assert "nothing was written" in run("export", "--dry-run").stderr
+
+
+@pytest.mark.usefixtures("archive")
+def test_agents_can_be_left_out(run):
+    [main] = lines(run("export", "--no-agents"))
+    assert "session" not in main or not main["session"].get("is_sidechain")
+    named = run("export", main["conversation_id"])
+    assert len(lines(named)) == 4
+    assert len(lines(run("export", main["conversation_id"], "--no-agents"))) == 1
+
+
+@pytest.mark.usefixtures("archive")
+def test_costs_are_added_when_they_are_asked_for(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("PALAVER_CONFIG", str(tmp_path / "config.toml"))
+    (tmp_path / "config.toml").write_text('[prices."*"]\ninput = 1\noutput = 1000000\n')
+    without = list(csv.DictReader(io.StringIO(run("export", "-f", "csv").stdout)))
+    rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv", "--with-cost").stdout)))
+    assert {row["computed_cost"] for row in without} == {""}
+    costs = [float(row["computed_cost"]) for row in rows if row["output_tokens"]]
+    outputs = [int(row["output_tokens"]) for row in rows if row["output_tokens"]]
+    assert costs == pytest.approx(outputs, rel=0.01)
+
+
+@pytest.mark.usefixtures("archive")
+@pytest.mark.parametrize("words", [["--platform", "chatgpt"], ["--tag", "garden"], ["--until", "1999-01-01"]])
+def test_nothing_is_written_when_nothing_fits(run, tmp_path, words):
+    (tmp_path / "out.jsonl").write_text("mine")
+    result = run("export", *words, "-o", tmp_path / "out.jsonl")
+    assert (result.exit_code, result.stderr) == (1, "No conversation is like that.\n")
+    assert (tmp_path / "out.jsonl").read_text() == "mine"
+
+
+def test_an_unknown_word_is_refused(run, archive):
+    result = run("export", "nobody")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "no conversation is called 'nobody'" in result.stderr
+    assert archive.exists()
+
+
+def test_the_archive_itself_is_not_overwritten(run, archive):
+    before = archive.read_bytes()
+    result = run("export", "--output", archive)
+    assert result.exit_code == 2
+    assert "the archive itself" in result.stderr
+    assert archive.read_bytes() == before
+
+
+@pytest.mark.usefixtures("archive")
+def test_what_cannot_be_written_is_told_and_leaves_nothing_behind(run, tmp_path, monkeypatch):
+    from palaver.exporters import exporter
+
+    def breaks(_documents, **_):
+        yield b"a beginning"
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(exporter("jsonl"), "write", breaks, raising=False)
+    (tmp_path / "out.jsonl").write_text("mine")
+    result = run("export", "-o", tmp_path / "out.jsonl")
+    assert result.exit_code == 2
+    assert "cannot write" in result.stderr
+    assert "No space left" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "kept", "out.jsonl"]
+    assert (tmp_path / "out.jsonl").read_text() == "mine"
+
+
+def test_help_names_every_format(run):
+    told = run("export", "--help").stdout
+    assert [name for name in formats() if name not in told] == []
+
+
+def test_another_archive_comes_in_by_its_file_and_its_own_is_refused(run, archive, tmp_path, monkeypatch):
+    before = run("export").stdout
+    result = run("import", archive)
+    assert result.exit_code == 2
+    assert "this archive itself" in result.stderr
+    monkeypatch.setenv("PALAVER_HOME", str(tmp_path / "elsewhere"))
+    assert run("import", archive).exit_code == 0
+    assert run("export").stdout == before
+    assert sorted(path.name for path in archive.parent.iterdir()) == ["archive.db"]
+
+
+def test_text_in_a_terminal_cannot_steer_it(monkeypatch):
+    class Terminal(io.TextIOWrapper):
+        def isatty(self):
+            return True
+
+    stream = Terminal(io.BytesIO(), "utf-8")
+    monkeypatch.setattr(sys, "stdout", stream)
+    _output.answer_bytes(["# \x1b]0;mine\x07 \u202eevil\n\tbeans\n".encode()])
+    assert stream.buffer.getvalue().decode() == "# \\x1b]0;mine\\x07 \\u202eevil\n\tbeans\n"
+    assert visible("a\r\nb\rc") == "a\nb\\x0dc"

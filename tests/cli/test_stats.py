@@ -1,0 +1,167 @@
+import json
+
+import pytest
+
+from palaver.model.answers.stats import StatsAnswer
+
+
+@pytest.fixture
+def imported(run, case):
+    def keep(*names):
+        result = run("import", *(case(name) for name in names))
+        assert result.exit_code == 0, result.stderr
+        return run
+
+    return keep
+
+
+def test_totals_count_an_answer_once_and_say_what_was_left_out(imported):
+    result = imported("resumed_pair")("stats")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert lines[0] == "2 conversations, 10 messages"
+    assert lines[1] == "messages by human 5, model 5"
+    assert "output         223" in lines
+    assert "Day by day, up to 2025-08-30" in lines
+    assert "2 copies of 2 answers were left out (40,007 tokens that naive counting would add)" in result.stdout
+
+
+def test_each_total_opens_to_the_rows_it_counts(imported):
+    run = imported("resumed_pair")
+    answer = StatsAnswer.model_validate_json(run("stats", "--explain", "--json").stdout)
+    assert answer.usages
+    rows = [row for row in answer.usages if row.is_counted]
+    copies = [row for row in answer.usages if not row.is_counted]
+    for name in ("input", "output", "cache_read", "cache_write"):
+        assert sum(getattr(row.tokens, name) for row in rows) == getattr(answer.totals.tokens, name)
+        naive = sum(getattr(row.own_tokens, name) for row in answer.usages)
+        assert naive == getattr(answer.left_out.naive_tokens, name)
+    assert sum(row.cost.amount for row in rows) == pytest.approx(answer.totals.cost.amount)
+    assert {row.price_source for row in rows} == {"genai-prices"}
+    assert len(copies) == answer.left_out.copies == 2
+    counted = {(row.platform, row.conversation_id, row.message_id): row for row in rows}
+    for copy in copies:
+        owner = counted[copy.counted_at.platform, copy.counted_at.conversation_id, copy.counted_at.message_id]
+        assert owner.api_message_id == copy.api_message_id
+        assert (owner.timestamp, owner.conversation_id) <= (copy.timestamp, copy.conversation_id)
+
+
+def test_the_explanation_for_people_names_copies_prices_and_both_sums(imported):
+    result = imported("resumed_pair")("stats", "--explain")
+    assert result.exit_code == 0
+    assert result.stdout.count("counted at 3f94da80-79d7-4a3f-8db7-21f0bf6fbadc") == 2
+    assert "anthropic/claude-sonnet-4-0  input 3, output 15, read 0.3, written 3.75  (genai-prices, 3 answers)" in (
+        result.stdout
+    )
+    assert "1.68 times" in result.stdout
+
+
+def test_own_prices_are_taken_and_named(imported, kept):
+    run = imported("resumed_pair")
+    (kept / "config.toml").write_text('[prices."claude-sonnet-4*"]\ninput = 0\noutput = 1000000\n', "utf-8")
+    answer = json.loads(run("stats", "--explain", "--json").stdout)
+    assert answer["totals"]["cost"]["amount"] == 223
+    assert answer["usages"][0]["price_source"] == "config.toml"
+
+
+def test_a_model_without_a_price_has_no_cost_and_is_named(run, answered):
+    answered(model="nobody-9")
+    answer = json.loads(run("stats", "--json").stdout)
+    assert answer["unpriced"] == [{"model": "nobody-9", "answers": 1}]
+    assert answer["totals"]["cost"] is None
+    assert "1 answer by models without a known price: nobody-9." in run("stats").stdout
+
+
+def test_groups_are_the_wanted_ones(imported):
+    run = imported("resumed_pair", "parallel_tool_calls")
+    for by in ("day", "week", "month", "project", "model", "platform", "conversation"):
+        answer = json.loads(run("stats", "--by", by, "--json").stdout)
+        assert answer["by"] == by
+        assert sum(group["tokens"]["output"] for group in answer["groups"]) == answer["totals"]["tokens"]["output"]
+        shown = run("stats", "--by", by).stdout
+        for group in answer["groups"]:
+            assert by in {"project", "platform", "conversation"} or str(group["group"]) in shown
+    tools = json.loads(run("stats", "--by", "tool", "--json").stdout)
+    assert sum(group["tool_calls"] for group in tools["groups"]) == tools["totals"]["tool_calls"] > 0
+
+
+def test_only_the_last_thirty_days_are_shown_unless_days_are_asked_for(imported):
+    run = imported("resumed_pair", "forked_pair")
+    recent = [group["group"] for group in json.loads(run("stats", "--json").stdout)["groups"]]
+    every = [group["group"] for group in json.loads(run("stats", "--by", "day", "--json").stdout)["groups"]]
+    assert recent == every[-len(recent) :]
+    assert len(recent) < len(every)
+    assert "\n…" in run("stats", "--by", "day").stdout, "the pause in between is told in a word"
+
+
+def test_filters_look_at_the_time_of_messages(imported):
+    run = imported("resumed_pair")
+    assert json.loads(run("stats", "--since", "2025-08-30", "--json").stdout)["totals"]["tokens"]["output"] == 71
+    assert json.loads(run("stats", "--until", "2025-08-30", "--json").stdout)["totals"]["tokens"]["output"] == 152
+
+
+def test_nothing_to_count_is_told_and_exits_with_1(imported):
+    result = imported("plain_session")("stats", "--platform", "nobody")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "There is nothing like that to count.\n"
+
+
+def test_bars_fit_the_terminal_and_are_ascii_where_they_must(start_palaver):
+    for width in (60, 80, 120):
+        shown = start_palaver("stats", "--by", "day", COLUMNS=str(width), FORCE_COLOR="1", NO_COLOR="1")
+        table = shown.decode().split("\nday ")[1].split("\n\n")[0].splitlines()
+        assert max(map(len, table[1:])) <= width
+    assert "█" in shown.decode()
+    assert b"#" in start_palaver("stats", "--by", "day", PYTHONIOENCODING="ascii")
+    start_palaver("stats", "--by", "day", PYTHONIOENCODING="ascii").decode("ascii")
+
+
+@pytest.fixture
+def start_palaver(imported, finish, monkeypatch):
+    imported("resumed_pair", "forked_pair")
+
+    def output(*words, **environment):
+        with monkeypatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            done = finish(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return output
+
+
+def test_control_characters_in_names_are_shown(run, answered):
+    answered(model="\x1b]0;evil\x07", project="/home/ada/\x1b[31mred")
+    for words in (["--by", "project"], ["--by", "model"], ["--explain"]):
+        shown = run("stats", *words)
+        assert shown.exit_code == 0
+        assert "\x1b" not in shown.stdout
+        assert "\\x1b" in shown.stdout
+
+
+@pytest.fixture
+def answered(run, tmp_path):
+    """One answer in the archive, by a model, in a project."""
+
+    def keep(model, project="/home/ada"):
+        session = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
+        line = {
+            "type": "assistant",
+            "uuid": "22222222-2222-4222-8222-222222222222",
+            "sessionId": session.stem,
+            "timestamp": "2026-01-01T10:00:00.000Z",
+            "cwd": project,
+            "message": {
+                "id": "msg_1",
+                "role": "assistant",
+                "model": model,
+                "content": [{"type": "text", "text": "Noon."}],
+                "usage": {"input_tokens": 1, "output_tokens": 1},
+            },
+        }
+        session.write_text(json.dumps(line) + "\n", "utf-8")
+        assert run("import", session).exit_code == 0
+
+    return keep
