@@ -48,9 +48,9 @@ def _likely(query: Query) -> tuple[str, list[Any]]:
     for group in query.required:
         tokens = [term.tokens for term in group]
         if all(tokens) and all(token.isascii() for term in tokens for token in term):
-            alternatives = [" and ".join(["instr(lower(c.title), ?)"] * len(term)) for term in tokens]
+            alternatives = [" and ".join(["c.title like ?"] * len(term)) for term in tokens]
             conditions.append(f"({' or '.join(alternatives)})")
-            values += [token for term in tokens for token in term]
+            values += [f"%{token}%" for term in tokens for token in term]
     if not conditions:
         return "true", []
-    return f"(length(cast(c.title as blob)) > length(c.title) or {' and '.join(conditions)})", values
+    return f"({' and '.join(conditions)} or length(cast(c.title as blob)) > length(c.title))", values
