@@ -8,7 +8,6 @@ killed leaves sources that are read, or sources that the next run reads again; j
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,32 +18,16 @@ from palaver.archive.connection import open_to_write, told
 from palaver.archive.ingest import Ingest
 from palaver.archive.memory import UnclaimedFile, remember_unclaimed
 from palaver.archive.rows import ConversationRows, rows_of
-from palaver.archive.sources import CursorRow, Reading, SetAside, SourceFacts
+from palaver.archive.sources import CursorRow, Reading, SetAside
 from palaver.model.report import Report, SourceReport
 from palaver.pipeline import begin, read
 from palaver.sources.cursors import Cursor
-from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined, Run
-from palaver.workers import in_streams
+from palaver.tasks import Task
 
 FRAME_BYTES = 1 << 21
 TRANSACTION_BYTES = 3 << 22
 Advance = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A unit, what is known of it, and where the last reading of it ended."""
-
-    unit: Unit
-    facts: SourceFacts
-    options: dict[str, str] = field(default_factory=dict[str, str])
-    cursors: tuple[CursorRow, ...] = ()
-
-    @property
-    def unread_bytes(self) -> int:
-        """How much there is to read, as far as it is known beforehand."""
-        return max(0, self.unit.size_bytes - sum(cursor.read_bytes for cursor in self.cursors))
 
 
 class Conversation(NamedTuple):
@@ -235,6 +218,8 @@ _WORTH_A_PROCESS = 1 << 25
 def _frames(tasks: list[Task], jobs: int, advance: Advance) -> Iterator[Frame]:
     total = sum(task.unread_bytes for task in tasks)
     if jobs > 1 and total > _WORTH_A_PROCESS and all(task.unit.source.can_move for task in tasks):
+        from palaver.workers import in_streams
+
         # One core is busy with writing.
         return in_streams(frames_of, tasks, jobs=min(jobs - 1, len(tasks)), advance=advance)
     return frames_of(iter(enumerate(tasks)), advance)

@@ -26,7 +26,6 @@ from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.validate.repair import INVALID_DOCUMENT, made_writable, repaired
 from palaver.validate.schema import is_valid, schema_errors
-from palaver.workers import in_processes
 
 T = TypeVar("T")
 Document = dict[str, Any]
@@ -107,6 +106,8 @@ def import_units(
     """Read the units and write their documents, in order, whatever the number of processes."""
     total = sum(unit.size_bytes for unit in units)
     if jobs > 1 and len(units) > 1 and total > _WORTH_PROCESSES and all(unit.source.can_move for unit in units):
+        from palaver.workers import in_processes
+
         for unit, part, done, set_aside in in_processes(_read_to_file, units, options, jobs=jobs, advance=advance):
             output.adopt(unit, part)
             for quarantined in set_aside:

@@ -12,11 +12,11 @@ from palaver.archive.connection import open_to_read
 from palaver.archive.memory import KnownSource, Memory, UnclaimedFile, cursors, recall
 from palaver.archive.sources import CursorRow, FileRow, SourceFacts
 from palaver.importers import platforms
-from palaver.keeping import Task
 from palaver.model.report import Report
 from palaver.pipeline import distinct, find
 from palaver.sources.discovery import Claim, Unit
 from palaver.sources.inventory import Files, Shelves, inventory, own_path, spelled
+from palaver.tasks import Task
 
 AS_IT_WAS = "as it was when it was read"
 _KEPT_HEAD_BYTES = 1 << 12
@@ -27,6 +27,11 @@ class Plan:
     tasks: list[Task] = field(default_factory=list[Task])
     report: Report = field(default_factory=Report)
     unclaimed: dict[str, UnclaimedFile] = field(default_factory=dict[str, UnclaimedFile])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to read, and nothing to remember."""
+        return not (self.tasks or self.unclaimed)
 
     def add(self, other: "Plan") -> None:
         self.tasks += other.tasks

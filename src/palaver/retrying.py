@@ -14,9 +14,10 @@ import orjson
 
 from palaver.archive.connection import open_to_read
 from palaver.archive.noticed import Entry, Sought, entries
-from palaver.keeping import Task, keep
+from palaver.keeping import keep
 from palaver.model.report import Report
 from palaver.planning import Planner
+from palaver.tasks import Task
 
 Outcome = Literal["read", "refused", "kept"]
 

@@ -45,6 +45,10 @@ def nowhere() -> Destination:
 
 def keep_all(plan: "Plan", *, jobs: int | None, began: float) -> Effort:
     """Read what is new or has changed into the archive."""
+    if plan.is_empty:
+        plan.report.archive = {"added": 0, "updated": 0, "unchanged": 0, "forgotten": 0}
+        return Effort(0, time.perf_counter() - began)
+
     from palaver.cli._archive import archive_path
     from palaver.keeping import keep
     from palaver.workers import available_cores, collect_rarely
