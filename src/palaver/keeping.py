@@ -17,8 +17,9 @@ from palaver.archive import sources
 from palaver.archive.connection import open_to_write, told
 from palaver.archive.ingest import Ingest
 from palaver.archive.memory import UnclaimedFile, remember_unclaimed
-from palaver.archive.rows import ConversationRows, rows_of
+from palaver.archive.rows import ConversationRows, parts_of
 from palaver.archive.sources import CursorRow, Reading, SetAside
+from palaver.model.build import Document
 from palaver.model.report import Report, SourceReport
 from palaver.pipeline import begin, read
 from palaver.sources.cursors import Cursor
@@ -70,10 +71,11 @@ def _events(number: int, task: Task, advance: Advance) -> Iterator[Event]:
     report = SourceReport(task.unit.source.label, task.unit.platform)
     aside: list[Event] = []
     run = begin(task.unit, report, task.options, _into(aside, number), advance, cursors=_cursors(task))
-    for rows in read(task.unit, run, report, rows_of, is_measured=False):
+    for parts in read(task.unit, run, report, _packed, is_measured=False):
         yield from aside
         aside.clear()
-        yield Conversation(number, pickle.dumps(rows, pickle.HIGHEST_PROTOCOL))
+        for part in parts:
+            yield Conversation(number, part)
     yield from aside
     yield Finished(number, Reading(report, _cursor_rows(run), run.is_continued))
 
@@ -162,8 +164,12 @@ class Keeper:
         }
 
     def _write(self, frame: Frame) -> None:
-        conversations = [event for event in frame if isinstance(event, Conversation)]
-        self._ingest.add([(_unpacked(event), self._begin(event.task)[0]) for event in conversations])
+        conversations: list[tuple[ConversationRows, int | None]] = []
+        for number, event in enumerate(frame):
+            if isinstance(event, Conversation):
+                conversations.append((_unpacked(event.rows), self._begin(event.task)[0]))
+                frame[number] = event._replace(rows=b"")  # unpacked, it takes up room enough
+        self._ingest.add(conversations)
         for event in frame:
             match event:
                 case Conversation():
@@ -186,8 +192,12 @@ class Keeper:
         return self._begun[task]
 
 
-def _unpacked(event: Conversation) -> ConversationRows:
-    return pickle.loads(event.rows)  # noqa: S301 - packed by a process of our own
+def _packed(document: Document) -> list[bytes]:
+    return [pickle.dumps(rows, pickle.HIGHEST_PROTOCOL) for rows in parts_of(document, FRAME_BYTES)]
+
+
+def _unpacked(rows: bytes) -> ConversationRows:
+    return pickle.loads(rows)  # noqa: S301 - packed by a process of our own
 
 
 def keep(

@@ -12,6 +12,7 @@ from palaver.errors import ArchiveError
 FILE_NAME = "archive.db"
 PAGE_BYTES = 1 << 14
 CACHE_KILOBYTES = 24 << 10
+LOG_BYTES = 1 << 26
 BUSY_SECONDS = 120.0
 """How long one import waits for another one's transaction, which takes a fraction of a second."""
 
@@ -30,7 +31,8 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
         connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
-        connection.execute("pragma journal_size_limit = 67108864")
+        connection.execute(f"pragma wal_autocheckpoint = {LOG_BYTES // PAGE_BYTES}")
+        connection.execute(f"pragma journal_size_limit = {LOG_BYTES}")
         migrate(connection, str(path))
         _refuse_anothers(connection, path)
     return connection

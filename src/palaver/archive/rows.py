@@ -1,6 +1,8 @@
 """From a document to what the archive stores of it; this runs where documents are made, in many processes at once."""
 
 import hashlib
+import sys
+from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -71,34 +73,44 @@ class ConversationRows(NamedTuple):
 
 def rows_of(document: Document) -> ConversationRows:
     """What a document says, ready to be stored; the same document gives the same rows, wherever it was read."""
+    (rows,) = parts_of(document, at_most_bytes=sys.maxsize)
+    return rows
+
+
+def parts_of(document: Document, at_most_bytes: int) -> Iterator[ConversationRows]:
+    """The same in parts of a size, for whoever does not want to hold all of it; joined they are one."""
     start = document.get("fragment", _WHOLE).get("start", 0)
     header = orjson.dumps({key: value for key, value in document.items() if key not in _APART}, option=_SORTED)
-    messages: list[MessageRow] = []
-    bodies: list[BodyRow] = []
-    for position, message in enumerate(document["messages"], start):
-        row, body = message_row(message, position)
-        messages.append(row)
-        bodies.append(body)
-    return ConversationRows(
+    summaries = [
+        SummaryRow(
+            summary["summary_id"], (start << 16) + index, summary["timestamp"], orjson.dumps(summary, option=_SORTED)
+        )
+        for index, summary in enumerate(document.get("summaries") or ())
+    ]
+    whole = ConversationRows(
         document["platform"]["name"],
         document["conversation_id"],
         document["created_at"],
         document.get("updated_at"),
         header,
         hashlib.blake2b(header, digest_size=16).digest(),
-        messages,
-        bodies,
-        [
-            SummaryRow(
-                summary["summary_id"],
-                (start << 16) + index,
-                summary["timestamp"],
-                orjson.dumps(summary, option=_SORTED),
-            )
-            for index, summary in enumerate(document.get("summaries") or ())
-        ],
+        [],
+        [],
+        summaries,
         document.get("tags") or [],
     )
+    messages: list[MessageRow] = []
+    bodies: list[BodyRow] = []
+    size_bytes = 0
+    for position, message in enumerate(document["messages"], start):
+        if size_bytes > at_most_bytes:
+            yield whole._replace(messages=messages, bodies=bodies)
+            messages, bodies, size_bytes = [], [], 0
+        row, body = message_row(message, position)
+        messages.append(row)
+        bodies.append(body)
+        size_bytes += 2 * len(body.content) + len(row.rest)
+    yield whole._replace(messages=messages, bodies=bodies)
 
 
 _WHOLE: Json = {}
