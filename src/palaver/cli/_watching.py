@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from palaver.planning import Plan
 
-_NEW_PLACES_MS = 60_000
-"""How often to look whether a place has come to be that was not there before."""
+_NEW_PLACES_MS = 5_000
+"""How often to look whether a place has come to be that was not there before: a handful of questions to the system."""
 
 
 def follow(plan: "Callable[[], Plan]", places: "Callable[[], list[Path]]", *, jobs: int | None, as_json: bool) -> None:
@@ -23,11 +23,11 @@ def follow(plan: "Callable[[], Plan]", places: "Callable[[], list[Path]]", *, jo
     while True:
         watched = places()
         _output.tell(f"Watching {counted(len(watched), 'place')}; Ctrl-C ends it.")
-        for changes in watch(
-            *watched, rust_timeout=_NEW_PLACES_MS, yield_on_timeout=True, raise_interrupt=True, recursive=True
-        ):
-            if changes:
+        is_first = True
+        for changes in watch(*watched, rust_timeout=_NEW_PLACES_MS, yield_on_timeout=True, raise_interrupt=True):
+            if changes or is_first:  # something may have changed between the last look and the beginning of this watch
                 _take_in(plan(), jobs=jobs, as_json=as_json)
+                is_first = False
             if places() != watched:
                 break
 
