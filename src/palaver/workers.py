@@ -5,6 +5,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -86,9 +87,9 @@ Numbered = Iterator[tuple[int, T]]
 
 def in_streams(
     work: Callable[[Numbered[T], Advance], Iterator[F]], tasks: list[T], *, jobs: int, advance: Advance
-) -> Iterator[F]:
+) -> Generator[F]:
     """Yield what processes make of the tasks, as soon as it is made; each takes the next task that nobody has."""
-    context = multiprocessing.get_context("spawn")
+    context: Any = multiprocessing.get_context("fork" if _may_fork() else "spawn")
     counter: Any = context.Value("q", 0)
     following: Any = context.Value("q", 0)
     is_stopping: Any = context.RawValue("b", 0)
@@ -128,6 +129,11 @@ def in_streams(
         is_stopping.value = 1
         _end(processes, taker, room, is_stopping)
         made.close()
+
+
+def _may_fork() -> bool:
+    """Whether a process may begin as a copy of this one, which saves a third of a second: on Linux, without threads."""
+    return sys.platform == "linux" and threading.active_count() == 1
 
 
 _FRAMES_WAITING = 6
