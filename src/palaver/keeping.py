@@ -7,9 +7,7 @@ killed leaves sources that are read, or sources that the next run reads again; j
 """
 
 import pickle
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,7 +52,7 @@ Event = Conversation | Aside | Finished
 Frame = list[Event]
 
 
-def frames_of(tasks: Iterator[tuple[int, Task]], advance: Advance) -> Generator[Frame]:
+def frames_of(tasks: Iterator[tuple[int, Task]], advance: Advance) -> Iterator[Frame]:
     """Read tasks one after the other; many small ones share a frame, a large one takes several."""
     frame: Frame = []
     size_bytes = 0
@@ -212,24 +210,22 @@ def keep(
     advance: Advance = lambda _: None,
 ) -> None:
     """Read the tasks and join what they hold with the archive, whatever the number of processes."""
-    with closing(_frames(tasks, jobs, advance)) as frames:
-        first = next(frames, [])  # processes begin before the archive is open: it must not be open in them
-        keeper = Keeper(path, tasks)
-        try:
-            for frame in chain([first], frames):
-                keeper.take(frame)
-            keeper.flush()
-            keeper.remember(unclaimed or {})
-        finally:
-            keeper.close()
-            keeper.tell(report)
+    keeper = Keeper(path, tasks)
+    try:
+        for frame in _frames(tasks, jobs, advance):
+            keeper.take(frame)
+        keeper.flush()
+        keeper.remember(unclaimed or {})
+    finally:
+        keeper.close()
+        keeper.tell(report)
 
 
 _WORTH_A_PROCESS = 1 << 25
 """Below this many bytes, starting a process takes longer than it saves."""
 
 
-def _frames(tasks: list[Task], jobs: int, advance: Advance) -> Generator[Frame]:
+def _frames(tasks: list[Task], jobs: int, advance: Advance) -> Iterator[Frame]:
     total = sum(task.unread_bytes for task in tasks)
     if jobs > 1 and total > _WORTH_A_PROCESS and all(task.unit.source.can_move for task in tasks):
         from palaver.workers import in_streams

@@ -5,7 +5,6 @@ import gc
 import multiprocessing
 import os
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -87,9 +86,9 @@ Numbered = Iterator[tuple[int, T]]
 
 def in_streams(
     work: Callable[[Numbered[T], Advance], Iterator[F]], tasks: list[T], *, jobs: int, advance: Advance
-) -> Generator[F]:
+) -> Iterator[F]:
     """Yield what processes make of the tasks, as soon as it is made; each takes the next task that nobody has."""
-    context: Any = multiprocessing.get_context("fork" if _may_fork() else "spawn")
+    context = multiprocessing.get_context("spawn")
     counter: Any = context.Value("q", 0)
     following: Any = context.Value("q", 0)
     is_stopping: Any = context.RawValue("b", 0)
@@ -129,11 +128,6 @@ def in_streams(
         is_stopping.value = 1
         _end(processes, taker, room, is_stopping)
         made.close()
-
-
-def _may_fork() -> bool:
-    """Whether a process may begin as a copy of this one, which saves a third of a second: on Linux, without threads."""
-    return sys.platform == "linux" and threading.active_count() == 1
 
 
 _FRAMES_WAITING = 6

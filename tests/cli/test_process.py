@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import multiprocessing
 import os
 import signal
@@ -271,30 +270,3 @@ def test_a_bar_is_for_terminals_that_can_show_it(terminal, monkeypatch):
             progress.advance(1 << 24)
         monkeypatch.setenv("TERM", "xterm")
     assert written.getvalue() == ""
-
-
-KEEP_IN_PROCESSES = """
-import threading, sys
-from palaver import keeping, workers
-from palaver.cli import main
-keeping._WORTH_A_PROCESS = 0
-if "spawn" in sys.argv:
-    sys.argv.remove("spawn")
-    workers._may_fork = lambda: False
-if __name__ == "__main__":
-    main()
-"""
-
-
-@pytest.mark.parametrize("manner", ["as the system does", "spawn"])
-def test_processes_read_while_one_writes(case, manner, tmp_path, monkeypatch):
-    script = tmp_path / "keep.py"
-    script.write_text(KEEP_IN_PROCESSES, "utf-8")
-    monkeypatch.setenv("PYTHONPATH", str(Path(pipeline.__file__).parents[1]))
-    words = [*(["spawn"] if manner == "spawn" else []), "import", str(case("subagents_folder")), "-j", "3", "--json"]
-    words += [str(case("damage_bad_line_middle"))]
-    done = subprocess.run([sys.executable, script, *words], capture_output=True, check=False)
-    assert done.returncode == 1, done.stderr
-    told = json.loads(done.stdout)
-    assert told["totals"]["records"]["quarantined"] == {"bad-json": 3}
-    assert told["totals"]["archive"]["added"] == told["totals"]["conversations"]
