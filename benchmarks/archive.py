@@ -145,17 +145,16 @@ def append(workspace: Path, asked: argparse.Namespace) -> list[str]:
             DiskFolder.open = opened
         return read
 
-    whole = take_in()
+    take_in()
     size = session.stat().st_size
     with session.open("a") as stream:
         _write(stream, session.stem, 20_000, parent)
     added = session.stat().st_size - size
-    del whole
     began = time.perf_counter()
     read = take_in()
     wall = time.perf_counter() - began
     _ = asked
-    limit = 4 * (APPEND_LIMIT_BYTES + added)
+    limit = APPEND_LIMIT_BYTES + added
     return [f"{added} B", f"{wall:.3f}", f"{read} B", f"{limit} B", "", "", _word(holds=read <= limit)]
 
 

@@ -7,7 +7,8 @@ killed leaves sources that are read, or sources that the next run reads again; j
 """
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ Event = Conversation | Aside | Finished
 Frame = list[Event]
 
 
-def frames_of(tasks: Iterator[tuple[int, Task]], advance: Advance) -> Iterator[Frame]:
+def frames_of(tasks: Iterator[tuple[int, Task]], advance: Advance) -> Generator[Frame]:
     """Read tasks one after the other; many small ones share a frame, a large one takes several."""
     frame: Frame = []
     size_bytes = 0
@@ -212,8 +213,9 @@ def keep(
     """Read the tasks and join what they hold with the archive, whatever the number of processes."""
     keeper = Keeper(path, tasks)
     try:
-        for frame in _frames(tasks, jobs, advance):
-            keeper.take(frame)
+        with closing(_frames(tasks, jobs, advance)) as frames:
+            for frame in frames:
+                keeper.take(frame)
         keeper.flush()
         keeper.remember(unclaimed or {})
     finally:
@@ -225,7 +227,7 @@ _WORTH_A_PROCESS = 1 << 25
 """Below this many bytes, starting a process takes longer than it saves."""
 
 
-def _frames(tasks: list[Task], jobs: int, advance: Advance) -> Iterator[Frame]:
+def _frames(tasks: list[Task], jobs: int, advance: Advance) -> Generator[Frame]:
     total = sum(task.unread_bytes for task in tasks)
     if jobs > 1 and total > _WORTH_A_PROCESS and all(task.unit.source.can_move for task in tasks):
         from palaver.workers import in_streams

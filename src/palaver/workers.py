@@ -1,4 +1,4 @@
-"""Several units at once, each in a process of its own; what they write is taken over in the order of the units."""
+"""Several units at once, in processes: their documents as files in the order of the units, or as frames as they come."""
 
 import contextlib
 import gc
@@ -86,7 +86,7 @@ Numbered = Iterator[tuple[int, T]]
 
 def in_streams(
     work: Callable[[Numbered[T], Advance], Iterator[F]], tasks: list[T], *, jobs: int, advance: Advance
-) -> Iterator[F]:
+) -> Generator[F]:
     """Yield what processes make of the tasks, as soon as it is made; each takes the next task that nobody has."""
     context = multiprocessing.get_context("spawn")
     counter: Any = context.Value("q", 0)
@@ -167,7 +167,7 @@ def _end(processes: list[Any], taker: threading.Thread, room: threading.BoundedS
                 process.join()
     is_stopping.value = _GIVEN_UP
     if taker.ident is not None:
-        taker.join()
+        taker.join(_PATIENCE_SECONDS / 10)  # of a process that was killed it may wait for half a frame, for ever
 
 
 def _stream(

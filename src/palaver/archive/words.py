@@ -1,7 +1,6 @@
 """What of a message is searched: its words, apart by what they are."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 Json = dict[str, Any]
@@ -115,7 +114,3 @@ def _add_strings(value: Any, words: list[str]) -> None:
             stack.extend([value[key] for key in sorted(value, reverse=True)])
         elif value.__class__ is list:
             stack.extend(reversed(value))
-
-
-def tools_called(content: Iterable[Json]) -> list[str]:
-    return [block["name"] for block in content if block["type"] == "tool_use"]
