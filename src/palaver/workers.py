@@ -1,4 +1,4 @@
-"""Several units at once, in processes: their documents as files in the order of the units, or as frames as they come."""
+"""Several units at once, in processes: their documents as files in the order of the units, or as frames at once."""
 
 import contextlib
 import gc
