@@ -18,14 +18,25 @@ import palaver.validate
 from palaver.cli._reference import Command, commands
 from palaver.model import answers
 from palaver.model.finding import KINDS
-from palaver.model.publish import answer_schema, conversation_schema
+from palaver.model.publish import answer_schema, conversation_schema, cooked_schema, exchange_schema
+from palaver.model.rules import Rule
 from palaver.model.tables import fields_table, row, schema_tables
+from palaver.validate.judge import COERCED
+from palaver.validate.rules import RULES, cooked, exchange
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def conversation_file() -> str:
     return _written(conversation_schema())
+
+
+def exchange_file() -> str:
+    return _written(exchange_schema())
+
+
+def cooked_file() -> str:
+    return _written(cooked_schema())
 
 
 def answer_files() -> dict[str, Callable[[], str]]:
@@ -67,6 +78,34 @@ def findings_table() -> str:
     )
 
 
+def rules_page() -> str:
+    """Every rule that documents are judged by, from what its declaration says."""
+    lines = [
+        "# Rules",
+        "",
+        "What `palaver validate` asks of every document: first the published schema, then these rules. `--rule NAME` asks",
+        "only that one, `--no-rule NAME` all but that one. An error makes a document invalid, a warning only at the level",
+        "`strict`, a note never. `fixtures/rules/` has for each rule a document that breaks it, and one that does not.",
+    ]
+    for title, rules in _rules_by_room().items():
+        lines += ["", f"## {title}", "", "| rule | severity | said when |", "|---|---|---|"]
+        lines += [row(f"`{rule.name}`", rule.severity, rule.meaning) for rule in rules]
+    lines += [
+        "",
+        "Rules whose name the schema itself gives (a missing id, an unknown role) cannot be left out: the schema always",
+        "speaks. Everything else that it refuses is called after its keyword: `schema-type`, `schema-required`, ….",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rules_by_room() -> dict[str, list[Rule]]:
+    rooms = {"Conversations": list(RULES)}
+    for platform in palaver.importers.platforms():
+        if rules := palaver.importers.description(platform).rules:
+            rooms[f"Conversations of {palaver.importers.importer(platform).title}"] = list(rules)
+    return {**rooms, "API exchanges": list(exchange.RULES), "Cooked traces": list(cooked.RULES), "Levels": [COERCED]}
+
+
 def importers_page() -> str:
     """What each importer says of itself: its docstring, and its options."""
     lines = ["# Importers", ""]
@@ -90,7 +129,7 @@ def cli_page() -> str:
         "Answers go to standard output, everything else to standard error. Every command has `--help` (`-h`).",
         "Exit codes: 0 done, 1 done but some records were refused or the answer is no, 2 could not do it; an interrupt",
         "(Ctrl-C) ends with 130, and a reader who went away is no failure. What `--json` prints has a published",
-        "schema: `palaver schema COMMAND-answer`.",
+        "schema: `palaver schema COMMAND-answer`; that of `validate` is called `report`.",
         "",
         *(f"* [`palaver {command.name}`](#{_anchor(command)}): {command.paragraphs[0]}" for command in known),
     ]
@@ -145,9 +184,12 @@ def exporters_page() -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "schema/conversation/1.0.0.json": conversation_file,
+    "schema/exchange/1.0.0.json": exchange_file,
+    "schema/cooked/1.0.0.json": cooked_file,
     **answer_files(),
     "docs/schema.md": schema_tables,
     "docs/findings.md": findings_table,
+    "docs/rules.md": rules_page,
     "docs/importers.md": importers_page,
     "docs/cli.md": cli_page,
     "docs/exporters.md": exporters_page,

@@ -12,7 +12,10 @@ from palaver.errors import SourceError
 from palaver.model.conversation import Conversation
 from palaver.model.report import SourceReport
 from palaver.pipeline import documents, find
-from palaver.validate.schema import schema_errors
+from palaver.validate.judge import Judge, Verdict
+from palaver.validate.levels import Level
+from palaver.validate.schema import pointer
+from palaver.validating import platform_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +38,26 @@ def read(path: str | PathLike[str], platform: str | None = None, **options: Any)
             raise SourceError(done.failure)
 
 
-def validate(conversation: "Conversation | dict[str, Any]") -> ValidationResult:
-    """Check a conversation, typed or plain, against the published schema."""
+def validate(conversation: "Conversation | dict[str, Any]", level: str = "standard") -> ValidationResult:
+    """Check a conversation, typed or plain, against the published schema and by all rules.
+
+    At the level `strict` warnings make it invalid as well; `lenient` asks the schema only.
+    """
     if isinstance(conversation, Conversation):
         document = conversation.model_dump(mode="json", exclude_unset=True)
     else:
         document = conversation
-    errors = [f"{error.pointer or '/'}: {error.message}" for error in schema_errors(document)]
-    return ValidationResult(valid=not errors, errors=errors)
+    chosen = Level(level)
+    judging = Judge(chosen, platform_rules=platform_rules)
+    verdicts = [*judging.judge(document), *(verdict for _, verdict in judging.close())]
+    return ValidationResult(
+        valid=not any(chosen.fails(verdict.severity) for verdict in verdicts),
+        errors=[_sentence(verdict) for verdict in verdicts if verdict.severity == "error"],
+        warnings=[_sentence(verdict) for verdict in verdicts if verdict.severity == "warning"],
+    )
+
+
+def _sentence(verdict: Verdict) -> str:
+    """What is wrong; where the schema says it in its own words, with the place."""
+    is_named = verdict.stage == "rule" or not verdict.code.startswith("schema-")
+    return verdict.message if is_named else f"{pointer(verdict.path) or '/'}: {verdict.message}"

@@ -1,4 +1,4 @@
-"""What an import did, for people: numbers, the ledger, findings, failures, files nobody reads, where the result is."""
+"""What an import did, for people: numbers, ledger, findings, failures, files nobody reads, where it is, the verdict."""
 
 import os
 from collections import Counter
@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from palaver.cli._verdict import of_import
 from palaver.cli._words import counted, duration, place, plain, rate, size, tallied
 from palaver.importers import importer, load_whole
 from palaver.model.finding import KINDS
@@ -43,6 +44,8 @@ def summary(report: "Report", effort: "Effort", told: tuple[str, str, str]) -> "
     if report.unclaimed:
         yield _apart(_unclaimed(report.unclaimed))
     yield _apart(_closing(report, told))
+    if report.sources:
+        yield _apart(of_import(report))
 
 
 def found_where(report: "Report", places: dict[str, list[str]]) -> Table:

@@ -135,7 +135,7 @@ def _lines(rows: "list[Listed]", width: int | None) -> "Iterator[Text]":
             cell = cells[number]
             cell.align("right" if cells[0].plain.strip() in _NUMBERS else "left", max(room, cell.cell_len))
             line.append_text(cell).append("  ")
-        room = None if width is None else max(width - line.cell_len, 10)
+        room = None if width is None else max(width - line.cell_len, 8)
         line.append_text(Text("title", "dim") if row is None else _title(row, room))
         yield line
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from palaver.errors import UnrecognizedError
 
 if TYPE_CHECKING:
-    from palaver.importers._contract import Importer, Match
+    from palaver.importers._contract import Description, Importer, Match
     from palaver.sources.source import Source
 
 ENTRY_POINTS = "palaver.importers"
@@ -48,6 +48,17 @@ def load_whole(platform: str) -> None:
     package = importlib.import_module(type(importer(platform)).__module__)
     for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
         importlib.import_module(module.name)
+
+
+def description(platform: str) -> "Description":
+    """What an importer says of its documents; nothing where it has nothing to say, or nobody reads the platform."""
+    from palaver.importers._contract import Describing, Description
+
+    if platform in platforms():
+        known = importer(platform)
+        if isinstance(known, Describing):
+            return known.describes()
+    return Description()
 
 
 def judge(source: "Source", among: list[str] | None = None) -> "dict[str, Match]":

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from palaver.model.rules import Rule
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -95,3 +96,22 @@ class Deleting(Protocol):
     """An importer of a product that deletes its own files after a while."""
 
     def retentions(self) -> list[Retention]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a report has to know to judge documents of one platform."""
+
+    own_names: frozenset[str] = frozenset()
+    """Names in metadata that the importer gives; all others are fields of the source that have no place elsewhere."""
+    known_kinds: frozenset[str] = frozenset()
+    """Kinds of `opaque` blocks that are kept whole on purpose; any other is news of the product."""
+    rules: tuple[Rule, ...] = ()
+    """What is asked of this platform's conversations only."""
+
+
+@runtime_checkable
+class Describing(Protocol):
+    """An importer that has something to say about its documents."""
+
+    def describes(self) -> Description: ...

@@ -74,6 +74,20 @@ def conversation_schema() -> Schema:
     return _schema(Conversation, "conversation", SCHEMA_VERSION)
 
 
+def exchange_schema() -> Schema:
+    """JSON Schema of one API exchange, made from the models."""
+    from palaver.model.exchange import Exchange
+
+    return _schema(Exchange, "exchange", Exchange.SCHEMA_VERSION)
+
+
+def cooked_schema() -> Schema:
+    """JSON Schema of a cooked file, made from the models."""
+    from palaver.model.cooked import Cooked
+
+    return _schema(Cooked, "cooked", Cooked.SCHEMA_VERSION)
+
+
 def answer_schema(command: str) -> Schema:
     """JSON Schema of what a command prints with `--json`, made from its models."""
     from palaver.model import answers

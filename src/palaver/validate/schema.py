@@ -1,5 +1,6 @@
 """The schema stage: is a document what the published schema says, and if not, where and why."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -8,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 
 from palaver.model.publish import published
+from palaver.model.timestamps import TIMESTAMP_PATTERN
 
 _SHOWN = 60
 
@@ -18,6 +20,10 @@ class SchemaError:
     keyword: str
     message: str
     path: tuple[str | int, ...] = ()
+    value: Any = None
+    """What stands there."""
+    missing: str = ""
+    """The key that should be there and is not."""
 
 
 def is_valid(document: Any, kind: str = "conversation") -> bool:
@@ -40,7 +46,8 @@ def _errors(
             if branch is not None:
                 yield from _errors(_branch_validator(kind, branch), error.instance, path, kind, depth + 1)
                 continue
-        yield SchemaError(pointer(path), keyword, _sentence(keyword, error), path)
+        missing = str(error.kind.property) if keyword == "required" else ""
+        yield SchemaError(pointer(path), keyword, _sentence(keyword, error), path, error.instance, missing)
 
 
 def pointer(path: tuple[str | int, ...]) -> str:
@@ -77,7 +84,16 @@ def _sentence(keyword: str, error: Any) -> str:
         shown = f"{shown[:_SHOWN]}…"
     match keyword:
         case "required":
-            return str(error.message)
+            return f"{error.kind.property} is missing"
+        case "pattern" if error.kind.pattern == TIMESTAMP_PATTERN:
+            return f"{shown} is no time in the form YYYY-MM-DDTHH:MM:SS.mmmZ"
+        case "minimum":
+            return f"{shown} is less than {error.kind.limit}"
+        case "maximum":
+            return f"{shown} is more than {error.kind.limit}"
+        case "enum":
+            options = ", ".join(json.dumps(option) for option in error.kind.options)
+            return f"{shown} is none of {options}"
         case "type":
             wanted = str(error.message).rpartition(" is not of type")[2].lstrip("s").strip().replace('"', "")
             return f"{shown} should be {wanted.replace(', ', ' or ')}"

@@ -31,7 +31,7 @@ from typing import Any
 
 from pydantic import Field
 
-from palaver.importers._contract import Match, Options
+from palaver.importers._contract import Description, Match, Options
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -60,6 +60,11 @@ class ChatGPT:
         from palaver.importers.chatgpt.export import Export
 
         yield from Export(source, run, run.options.assets if run.options else None).read()
+
+    def describes(self) -> Description:
+        from palaver.importers.chatgpt.description import DESCRIPTION
+
+        return DESCRIPTION
 
 
 IMPORTER = ChatGPT()

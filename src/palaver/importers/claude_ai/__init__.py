@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from palaver.importers._contract import Match, Options
+from palaver.importers._contract import Description, Match, Options
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -56,6 +56,11 @@ class ClaudeAi:
         from palaver.importers.claude_ai.files import read_files
 
         yield from read_files(source, run)
+
+    def describes(self) -> Description:
+        from palaver.importers.claude_ai.description import DESCRIPTION
+
+        return DESCRIPTION
 
 
 IMPORTER = ClaudeAi()

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 Note = Callable[[FindingKind, str], None]
 
 _AS_THEY_ARE = frozenset({"text", "thinking"})
-_KNOWN = frozenset({"token_budget", "voice_note", "injected_prompt_block", "flag"})
+KNOWN = frozenset({"token_budget", "voice_note", "injected_prompt_block", "flag"})
 """Blocks that are the site's own business: kept whole, and nothing to remark."""
 FILE_NAMES = frozenset({"type", "source", "name", "media_type", "text", "source_fields"})
 """What a `file` block has of its own: a source's field of the same name stands apart."""
@@ -58,7 +58,7 @@ def _block(raw: Any, note: Note) -> Json:
         return raw
     if (make := _REBUILT.get(kind)) and (made := make(raw, note)):
         return made
-    if kind not in _KNOWN:
+    if kind not in KNOWN:
         note(UNKNOWN_BLOCK, f"block {kind!r}")
     return build.opaque(kind=kind or "block", raw=raw)
 

@@ -24,7 +24,7 @@ _NOWHERE = "\0"
 """Stands for a parent that is no id: no message has this one."""
 
 _SENDERS: Mapping[Any, tuple[build.Role, str]] = {"human": ("user", "human"), "assistant": ("assistant", "model")}
-_OWN_NAMES = frozenset(
+OWN_NAMES = frozenset(
     {
         *("author_kind", "model_override", "timestamp_inferred", "missing_parent", "on_active_path"),
         *("branch_index", "branch_count", "fork_point", "source_fields", "invalid_fields"),
@@ -68,7 +68,7 @@ class Messages:
             role=role,
             timestamp=timestamp or "",
             content=blocks,
-            metadata=with_fields(metadata, fields, _OWN_NAMES),
+            metadata=with_fields(metadata, fields, OWN_NAMES),
         )
 
     def times(self) -> list[str]:

@@ -29,7 +29,7 @@ from typing import Any
 
 from pydantic import Field
 
-from palaver.importers._contract import Match, Options, Retention
+from palaver.importers._contract import Description, Match, Options, Retention
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -79,6 +79,11 @@ class ClaudeCode:
         yield from read_form(
             source, run, keep_original_files=bool(run.options.original_files) if run.options else False
         )
+
+    def describes(self) -> Description:
+        from palaver.importers.claude_code.description import DESCRIPTION
+
+        return DESCRIPTION
 
 
 def _roots() -> list[Path]:

@@ -163,6 +163,7 @@ _HOUSEKEEPING = frozenset(
         *("companion_intro", "budget_usd"),
     }
 )
+KNOWN_ATTACHMENTS = _FOR_THE_READER | _HOUSEKEEPING
 
 
 # -- prompts typed while the model works ------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from palaver.importers._contract import Match, Options
+from palaver.importers._contract import Description, Match, Options
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -55,6 +55,11 @@ class DeepSeek:
         from palaver.importers.deepseek.chats import read_chats
 
         yield from read_chats(source, run)
+
+    def describes(self) -> Description:
+        from palaver.importers.deepseek.description import DESCRIPTION
+
+        return DESCRIPTION
 
 
 IMPORTER = DeepSeek()

@@ -19,7 +19,7 @@ Note = Callable[[FindingKind, str, str], None]
 
 PLATFORM = "deepseek"
 
-_OURS = frozenset(
+OURS = frozenset(
     {*build.METADATA, "branch_index", "branch_count", "fork_point", "role_inferred"}
     | {"missing_parent", "node", "source_fields"}
 )
@@ -155,7 +155,7 @@ def _keep_unmapped(turn: Turn, mapped: set[str], metadata: Json) -> None:
     for name, value in turn.message.items():
         if name in mapped or value is None or value == "":
             continue
-        if name in _OURS:
+        if name in OURS:
             metadata.setdefault("source_fields", {})[name] = value
         else:
             metadata[name] = value

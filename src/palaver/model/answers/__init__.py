@@ -2,7 +2,7 @@
 
 A module in this folder whose name has no leading underscore holds the answer of the command of that name as `ANSWER`
 (`import_` is the answer of `palaver import`, `quarantine_retry` would be that of `palaver quarantine retry`). Its
-schema is published as the kind `<command>-answer`.
+schema is published as the kind `<command>-answer`, unless it has a name of its own.
 """
 
 import importlib
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from palaver.model.answers._answer import Answer
 
 _PUBLISHED = "-answer"
+_OWN_NAMES = {"validate": "report"}
 
 
 def commands() -> list[str]:
@@ -30,4 +31,4 @@ def answer(command: str) -> "type[Answer]":
 
 def kind(command: str) -> str:
     """The kind under which the schema of a command's answer is published."""
-    return command.replace(" ", "-") + _PUBLISHED
+    return _OWN_NAMES.get(command) or command.replace(" ", "-") + _PUBLISHED

@@ -1,0 +1,138 @@
+"""The exchange: one request to a model's API with its response, in a form that holds what every provider can say.
+
+These models are the one definition of the format; the files in `schema/exchange/` are generated from them. What a rule
+of `palaver.validate.rules.exchange` judges is left open here, so that it is told once, and in a sentence.
+"""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from palaver.model.blocks import Amount, Block, Count, OpenMap, OpenModel, WholeNumber
+from palaver.model.conversation import Identifier, Timestamp, Version
+
+ThinkingLevel = Literal["none", "low", "med", "high"]
+
+_PROVIDER_DATA = "What only this provider knows, kept as it is: signatures, its own words for things, further settings."
+
+
+class ThinkingConfig(OpenModel):
+    """How much the model is asked to reason."""
+
+    level: ThinkingLevel = Field(
+        description="Share of the greatest budget: none or the least, a third, two thirds, all."
+    )
+    include_summary: bool = Field(
+        default=False, description="The response is to hold a summary of the reasoning; false when absent."
+    )
+
+
+class ToolDefinition(OpenModel):
+    """A tool that the model may call."""
+
+    name: Identifier = Field(description="What a tool_use block names.")
+    description: str | None = Field(default=None, description="What it is for, in words for the model.")
+    parameters: OpenMap = Field(description="JSON Schema of its input.")
+    strict: bool = Field(
+        default=True, description="The model's input must follow `parameters` exactly; true when absent."
+    )
+
+
+class SpecificTool(OpenModel):
+    """The model must call one tool."""
+
+    type: Literal["specific"] = Field(description="Tells the choices apart.")
+    name: Identifier = Field(description="The tool's name.")
+
+
+class GeneralChoice(OpenModel):
+    """The model decides, calls no tool, or calls at least one."""
+
+    type: Literal["auto", "none", "required"] = Field(description="Tells the choices apart.")
+
+
+class ExchangeMessage(OpenModel):
+    """One turn of the history that was sent."""
+
+    role: Literal["user", "assistant", "tool"] = Field(
+        description="Results of tools come from `tool` or, with some providers, from `user`."
+    )
+    content: list[Block] = Field(description="What was said and done, in order.")
+    provider: str | None = Field(default=None, description="The provider whose model wrote it.")
+    model: str | None = Field(default=None, description="The model that wrote it.")
+    thinking: ThinkingLevel | None = Field(default=None, description="How much that model was asked to reason.")
+    provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
+
+
+class ExchangeRequest(OpenModel):
+    """What was sent to the provider."""
+
+    system: list[Block] | None = Field(default=None, description="The system prompt, apart from the messages.")
+    messages: list[ExchangeMessage] = Field(description="The history, the newest last; at least one, the user's first.")
+    model: Identifier = Field(description="The model that was asked for, by the provider's own id.")
+    thinking: ThinkingConfig | None = Field(default=None, description="How much the model is asked to reason.")
+    tools: list[ToolDefinition] | None = Field(default=None, description="Tools that the model may call.")
+    tool_choice: SpecificTool | GeneralChoice | None = Field(
+        default=None, description="Which of the tools; the model decides when absent."
+    )
+    max_output_tokens: WholeNumber | None = Field(
+        default=None, description="Where the answer is cut off, above 0; the provider's default when absent."
+    )
+    provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
+
+
+class ExchangeUsage(OpenModel):
+    """Token usage of the call; null where the provider does not say."""
+
+    input_tokens: Count | None = Field(
+        default=None, description="Tokens of the request; whether cached ones are among them depends on the provider."
+    )
+    output_tokens: Count | None = Field(
+        default=None, description="Tokens of the answer, without thinking where the provider reports that apart."
+    )
+    thinking_tokens: Count | None = Field(default=None, description="Tokens spent on reasoning, if reported apart.")
+    cached_tokens: Count | None = Field(default=None, description="Tokens read from or written to the cache.")
+    total_tokens: Count | None = Field(default=None, description="The provider's own total.")
+
+
+class ExchangeResponse(OpenModel):
+    """What the provider sent back."""
+
+    content: list[Block] = Field(description="The answer, in order; at least one block, unless an error ended it.")
+    finish_reason: Literal["stop", "length", "tool_use", "content_filter", "error", "unknown"] = Field(
+        description="Why the model stopped; the provider's own word is kept in `provider_data`."
+    )
+    usage: ExchangeUsage | None = Field(default=None, description="Token usage of the call.")
+    model: str | None = Field(default=None, description="The model that answered; may differ from the one asked for.")
+    provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
+
+
+class ExchangeError(OpenModel):
+    """Why there is no answer, or only a part of one."""
+
+    category: Identifier = Field(
+        description="Kind of error, the same word for every provider: auth, rate_limit, invalid_arg, not_found, "
+        "server, timeout, content_filter, network or unknown; further ones are allowed."
+    )
+    message: str = Field(description="The provider's own words.")
+    status: WholeNumber | None = Field(default=None, description="HTTP status, where there was one.")
+    retry_after_ms: Amount | None = Field(default=None, description="How long the provider asks to wait.")
+    provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
+
+
+class Exchange(OpenModel):
+    """One request to a model's API with its response, whatever the provider."""
+
+    SCHEMA_VERSION: ClassVar[str] = "1.0.0"
+
+    schema_version: Version = Field(description="Version of this schema that the document follows.")
+    exchange_id: Identifier = Field(description="Unique within the source; the provider's request id where known.")
+    provider: str | None = Field(
+        default=None,
+        description="Who was asked, such as openai, anthropic, google or azure; decides how usage adds up.",
+    )
+    started_at: Timestamp | None = Field(default=None, description="When the request was sent, UTC.")
+    duration_ms: Amount | None = Field(default=None, description="From the request to the end of the response.")
+    request: ExchangeRequest = Field(description="What was sent.")
+    response: ExchangeResponse | None = Field(description="What came back; null when nothing did.")
+    error: ExchangeError | None = Field(default=None, description="What went wrong, if anything did.")

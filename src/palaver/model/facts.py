@@ -1,0 +1,243 @@
+"""What rules look at: the messages of a document as columns, and what all documents of a conversation hold together.
+
+Columns are made once for all rules, since a rule that asks about a whole column costs a fraction of one that asks about
+each message. A conversation that comes in fragments is remembered by the hashes of its ids.
+"""
+
+from array import array
+from collections.abc import Sequence
+from itertools import pairwise
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from palaver.model.metrics import MetricsTally
+from palaver.model.rules import Path
+
+Json = dict[str, Any]
+Key = str | int
+
+_NOTHING: Json = {}
+_INCOMPLETE = ("context_incomplete", "missing_parent", "is_compact_summary")
+_id, _role, _timestamp, _content = (itemgetter(name) for name in ("message_id", "role", "timestamp", "content"))
+
+
+class Named(NamedTuple):
+    """Something that a message names, or refers to by name."""
+
+    name: str
+    path: Path
+    place: str
+    """Where its document is, in the words of whoever read it."""
+
+
+class Facts:
+    """One document that meets the schema, by columns; `place` says where it is."""
+
+    def __init__(self, document: Json, thread: "Thread", place: str = "") -> None:
+        messages: list[Json] = document["messages"]
+        self.document = document
+        self.thread = thread
+        """What came before this document."""
+        self.place = place
+        self.messages = messages
+        self.ids: list[str] = list(map(_id, messages))
+        self.roles: list[str] = list(map(_role, messages))
+        self.times: list[str] = list(map(_timestamp, messages))
+        self.contents: list[list[Json]] = list(map(_content, messages))
+        self.parents: list[str | None] = [message.get("parent_message_id") for message in messages]
+        self.metadata: list[Json] = [message.get("metadata") or _NOTHING for message in messages]
+        self.calls: list[Named] = []
+        self.results: list[Named] = []
+        for index, content in enumerate(self.contents):
+            for number, block in enumerate(content):
+                kind = block["type"]
+                if kind == "tool_use":
+                    self.calls.append(Named(block["id"], ("messages", index, "content", number), place))
+                elif kind == "tool_result":
+                    self.results.append(Named(block["tool_use_id"], ("messages", index, "content", number), place))
+        self._before: Sequence[int] | None = None
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether every message with a parent stands right behind it, as in a conversation without branches."""
+        return isinstance(self.before, range)
+
+    @property
+    def before(self) -> Sequence[int]:
+        """For each message, which one it follows: its parent, or the one above it; -1 where that is not here."""
+        if self._before is None:
+            in_line = range(-1, len(self.ids) - 1)
+            following = zip(self.parents, ("", *self.ids), strict=False)
+            if all(parent is None or parent == above for parent, above in following):
+                self._before = in_line
+            else:
+                places = dict(zip(self.ids, range(len(self.ids)), strict=True))
+                found = zip(self.parents, in_line, strict=True)
+                self._before = [above if parent is None else places.get(parent, above) for parent, above in found]
+        return self._before
+
+    @property
+    def is_sorted(self) -> bool:
+        return all(earlier <= later for earlier, later in pairwise(self.times))
+
+
+class Thread:
+    """What the documents of one conversation held so far: its ids, and what still waits for its counterpart."""
+
+    def __init__(self, *, now: str, is_whole: bool = True) -> None:
+        self.now = now
+        """The time of judging, in the schema's spelling: what is later lies in the future."""
+        self.is_whole = is_whole
+        """Whether one document is all there is."""
+        self.header: Json = {}
+        """The document that came last, without its messages."""
+        self.place = ""
+        self.messages = 0
+        self.has_user = False
+        self.is_incomplete = False
+        """Whether earlier messages are known to be missing: pruned, compacted, or left in another conversation."""
+        self.is_cut = False
+        """Whether some of its documents were never seen."""
+        self.last_time = ""
+        self.last_role = ""
+        self.totals = MetricsTally()
+        self.repeated_ids: list[Named] = []
+        self.repeated_calls: list[Named] = []
+        self.circles: list[Named] = []
+        self._ids: set[Key] = set()
+        self._calls: set[Key] = set()
+        self._open_calls: dict[Key, Named] = {}
+        self._loose_results: dict[Key, list[Named]] = {}
+        self._loose_parents: dict[Key, list[Named]] = {}
+        self._covered: dict[Key, Named] = {}
+        self._links = (array("q"), array("q"))
+        self._has_forward_links = False
+
+    @property
+    def open_calls(self) -> list[Named]:
+        """Calls of tools without a result."""
+        return list(self._open_calls.values())
+
+    @property
+    def loose_results(self) -> list[Named]:
+        """Results of tools without a call."""
+        return [result for results in self._loose_results.values() for result in results]
+
+    @property
+    def loose_parents(self) -> list[Named]:
+        """Parent links that lead to no message."""
+        return [link for links in self._loose_parents.values() for link in links]
+
+    @property
+    def loose_summaries(self) -> list[Named]:
+        """Messages that a summary stands for, and that are not there."""
+        return [covered for key, covered in self._covered.items() if key not in self._ids]
+
+    def add(self, facts: Facts) -> None:
+        """Take in a document; rules that look at it alone were asked before."""
+        self.header = facts.document
+        self.place = facts.place
+        self.messages += len(facts.messages)
+        self.has_user = self.has_user or "user" in facts.roles
+        self.totals.add(facts.messages)
+        self._add_messages(facts)
+        self._add_tools(facts)
+        self._add_summaries(facts)
+        if not self.is_incomplete and (self._loose_parents or self._loose_results or not self.is_whole):
+            self.is_incomplete = any(metadata.get(name) for metadata in facts.metadata for name in _INCOMPLETE)
+        if facts.messages:
+            self.last_time, self.last_role = facts.times[-1], facts.roles[-1]
+
+    def _keys(self, names: list[str]) -> Sequence[Key]:
+        return names if self.is_whole else list(map(hash, names))
+
+    def _add_messages(self, facts: Facts) -> None:
+        keys = self._keys(facts.ids)
+        distinct = set(keys)
+        if len(distinct) < len(keys) or not self._ids.isdisjoint(distinct):
+            known = set(self._ids)
+            for index, key in enumerate(keys):
+                if key in known:
+                    self.repeated_ids.append(Named(facts.ids[index], ("messages", index, "message_id"), facts.place))
+                known.add(key)
+        if not self.is_whole:
+            for key in [key for key in self._loose_parents if key in distinct]:
+                del self._loose_parents[key]
+                self._has_forward_links = True
+        self._ids |= distinct
+        if not facts.is_in_order:
+            self._add_links(facts)
+        if not self.is_whole:
+            self._links[0].extend(map(hash, facts.ids))
+            self._links[1].extend(0 if parent is None else hash(parent) for parent in facts.parents)
+
+    def _add_links(self, facts: Facts) -> None:
+        named = [(index, parent) for index, parent in enumerate(facts.parents) if parent is not None]
+        keys = self._keys([parent for _, parent in named])
+        if not self._ids.issuperset(keys):
+            for (index, parent), key in zip(named, keys, strict=True):
+                if key not in self._ids:
+                    link = Named(parent, ("messages", index, "parent_message_id"), facts.place)
+                    self._loose_parents.setdefault(key, []).append(link)
+        places = dict(zip(facts.ids, range(len(facts.ids)), strict=True))
+        if any(places.get(parent, -1) >= index for index, parent in named):
+            found = circles(dict(zip(facts.ids, facts.parents, strict=True)))
+            self.circles += [
+                Named(name, ("messages", places[name], "parent_message_id"), facts.place) for name in found
+            ]
+
+    def _add_tools(self, facts: Facts) -> None:
+        if not (facts.calls or facts.results):
+            return
+        calls = self._keys([call.name for call in facts.calls])
+        results = self._keys([result.name for result in facts.results])
+        fresh = dict(zip(calls, facts.calls, strict=True))
+        if len(fresh) < len(calls) or not self._calls.isdisjoint(fresh):
+            known = set(self._calls)
+            for key, call in zip(calls, facts.calls, strict=True):
+                if key in known:
+                    self.repeated_calls.append(call)
+                known.add(key)
+        self._calls.update(fresh)
+        self._open_calls.update(fresh)
+        for key, result in zip(results, facts.results, strict=True):
+            if key in self._calls:
+                self._open_calls.pop(key, None)
+            else:
+                self._loose_results.setdefault(key, []).append(result)
+        if not self.is_whole:
+            for key in [key for key in self._loose_results if key in fresh]:
+                del self._loose_results[key]
+                self._open_calls.pop(key, None)
+
+    def _add_summaries(self, facts: Facts) -> None:
+        for number, summary in enumerate(facts.document.get("summaries") or ()):
+            covered: list[str] = summary.get("covers_messages") or []
+            for index, (key, name) in enumerate(zip(self._keys(covered), covered, strict=True)):
+                path = ("summaries", number, "covers_messages", index)
+                self._covered.setdefault(key, Named(name, path, facts.place))
+
+    def close(self) -> None:
+        """Look for circles of links that lead through several fragments."""
+        if self._has_forward_links and not self.circles:
+            names, parents = self._links
+            links = {name: parent or None for name, parent in zip(names, parents, strict=True)}
+            found = circles(links)
+            self.circles += [Named(f"one of {len(found)} messages", ("messages",), self.place) for _ in found[:1]]
+
+
+def circles(links: dict[Any, Any]) -> list[Any]:
+    """All names whose links lead back to themselves."""
+    done: set[Any] = set()
+    circular: list[Any] = []
+    for name in links:
+        walked: dict[Any, None] = {}
+        at = name
+        while at is not None and at not in done and at not in walked:
+            walked[at] = None
+            at = links.get(at)
+        if at in walked:
+            on_the_way = list(walked)
+            circular += on_the_way[on_the_way.index(at) :]
+        done.update(walked)
+    return circular

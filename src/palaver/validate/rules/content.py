@@ -1,0 +1,83 @@
+"""Rules about what messages hold: content, roles, the order of turns, what was cut off."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from palaver.model.facts import Facts
+from palaver.model.rules import Fault, in_schema, on_document
+
+EMPTY_CONTENT = in_schema("empty-content", "A message has no content block at all.")
+INVALID_ROLE = in_schema("invalid-role", "A message has a role that the schema does not know.")
+MISSING_MESSAGE_ID = in_schema("missing-message-id", "A message has no id.")
+
+_FINISHED = {"end_turn", "stop", "stop_sequence", "refusal", "finished_successfully"}
+_CUT = {"max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"}
+
+
+@on_document("blank-content", "note")
+def blank_content(facts: Facts) -> Iterator[Fault]:
+    """A message holds nothing but blank text."""
+    for index, content in enumerate(facts.contents):
+        first = content[0]
+        if first["type"] == "text" and len(first["text"]) < _BLANKEST and all(map(_is_blank, content)):
+            yield Fault(("messages", index, "content"), f"Message {index} has blank content")
+
+
+_BLANKEST = 1_000
+"""A text this long that is all blanks would be odd enough to be looked at."""
+
+
+def _is_blank(block: dict[str, Any]) -> bool:
+    return block["type"] == "text" and not block["text"].strip()
+
+
+@on_document("message-flow", "warning")
+def message_flow(facts: Facts) -> Iterator[Fault]:
+    """A model speaks although nobody asked: first of all, or after an answer that was finished."""
+    roles, metadata = facts.roles, facts.metadata
+    if not facts.thread.messages and "assistant" in roles:
+        opening = next(index for index, role in enumerate(roles) if role != "system")
+        if roles[opening] == "assistant" and not _is_known_to_lack(facts, opening):
+            yield Fault(("messages", opening, "role"), f"Message {opening} answers, but nothing was asked")
+    for index, before in enumerate(facts.before):
+        if before >= 0 and roles[index] == "assistant" == roles[before]:
+            stop_reason = metadata[before].get("stop_reason")
+            if (
+                stop_reason in _FINISHED
+                and metadata[before].get("end_turn") is not False
+                and "harness" not in {metadata[before].get("author_kind"), metadata[index].get("author_kind")}
+                and not any(block["type"] == "tool_use" for block in facts.contents[before])
+            ):
+                told = f"Message {index} answers again, after an answer that was finished ({stop_reason})"
+                yield Fault(("messages", index, "role"), told)
+
+
+def _is_known_to_lack(facts: Facts, index: int) -> bool:
+    metadata = facts.metadata[index]
+    return bool(
+        metadata.get("context_incomplete")
+        or metadata.get("missing_parent")
+        or (facts.document.get("session") or {}).get("fork_point")
+        or facts.parents[index]
+    )
+
+
+@on_document("truncated-content", "warning")
+def truncated_content(facts: Facts) -> Iterator[Fault]:
+    """What a model or a tool said was cut off: by a token limit, or by the program that kept it."""
+    for index, metadata in enumerate(facts.metadata):
+        if metadata.get("stop_reason") in _CUT:
+            told = f"Message {index} was cut off by the limit of tokens ({metadata['stop_reason']})"
+            yield Fault(("messages", index), told)
+        elif metadata.get("truncated") is True:
+            yield Fault(("messages", index), f"Message {index} was cut off when it was kept")
+    for result in facts.results:
+        _, index, _, number = result.path
+        assert isinstance(index, int)
+        assert isinstance(number, int)
+        about = facts.contents[index][number].get("metadata")
+        if about and about.get("truncated") is True:
+            yield Fault(result.path, f"Message {index} holds a tool's result that was cut off when it was kept")
+
+
+RULES = (EMPTY_CONTENT, INVALID_ROLE, MISSING_MESSAGE_ID, blank_content, message_flow, truncated_content)

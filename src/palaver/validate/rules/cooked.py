@@ -1,0 +1,135 @@
+"""Rules about a cooked file: every reference leads somewhere, requests form trees, and nothing stands there twice."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from palaver.model.facts import circles
+from palaver.model.rules import Fault, on_cooked
+
+Json = dict[str, Any]
+
+
+@on_cooked("cooked-missing-message", "error")
+def missing_message(cooked: Json) -> Iterator[Fault]:
+    """A request refers to a message that is not there."""
+    known = _ids(cooked["messages"])
+    for name in ("request_messages", "response_messages"):
+        yield from _loose(cooked, name, known, "message")
+
+
+@on_cooked("cooked-missing-tool", "error")
+def missing_tool(cooked: Json) -> Iterator[Fault]:
+    """A request refers to a tool that is not there."""
+    yield from _loose(cooked, "tools", _ids(cooked["tools"]), "tool")
+
+
+def _loose(cooked: Json, name: str, known: set[str], noun: str) -> Iterator[Fault]:
+    for index, request in enumerate(cooked["requests"]):
+        if not known.issuperset(request[name]):
+            for number, reference in enumerate(request[name]):
+                if reference not in known:
+                    told = f"Request {index} refers to the {noun} {reference!r:.80}, which is not there"
+                    yield Fault(("requests", index, name, number), told)
+
+
+@on_cooked("cooked-missing-parent", "error")
+def missing_parent(cooked: Json) -> Iterator[Fault]:
+    """A request continues one that is not there."""
+    known = _ids(cooked["requests"])
+    for index, request in enumerate(cooked["requests"]):
+        parent = request["parent_id"]
+        if parent is not None and parent not in known:
+            told = f"Request {index} continues {parent!r:.80}, which is not there"
+            yield Fault(("requests", index, "parent_id"), told)
+
+
+@on_cooked("cooked-parent-cycle", "error")
+def parent_cycle(cooked: Json) -> Iterator[Fault]:
+    """A request continues itself, or parent links lead in a circle."""
+    requests = cooked["requests"]
+    links = {request["id"]: request["parent_id"] for request in reversed(requests)}
+    circular = set(circles(links))
+    for index, request in enumerate(requests):
+        # Of several requests with one id the first is meant.
+        if request["id"] in circular:
+            circular.remove(request["id"])
+            is_own = request["parent_id"] == request["id"]
+            told = f"Request {index} continues itself" if is_own else f"The parents of request {index} lead back to it"
+            yield Fault(("requests", index, "parent_id"), told)
+
+
+@on_cooked("cooked-duplicate-id", "error")
+def duplicate_id(cooked: Json) -> Iterator[Fault]:
+    """Two messages, two tools or two requests have the same id."""
+    for part in ("messages", "tools", "requests"):
+        for index, first in _repeated(entry["id"] for entry in cooked[part]):
+            told = f"{_noun(part, index)} has the id of {_noun(part, first).lower()}: {cooked[part][index]['id']!r:.80}"
+            yield Fault((part, index, "id"), told)
+
+
+@on_cooked("cooked-orphan-result", "warning")
+def orphan_result(cooked: Json) -> Iterator[Fault]:
+    """A tool's result refers to no call."""
+    calls = {call.get("id") for message in cooked["messages"] for call in message["tool_calls"] or ()} - {None}
+    for index, message in enumerate(cooked["messages"]):
+        if message["role"] == "tool_result" and message["tool_use_id"] not in calls:
+            named = message["tool_use_id"]
+            told = (
+                f"Message {index} is a tool's result that names no call"
+                if named is None
+                else f"Message {index} is the result of {named!r:.80}, which nobody called"
+            )
+            yield Fault(("messages", index, "tool_use_id"), told)
+
+
+@on_cooked("cooked-not-deduplicated", "note")
+def not_deduplicated(cooked: Json) -> Iterator[Fault]:
+    """Two messages or two tools are the same, and should be one."""
+    hashes: dict[str, Callable[[Json], str]] = {"messages": message_hash, "tools": tool_hash}
+    for part, hash_of in hashes.items():
+        for index, first in _repeated(map(hash_of, cooked[part])):
+            yield Fault((part, index), f"{_noun(part, index)} is the same as {_noun(part, first).lower()}")
+
+
+def message_hash(message: Json) -> str:
+    """What makes a cooked message itself, whatever its id, in 16 hexadecimal digits."""
+    return _hash({name: message[name] for name in ("role", "content", "tool_calls", "tool_use_id", "is_error")})
+
+
+def tool_hash(tool: Json) -> str:
+    """The same for a tool."""
+    return _hash({name: tool[name] for name in ("name", "description", "parameters")})
+
+
+def _hash(facts: Json) -> str:
+    text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _repeated(names: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Where a name stands again, and where it stood first."""
+    first: dict[str, int] = {}
+    for index, name in enumerate(names):
+        if first.setdefault(name, index) != index:
+            yield index, first[name]
+
+
+def _noun(part: str, index: int) -> str:
+    return f"{part.removesuffix('s').capitalize()} {index}"
+
+
+def _ids(entries: list[Json]) -> set[str]:
+    return {entry["id"] for entry in entries}
+
+
+RULES = (
+    missing_message,
+    missing_tool,
+    missing_parent,
+    parent_cycle,
+    duplicate_id,
+    orphan_result,
+    not_deduplicated,
+)

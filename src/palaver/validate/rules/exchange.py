@@ -1,0 +1,131 @@
+"""Rules about one API exchange: what a provider asks of a request, and what its response must hold."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby, pairwise
+from typing import Any
+
+from palaver.model.rules import Fault, in_schema, on_exchange
+
+Json = dict[str, Any]
+Numbered = tuple[int, Json]
+
+WITHOUT_MODEL = in_schema("exchange-without-model", "A request does not say which model it is for.")
+BAD_FINISH_REASON = in_schema(
+    "exchange-bad-finish-reason",
+    "A response does not say why it ended, or gives a reason that the schema does not know.",
+)
+
+
+@on_exchange("exchange-without-messages", "error")
+def without_messages(exchange: Json) -> Iterator[Fault]:
+    """A request holds no message."""
+    if not exchange["request"]["messages"]:
+        yield Fault(("request", "messages"), "The request holds no message")
+
+
+@on_exchange("exchange-not-opened-by-user", "warning")
+def not_opened_by_user(exchange: Json) -> Iterator[Fault]:
+    """The first message of a request is not the user's, which only some providers allow."""
+    for message in exchange["request"]["messages"][:1]:
+        if message["role"] != "user":
+            told = f"The request begins with a message of role {message['role']}, not of the user"
+            yield Fault(("request", "messages", 0, "role"), told)
+
+
+@on_exchange("exchange-call-without-result", "error")
+def call_without_result(exchange: Json) -> Iterator[Fault]:
+    """A model's call of a tool has no result in the messages of user or tool that come next."""
+    # What comes in a row is one turn to providers: parallel calls may have a message each, and so may their results.
+    turns = [list(turn) for _, turn in groupby(enumerate(exchange["request"]["messages"]), _is_of_model)]
+    for turn, next_turn in pairwise([*turns, []]):
+        # A tool that the provider runs itself gives its result in the same turn.
+        results = {block["tool_use_id"] for _, block in _blocks([*turn, *next_turn], "tool_result")}
+        for (index, number), call in _blocks(filter(_is_of_model, turn), "tool_use"):
+            if call["id"] not in results:
+                told = f"Message {index} calls {call['name']!r:.80}, but the next has no result of {call['id']!r:.80}"
+                yield Fault(("request", "messages", index, "content", number), told)
+
+
+def _is_of_model(numbered: Numbered) -> bool:
+    return numbered[1]["role"] == "assistant"
+
+
+def _blocks(messages: Iterable[Numbered], kind: str) -> Iterator[tuple[tuple[int, int], Json]]:
+    """The blocks of one type, each with the number of its message and its own."""
+    for index, message in messages:
+        for number, block in enumerate(message["content"]):
+            if block["type"] == kind:
+                yield (index, number), block
+
+
+@on_exchange("exchange-bad-token-limit", "error")
+def bad_token_limit(exchange: Json) -> Iterator[Fault]:
+    """A request allows no token to be answered."""
+    limit = exchange["request"].get("max_output_tokens")
+    if limit is not None and limit <= 0:
+        told = f"max_output_tokens is {int(limit):,}; it must be above 0, or left out"
+        yield Fault(("request", "max_output_tokens"), told)
+
+
+@on_exchange("exchange-without-content", "error")
+def without_content(exchange: Json) -> Iterator[Fault]:
+    """A response holds nothing although no error is stated."""
+    response = exchange["response"]
+    if (
+        response is not None
+        and not response["content"]
+        and response["finish_reason"] != "error"
+        and not exchange.get("error")
+    ):
+        yield Fault(("response", "content"), "The response holds no content, and states no error")
+
+
+Formula = tuple[str, ...]
+
+_PLAIN: Formula = ("input_tokens", "output_tokens")
+_THINKING: Formula = (*_PLAIN, "thinking_tokens")
+_CACHED: Formula = (*_PLAIN, "cached_tokens")
+_ALL: Formula = (*_CACHED, "thinking_tokens")
+
+_CACHED_INSIDE = (_PLAIN, _THINKING)
+"""OpenAI counts cached tokens as input; thinking is in the output unless it was taken out."""
+_CACHED_APART = (_CACHED, _ALL)
+"""Anthropic counts cached tokens apart, and thinking as output unless it is reported apart."""
+_THOUGHTS_APART = (_THINKING,)
+"""Gemini counts cached tokens as input, and thoughts always apart."""
+
+_FORMULAS: dict[str, tuple[Formula, ...]] = {
+    "openai": _CACHED_INSIDE,
+    "azure": _CACHED_INSIDE,
+    "azure_openai": _CACHED_INSIDE,
+    "anthropic": _CACHED_APART,
+    "google": _THOUGHTS_APART,
+    "gemini": _THOUGHTS_APART,
+}
+_ANY = (*_CACHED_INSIDE, *_CACHED_APART)
+
+
+@on_exchange("exchange-usage-sum", "warning")
+def usage_sum(exchange: Json) -> Iterator[Fault]:
+    """The token counts of a response do not add up to its total, by the formula of its provider."""
+    usage = (exchange["response"] or {}).get("usage") or {}
+    total = usage.get("total_tokens")
+    if total is None or any(usage.get(name) is None for name in _PLAIN):
+        return
+    formulas = _FORMULAS.get((exchange.get("provider") or "").casefold(), _ANY)
+    sums = sorted({sum(usage.get(name) or 0 for name in formula) for formula in formulas})
+    if total not in sums:
+        told = f"The response states {total:,} tokens in all, but they add up to {' or '.join(f'{n:,}' for n in sums)}"
+        yield Fault(("response", "usage", "total_tokens"), told)
+
+
+RULES = (
+    WITHOUT_MODEL,
+    without_messages,
+    not_opened_by_user,
+    call_without_result,
+    bad_token_limit,
+    without_content,
+    BAD_FINISH_REASON,
+    usage_sum,
+)

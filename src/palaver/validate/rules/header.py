@@ -1,0 +1,80 @@
+"""Rules about a conversation as a whole: what it is called, what it must hold, what it costs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from palaver.model.facts import Thread
+from palaver.model.rules import Fault, in_schema, on_conversation
+
+Json = dict[str, Any]
+
+MISSING_CONVERSATION_ID = in_schema("missing-conversation-id", "A conversation has no id.")
+MISSING_PLATFORM_NAME = in_schema("missing-platform-name", "A conversation does not say which platform it is from.")
+SCHEMA_VERSION = in_schema("schema-version", "A document is of no version of the schema that this palaver knows.")
+UNKNOWN_KEY = in_schema("unknown-key", "A document has a key that the schema does not know; asked at `strict` only.")
+
+_HIGH_COST_USD = 100
+_SECOND = 19
+"""Characters of a time up to its second: some platforms keep the time of creation more exactly."""
+
+
+@on_conversation("no-messages", "error")
+def no_messages(thread: Thread) -> Iterator[Fault]:
+    """A conversation holds no message."""
+    if not thread.messages:
+        yield Fault(("messages",), "No messages found")
+
+
+@on_conversation("no-user-message", "warning")
+def no_user_message(thread: Thread) -> Iterator[Fault]:
+    """No message of a conversation is a user's."""
+    if thread.messages and not thread.has_user:
+        yield Fault(("messages",), "No message has the role user")
+
+
+@on_conversation("sidechain-without-parent", "error")
+def sidechain_without_parent(thread: Thread) -> Iterator[Fault]:
+    """A conversation between a model and its agent does not say which conversation it belongs to."""
+    session = thread.header.get("session") or {}
+    if session.get("is_sidechain") and not session.get("parent_conversation_id"):
+        yield Fault(("session",), "A sidechain without parent_conversation_id")
+
+
+@on_conversation("updated-before-created", "warning")
+def updated_before_created(thread: Thread) -> Iterator[Fault]:
+    """A conversation was updated before it was created, by a second or more."""
+    created, updated = thread.header["created_at"], thread.header.get("updated_at")
+    if updated is not None and updated[:_SECOND] < created[:_SECOND]:
+        yield Fault(("updated_at",), f"Updated at {updated}, before it was created at {created}")
+
+
+@on_conversation("high-cost", "warning")
+def high_cost(thread: Thread) -> Iterator[Fault]:
+    """A conversation states a cost of more than 100 US dollars."""
+    metrics = thread.header.get("metrics")
+    stated: Json | None = metrics.get("total_cost") if isinstance(metrics, dict) else None
+    amount: float = stated["amount"] if stated else thread.totals.cost or 0.0
+    currency = stated.get("currency") if stated else thread.totals.currency
+    if (currency or "USD") == "USD" and amount > _HIGH_COST_USD:
+        yield Fault(("metrics", "total_cost"), f"A cost of {amount:,.2f} USD")
+
+
+@on_conversation("summary-of-nothing", "note")
+def summary_of_nothing(thread: Thread) -> Iterator[Fault]:
+    """A summary stands for a message that is not in the conversation."""
+    for covered in thread.loose_summaries:
+        yield Fault(covered.path, f"A summary covers {covered.name!r:.80}, which is not there", place=covered.place)
+
+
+RULES = (
+    MISSING_CONVERSATION_ID,
+    MISSING_PLATFORM_NAME,
+    SCHEMA_VERSION,
+    UNKNOWN_KEY,
+    no_messages,
+    no_user_message,
+    sidechain_without_parent,
+    updated_before_created,
+    high_cost,
+    summary_of_nothing,
+)
