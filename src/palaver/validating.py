@@ -71,7 +71,7 @@ def all_rules() -> list[Rule]:
 
 
 @cache
-def _described(platform: str) -> tuple[frozenset[str], frozenset[str]]:
+def described(platform: str) -> tuple[frozenset[str], frozenset[str]]:
     known = description(platform)
     return known.own_names, known.known_kinds
 
@@ -172,7 +172,7 @@ def _check_import(unit: Unit, tally: SourceTally, judging: Judge, advance: Advan
     for document in read(unit, run, done, _as_it_is):
         tally.documents += 1
         tally.add_verdicts(document, judging.judge(document, is_sound=True))
-        tally.cover(document, _described)
+        tally.cover(document, described)
     _settle(judging, tally)
     tally.conversations, tally.messages, tally.size_bytes = done.conversations, done.messages, done.size_bytes
     tally.failure = done.failure
@@ -228,7 +228,7 @@ def _judge_one(
     verdicts = judging.judge(document, where)
     tally.add_verdicts(document, verdicts, line)
     if not any(verdict.stage == "schema" and verdict.severity == "error" for verdict in verdicts):
-        tally.cover(judging.as_judged, _described)
+        tally.cover(judging.as_judged, described)
 
 
 def _settle_own(unit: Unit, tally: SourceTally, judging: Judge, run: Run) -> None:
@@ -299,7 +299,7 @@ def report_on_archive(path: Path, question: Question, *, advance: Advance = lamb
                     checked.documents += 1
                     checked.messages += len(document["messages"])
                     checked.add_verdicts(document, judging.judge(document))
-                    checked.cover(document, _described)
+                    checked.cover(document, described)
                 checked.conversations += 1
                 advance(step_bytes)
             _settle(judging, checked)

@@ -1,6 +1,8 @@
 import json
 import os
 import shutil
+import subprocess
+import threading
 
 import pytest
 
@@ -133,3 +135,30 @@ def test_options_are_for_a_platform(run):
     result = run("scan", "--dry-run", "-O", "claude_code.nope=1")
     assert result.exit_code == 2
     assert "there is no option 'nope'" in result.stderr
+
+
+def test_what_changes_is_taken_in_while_watching(start, used_home, kept):
+    session = next((used_home / ".claude" / "projects" / "-home-ada-damaged").glob("*.jsonl"))
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with start("scan", "--watch", "--json", **streams) as process:
+        # Reads below end when the process does: one that never says anything fails the test instead of holding it up.
+        patience = threading.Timer(60, process.kill)
+        patience.start()
+        try:
+            first = b""
+            for line in iter(process.stdout.readline, b""):
+                first += line
+                if line == b"}\n":
+                    break
+            assert json.loads(first)["totals"]["sources"] == 5
+            assert any(b"Watching 2 places" in line for line in iter(process.stderr.readline, b""))
+            opening = session.read_bytes().splitlines()[0]
+            with session.open("ab") as stream:
+                stream.write(opening.replace(b'"uuid":"', b'"uuid":"later-') + b"\n")
+            told = json.loads(process.stdout.readline())
+            assert [source["source"] for source in told["sources"]] == [str(session)]
+            assert told["totals"]["messages"] == 1
+        finally:
+            patience.cancel()
+            process.kill()
+    assert any(b"later-" in document for document in exported(kept / "archive.db"))

@@ -4,7 +4,7 @@ Widths are in percent of the page's room, so that a chart is as wide as there is
 style sheet's, by class. Each chart stands beside its numbers, so none is told by its colour alone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palaver.validate.page.markup import Markup, joined, tag
@@ -62,11 +62,9 @@ def bar(share: float, kind: str = "plain") -> Markup:
     return tag("svg", drawn, class_="bar", aria_hidden="true")
 
 
-def bars(rows: Iterable[Bar], *, most: int = 12, thing: str = "value") -> Markup:
-    """The first rows as bars that share a scale, then how many more there are."""
-    every = list(rows)
-    drawn, left = every[:most], every[most:]
-    longest = max((row.count for row in every), default=0) or 1
+def bars(rows: Sequence[Bar], left: Sequence[Bar] = (), *, thing: str) -> Markup:
+    """Rows as bars that share a scale, then how many more are left and how many they are together."""
+    longest = max((row.count for row in rows), default=0) or 1
     listed = [
         tag(
             "li",
@@ -74,7 +72,7 @@ def bars(rows: Iterable[Bar], *, most: int = 12, thing: str = "value") -> Markup
             bar(row.count / longest, row.kind),
             tag("span", row.count, class_="bar-count"),
         )
-        for row in drawn
+        for row in rows
     ]
     if left:
         rest = f"{counted(len(left), f'more {thing}')}, together {number(sum(row.count for row in left))}"

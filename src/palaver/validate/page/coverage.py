@@ -10,12 +10,12 @@ from palaver.validate.page.words import counted, number, percent
 
 Json = dict[str, Any]
 
-_MOST_VERSIONS = 8
+_MOST_BARS = 8
 _UNMAPPED = (Column("Kept as", "text"), Column("Share", "chart"), Column("Conversations"), Column("Times"))
 
 
 def coverage(report: Json) -> Markup:
-    platforms = report["coverage"]
+    platforms = sorted(report["coverage"], key=lambda platform: -platform["conversations"])
     lead = "How much of the schema each platform fills, in parts of its conversations."
     if not platforms:
         return section("coverage", "Coverage", lead, empty("No conversation was read, so there is nothing to cover."))
@@ -27,7 +27,7 @@ def _platform(platform: Json, *, is_first: bool) -> Markup:
     head = tag(
         "summary",
         tag("h3", platform["title"] or platform["platform"]),
-        tag("code", platform["platform"]) if platform["title"] else None,
+        tag("code", platform["platform"]) if platform["title"] not in {"", platform["platform"]} else None,
         tag(
             "small",
             f"{counted(platform['conversations'], 'conversation')}, {counted(platform['messages'], 'message')}",
@@ -45,7 +45,7 @@ def _platform(platform: Json, *, is_first: bool) -> Markup:
 
 def _counts(title: str, counts: dict[str, int], thing: str, nothing: str) -> Markup:
     rows = [Bar(tag("code", name), count) for name, count in Counter(counts).most_common()]
-    drawn = bars(rows, most=_MOST_VERSIONS, thing=thing) if rows else empty(nothing)
+    drawn = bars(rows[:_MOST_BARS], rows[_MOST_BARS:], thing=thing) if rows else empty(nothing)
     return tag("div", tag("h4", title), drawn, class_="box")
 
 

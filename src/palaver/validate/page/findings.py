@@ -9,7 +9,8 @@ from palaver.validate.page.words import counted, number
 
 Json = dict[str, Any]
 
-_MOST_BARS = 20
+_MOST_BARS = 8
+"""Of each severity, so that a chart of many errors still shows what else there is."""
 _STAGES = {"reading": "while reading", "schema": "by the schema", "rule": "by a rule"}
 
 
@@ -38,9 +39,13 @@ def _chart(groups: list[Json]) -> Markup:
         )
         for place, group in enumerate(groups, 1)
     ]
-    drawn = bars(rows, most=_MOST_BARS, thing="code")
-    legend = tag("p", *(badge(tone, tone) for tone in ("error", "warning", "note")), class_="legend")
-    return tag("figure", tag("figcaption", "Findings by code", legend), drawn, class_="box chart")
+    tones = ("error", "warning", "note")
+    by_tone = [[row for row in rows if row.kind == tone] for tone in tones]
+    drawn = [row for alike in by_tone for row in alike[:_MOST_BARS]]
+    left = [row for alike in by_tone for row in alike[_MOST_BARS:]]
+    legend = tag("p", *(badge(tone, tone) for tone in tones), class_="legend")
+    caption = tag("figcaption", "Findings by code", legend)
+    return tag("figure", caption, bars(drawn, left, thing="code"), class_="box chart")
 
 
 def _group(group: Json, place: int) -> Markup:

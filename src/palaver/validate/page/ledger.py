@@ -11,6 +11,7 @@ from palaver.validate.page.words import counted, number, percent
 
 Json = dict[str, Any]
 
+_MOST_BARS = 6
 _MEANINGS = {
     "mapped": "became a message or a part of one",
     "folded": "went into another record's message",
@@ -89,16 +90,18 @@ def _breakdowns(records: Json) -> Markup | None:
         tag(
             "div",
             tag("h3", title),
-            bars(
-                [Bar(tag("code", name), count, kind) for name, count in Counter(counts).most_common()],
-                thing=thing,
-            ),
+            _most(counts, kind, thing),
             class_="box",
         )
         for title, kind, counts, thing in named
         if counts
     ]
     return tag("div", *boxes, class_="boxes") if boxes else None
+
+
+def _most(counts: dict[str, int], kind: str, thing: str) -> Markup:
+    rows = [Bar(tag("code", name), count, kind) for name, count in Counter(counts).most_common()]
+    return bars(rows[:_MOST_BARS], rows[_MOST_BARS:], thing=thing)
 
 
 def _by_source(sources: list[Json]) -> Markup:

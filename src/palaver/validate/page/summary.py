@@ -11,6 +11,7 @@ Json = dict[str, Any]
 _LEVELS = {
     "strict": "Errors and warnings make the whole invalid.",
     "standard": "Errors make the whole invalid.",
+    "lenient": "The schema only, after safe conversions.",
 }
 _SUBJECTS = {"paths": "Files and folders", "archive": "The archive"}
 
@@ -25,7 +26,7 @@ def verdict(report: Json) -> Markup:
         tag(
             "dl",
             _fact("Checked", _SUBJECTS[report["subject"]]),
-            _fact("Level", report["level"].capitalize(), more=_LEVELS.get(report["level"])),
+            _fact("Level", report["level"].capitalize(), more=_LEVELS[report["level"]]),
             _fact("When", tag("time", moment(report["generated_at"]), datetime=report["generated_at"])),
             _fact("palaver", report["palaver_version"]),
             class_="facts",
@@ -40,11 +41,12 @@ def totals(report: Json) -> Markup:
     severities = sums["severities"]
     invalid = sums["invalid_documents"]
     failed = sum(1 for source in report["sources"] if not source["valid"])
+    valid = "all valid" if report["sources"] else None
     found = sum(severities.values())
     shown = [badge(tone, counted(severities[tone], tone)) for tone in ("error", "warning", "note") if severities[tone]]
     return tag(
         "dl",
-        _figure("Sources", sums["sources"], f"{counted(failed, 'is', 'are')} not valid" if failed else "all valid"),
+        _figure("Sources", sums["sources"], f"{counted(failed, 'is', 'are')} not valid" if failed else valid),
         _figure("Conversations", sums["conversations"]),
         _figure("Messages", sums["messages"]),
         _figure("Documents", sums["documents"], f"{invalid:,} with an error" if invalid else "none with an error"),

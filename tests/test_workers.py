@@ -1,0 +1,46 @@
+"""What becomes of a run when one of its processes is taken from it."""
+
+import subprocess
+import sys
+
+PROGRAM = """
+import os
+import signal
+from palaver.errors import SourceError
+from palaver.workers import in_streams
+
+def work(tasks, advance):
+    for number, task in tasks:
+        if task == "fatal":
+            os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+        advance(1)
+        yield number, task
+
+if __name__ == "__main__":
+    told = 0
+    def advance(size_bytes):
+        global told
+        told += size_bytes
+    if TASKS.count("fatal"):
+        try:
+            list(in_streams(work, TASKS, jobs=2, advance=advance))
+        except SourceError as error:
+            print(error)
+    else:
+        print(sorted(in_streams(work, TASKS, jobs=2, advance=advance)), told)
+"""
+
+
+def outcome(tmp_path, tasks):
+    program = tmp_path / "program.py"
+    program.write_text(f"TASKS = {tasks!r}\n{PROGRAM}")
+    done = subprocess.run([sys.executable, program], capture_output=True, timeout=120, check=True, text=True)
+    return done.stdout.strip()
+
+
+def test_every_task_is_done_once_and_told(tmp_path):
+    assert outcome(tmp_path, ["a", "b", "c"]) == "[(0, 'a'), (1, 'b'), (2, 'c')] 3"
+
+
+def test_a_process_that_is_killed_ends_the_run_with_a_sentence(tmp_path):
+    assert outcome(tmp_path, ["a", "fatal", "c"]).startswith("a worker process was ended from outside")
