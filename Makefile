@@ -9,7 +9,7 @@ endif
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: scan test lint types layers unit bench update-golden docs wheel clean
+.PHONY: scan test lint types layers unit browser bench update-golden docs wheel clean
 
 scan: $(READY)
 	@$(BIN)/palaver scan
@@ -26,8 +26,20 @@ types: $(READY_DEV)
 layers: $(READY_DEV)
 	$(BIN)/lint-imports
 
-unit: $(READY_DEV)
+unit: $(READY_DEV) browser
 	$(BIN)/python -m pytest -n auto
+
+# Some tests open pages in a real browser; nothing is downloaded where there is one already.
+browser: $(READY_DEV)
+	@$(BIN)/python tests/browsing.py >/dev/null || { \
+		if [ "$$(id -u)" = 0 ]; then root="env"; else root="sudo -n env"; fi; \
+		command -v apt-get >/dev/null && $$root true 2>/dev/null \
+			&& $$root apt-get update -qq >/dev/null \
+			&& $$root DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+				chromium fonts-dejavu-core >/dev/null; \
+		$(BIN)/python tests/browsing.py >/dev/null || \
+			echo "no browser for the tests: install Chromium or Chrome, or name one in PALAVER_BROWSER" >&2; \
+	}
 
 update-golden: $(READY_DEV)
 	$(BIN)/python -m pytest -q --update-golden tests/test_importers.py

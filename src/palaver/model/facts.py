@@ -7,7 +7,7 @@ each message. A conversation that comes in fragments is remembered by the hashes
 from array import array
 from collections.abc import Sequence
 from itertools import pairwise
-from operator import itemgetter
+from operator import ge, itemgetter
 from typing import Any, NamedTuple
 
 from palaver.model.metrics import MetricsTally
@@ -21,6 +21,10 @@ _INCOMPLETE = ("context_incomplete", "missing_parent", "is_compact_summary")
 _id, _role, _timestamp, _content = (itemgetter(name) for name in ("message_id", "role", "timestamp", "content"))
 
 
+Block = tuple[str, int, int]
+"""A call of a tool or its result: the call's id, the number of the message, that of the block in it."""
+
+
 class Named(NamedTuple):
     """Something that a message names, or refers to by name."""
 
@@ -28,6 +32,10 @@ class Named(NamedTuple):
     path: Path
     place: str
     """Where its document is, in the words of whoever read it."""
+
+    @classmethod
+    def of(cls, block: Block, place: str) -> "Named":
+        return cls(block[0], ("messages", block[1], "content", block[2]), place)
 
 
 class Facts:
@@ -46,16 +54,24 @@ class Facts:
         self.contents: list[list[Json]] = list(map(_content, messages))
         self.parents: list[str | None] = [message.get("parent_message_id") for message in messages]
         self.metadata: list[Json] = [message.get("metadata") or _NOTHING for message in messages]
-        self.calls: list[Named] = []
-        self.results: list[Named] = []
+        self.calls: list[Block] = []
+        self.results: list[Block] = []
         for index, content in enumerate(self.contents):
             for number, block in enumerate(content):
                 kind = block["type"]
                 if kind == "tool_use":
-                    self.calls.append(Named(block["id"], ("messages", index, "content", number), place))
+                    self.calls.append((block["id"], index, number))
                 elif kind == "tool_result":
-                    self.results.append(Named(block["tool_use_id"], ("messages", index, "content", number), place))
+                    self.results.append((block["tool_use_id"], index, number))
         self._before: Sequence[int] | None = None
+        self._positions: dict[str, int] | None = None
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """Where each id stands; the last of those that stand several times."""
+        if self._positions is None:
+            self._positions = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        return self._positions
 
     @property
     def is_in_order(self) -> bool:
@@ -71,9 +87,9 @@ class Facts:
             if all(parent is None or parent == above for parent, above in following):
                 self._before = in_line
             else:
-                places = dict(zip(self.ids, range(len(self.ids)), strict=True))
+                places = self.positions.get
                 found = zip(self.parents, in_line, strict=True)
-                self._before = [above if parent is None else places.get(parent, above) for parent, above in found]
+                self._before = [above if parent is None else places(parent, above) for parent, above in found]
         return self._before
 
     @property
@@ -172,43 +188,46 @@ class Thread:
             self._links[1].extend(0 if parent is None else hash(parent) for parent in facts.parents)
 
     def _add_links(self, facts: Facts) -> None:
-        named = [(index, parent) for index, parent in enumerate(facts.parents) if parent is not None]
-        keys = self._keys([parent for _, parent in named])
-        if not self._ids.issuperset(keys):
-            for (index, parent), key in zip(named, keys, strict=True):
-                if key not in self._ids:
+        parents = set(facts.parents)
+        parents.discard(None)
+        if not self._ids.issuperset(self._keys([parent for parent in parents if parent is not None])):
+            for index, parent in enumerate(facts.parents):
+                if parent is not None and (key := parent if self.is_whole else hash(parent)) not in self._ids:
                     link = Named(parent, ("messages", index, "parent_message_id"), facts.place)
                     self._loose_parents.setdefault(key, []).append(link)
-        places = dict(zip(facts.ids, range(len(facts.ids)), strict=True))
-        if any(places.get(parent, -1) >= index for index, parent in named):
+        # Where every parent stands above its children, no circle is possible.
+        if any(map(ge, facts.before, range(len(facts.ids)))):
             found = circles(dict(zip(facts.ids, facts.parents, strict=True)))
             self.circles += [
-                Named(name, ("messages", places[name], "parent_message_id"), facts.place) for name in found
+                Named(name, ("messages", facts.positions[name], "parent_message_id"), facts.place) for name in found
             ]
 
     def _add_tools(self, facts: Facts) -> None:
         if not (facts.calls or facts.results):
             return
-        calls = self._keys([call.name for call in facts.calls])
-        results = self._keys([result.name for result in facts.results])
-        fresh = dict(zip(calls, facts.calls, strict=True))
+        calls = self._keys([call[0] for call in facts.calls])
+        results = self._keys([result[0] for result in facts.results])
+        fresh, answered = set(calls), set(results)
         if len(fresh) < len(calls) or not self._calls.isdisjoint(fresh):
             known = set(self._calls)
             for key, call in zip(calls, facts.calls, strict=True):
                 if key in known:
-                    self.repeated_calls.append(call)
+                    self.repeated_calls.append(Named.of(call, facts.place))
                 known.add(key)
-        self._calls.update(fresh)
-        self._open_calls.update(fresh)
-        for key, result in zip(results, facts.results, strict=True):
-            if key in self._calls:
-                self._open_calls.pop(key, None)
-            else:
-                self._loose_results.setdefault(key, []).append(result)
-        if not self.is_whole:
-            for key in [key for key in self._loose_results if key in fresh]:
-                del self._loose_results[key]
-                self._open_calls.pop(key, None)
+        self._calls |= fresh
+        for key in answered & self._open_calls.keys():
+            del self._open_calls[key]
+        if not answered.issuperset(fresh):
+            early = self._loose_results.keys()  # of a fragment that came before
+            for key, call in zip(calls, facts.calls, strict=True):
+                if key not in answered and key not in early:
+                    self._open_calls[key] = Named.of(call, facts.place)
+        for key in fresh & self._loose_results.keys():
+            del self._loose_results[key]
+        if not self._calls.issuperset(answered):
+            for key, result in zip(results, facts.results, strict=True):
+                if key not in self._calls:
+                    self._loose_results.setdefault(key, []).append(Named.of(result, facts.place))
 
     def _add_summaries(self, facts: Facts) -> None:
         for number, summary in enumerate(facts.document.get("summaries") or ()):

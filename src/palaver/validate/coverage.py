@@ -4,7 +4,7 @@ Messages of one platform come in few shapes, so keys are looked at once a shape,
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
@@ -15,9 +15,11 @@ from palaver.model.publish import published
 
 Json = dict[str, Any]
 Shape = tuple[str, ...]
+Sorted = tuple[frozenset[str], tuple[str, ...]]
 
 _UNMAPPED_KEPT = 2_000
 """Names that are counted; a hostile source could make up any number."""
+_SHAPES_KEPT = 10_000
 _content, _type, _role = itemgetter("content"), itemgetter("type"), itemgetter("role")
 _INSIDE_MESSAGES = ("tokens", "cost", "metadata")
 OTHERS = "…"
@@ -45,6 +47,7 @@ class CoverageTally:
     """By field, the conversations in which it is filled."""
     unmapped: dict[str, Unmapped] = field(default_factory=dict[str, Unmapped])
     _open: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _sorted: dict[tuple[str, Shape], Sorted] = field(default_factory=dict[tuple[str, Shape], Sorted])
 
     def add(self, document: Json) -> bool:
         """Take in a document; whether it holds blocks that are kept whole."""
@@ -53,9 +56,11 @@ class CoverageTally:
         self.roles.update(map(_role, messages))
         kinds = Counter(map(_type, chain.from_iterable(map(_content, messages))))
         self.blocks.update(kinds)
-        names: set[str] = set()
-        for full in _filled(document, ""):
-            self._meet(full, 1, names)
+        known, unmapped = self._sort(_filled(document, ""))
+        names = set(known)
+        for name in unmapped:
+            self.unmapped[name].count += 1
+            names.add(name)
         self._meet_shapes("messages[].", messages, names)
         for inner in _INSIDE_MESSAGES:
             parts = [part for message in messages if (part := message.get(inner))]
@@ -64,19 +69,30 @@ class CoverageTally:
         return "opaque" in kinds
 
     def _meet_shapes(self, above: str, parts: list[Json], names: set[str]) -> None:
+        if len(self._sorted) > _SHAPES_KEPT:
+            self._sorted.clear()
         for shape, count in Counter(map(_shape, parts)).items():
-            for name in shape:
-                self._meet(above + name, count, names)
+            found = self._sorted.get((above, shape))
+            if found is None:
+                found = self._sorted[above, shape] = self._sort([above + name for name in shape])
+            known, unmapped = found
+            names |= known
+            for name in unmapped:
+                self.unmapped[name].count += count
+                names.add(name)
 
-    def _meet(self, name: str, count: int, names: set[str]) -> None:
-        """Note a field that a conversation fills; one that the schema does not know is counted apart."""
-        if name in _known():
-            names.add(name)
-        elif name not in _parts() and name.rpartition(".")[2] not in self.own_names:
-            if name not in self.unmapped and len(self.unmapped) >= _UNMAPPED_KEPT:
-                name = OTHERS
-            self.unmapped.setdefault(name, Unmapped()).count += count
-            names.add(name)
+    def _sort(self, fields: Iterable[str]) -> Sorted:
+        """Fields that the schema knows, and those of the source that were kept under their own names."""
+        known: set[str] = set()
+        unmapped: list[str] = []
+        for name in fields:
+            if name in _known():
+                known.add(name)
+            elif name not in _parts() and name.rpartition(".")[2] not in self.own_names:
+                kept = name if name in self.unmapped or len(self.unmapped) < _UNMAPPED_KEPT else OTHERS
+                self.unmapped.setdefault(kept, Unmapped())
+                unmapped.append(kept)
+        return frozenset(known), tuple(unmapped)
 
     def _settle(self, document: Json, names: set[str]) -> None:
         """A conversation counts once, however many documents it comes in."""

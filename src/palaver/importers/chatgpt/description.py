@@ -11,6 +11,8 @@ from palaver.model.rules import Fault, on_document
 @on_document("forked-active-path", "warning")
 def forked_active_path(facts: Facts) -> Iterator[Fault]:
     """Two answers to the same message both count as the one that is shown."""
+    if len(set(facts.parents)) == len(facts.parents):
+        return  # nothing branches
     active: dict[str, int] = {}
     for index, (parent, metadata) in enumerate(zip(facts.parents, facts.metadata, strict=True)):
         if parent is not None and metadata.get("on_active_path"):

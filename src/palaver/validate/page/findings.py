@@ -1,5 +1,6 @@
 """The findings, by code: how grave, how many, what they mean, and the first of them with their places."""
 
+from collections import Counter
 from typing import Any
 
 from palaver.validate.page.charts import Bar, bars
@@ -31,9 +32,14 @@ def findings(report: Json) -> Markup:
 
 
 def _chart(groups: list[Json]) -> Markup:
+    stages = Counter(group["code"] for group in groups)
     rows = [
         Bar(
-            joined(icon(group["severity"]), tag("a", group["code"], href=f"#finding-{place}")),
+            joined(
+                icon(group["severity"]),
+                tag("a", group["code"], href=f"#finding-{place}"),
+                tag("small", group["stage"]) if stages[group["code"]] > 1 else None,
+            ),
             group["count"],
             group["severity"],
         )

@@ -19,16 +19,12 @@ def blank_content(facts: Facts) -> Iterator[Fault]:
     """A message holds nothing but blank text."""
     for index, content in enumerate(facts.contents):
         first = content[0]
-        if first["type"] == "text" and len(first["text"]) < _BLANKEST and all(map(_is_blank, content)):
+        if first["type"] == "text" and _is_blank(first) and all(map(_is_blank, content)):
             yield Fault(("messages", index, "content"), f"Message {index} has blank content")
 
 
-_BLANKEST = 1_000
-"""A text this long that is all blanks would be odd enough to be looked at."""
-
-
 def _is_blank(block: dict[str, Any]) -> bool:
-    return block["type"] == "text" and not block["text"].strip()
+    return block["type"] == "text" and (not block["text"] or block["text"].isspace())
 
 
 @on_document("message-flow", "warning")
@@ -66,18 +62,17 @@ def _is_known_to_lack(facts: Facts, index: int) -> bool:
 def truncated_content(facts: Facts) -> Iterator[Fault]:
     """What a model or a tool said was cut off: by a token limit, or by the program that kept it."""
     for index, metadata in enumerate(facts.metadata):
-        if metadata.get("stop_reason") in _CUT:
+        if "stop_reason" in metadata and metadata["stop_reason"] in _CUT:
             told = f"Message {index} was cut off by the limit of tokens ({metadata['stop_reason']})"
             yield Fault(("messages", index), told)
-        elif metadata.get("truncated") is True:
+        elif "truncated" in metadata and metadata["truncated"] is True:
             yield Fault(("messages", index), f"Message {index} was cut off when it was kept")
-    for result in facts.results:
-        _, index, _, number = result.path
-        assert isinstance(index, int)
-        assert isinstance(number, int)
-        about = facts.contents[index][number].get("metadata")
+    contents = facts.contents
+    for _, index, number in facts.results:
+        about = contents[index][number].get("metadata")
         if about and about.get("truncated") is True:
-            yield Fault(result.path, f"Message {index} holds a tool's result that was cut off when it was kept")
+            told = f"Message {index} holds a tool's result that was cut off when it was kept"
+            yield Fault(("messages", index, "content", number), told)
 
 
 RULES = (EMPTY_CONTENT, INVALID_ROLE, MISSING_MESSAGE_ID, blank_content, message_flow, truncated_content)
