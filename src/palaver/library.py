@@ -59,5 +59,5 @@ def validate(conversation: "Conversation | dict[str, Any]", level: str = "standa
 
 def _sentence(verdict: Verdict) -> str:
     """What is wrong; where the schema says it in its own words, with the place."""
-    is_named = verdict.stage == "rule" or not verdict.code.startswith("schema-")
+    is_named = verdict.stage == "rule" or not verdict.code.startswith("schema-") or verdict.code == "schema-version"
     return verdict.message if is_named else f"{pointer(verdict.path) or '/'}: {verdict.message}"

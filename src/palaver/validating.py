@@ -29,7 +29,7 @@ from palaver.sources.jsonl import UNFINISHED_TAIL, JsonLines
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.sources.whole import json_document
-from palaver.validate.judge import COERCED, Asked, Judge
+from palaver.validate.judge import COERCED, Asked, Judge, Verdict
 from palaver.validate.levels import Level
 from palaver.validate.recognition import own_form
 from palaver.validate.report import report, told_source
@@ -154,7 +154,10 @@ def _outcomes(tasks: Iterator[tuple[int, _Task]], advance: Advance) -> Generator
 def _checked(unit: Unit, question: Question, advance: Advance) -> SourceTally:
     tally = SourceTally(unit.source.label, unit.platform, unit.size_bytes, most_examples=question.most_examples)
     check = _OWN_FORMS.get(unit.form if unit.platform in _OWN_KINDS else "", _check_import)
-    check(unit, tally, question.judge(), advance)
+    try:
+        check(unit, tally, question.judge(), advance)
+    except Exception as error:  # noqa: BLE001 - a bug of ours must not end the run
+        tally.failure = f"{type(error).__name__}: {error} (this is a bug of palaver)"
     tally.close()
     return tally
 
@@ -251,8 +254,11 @@ _OWN_FORMS = {"lines": _check_lines, "array": _check_lines, "whole": _check_whol
 
 
 def _settle(judging: Judge, tally: SourceTally) -> None:
+    open_ones: dict[str, list[Verdict]] = {}
     for conversation_id, verdict in judging.close():
-        tally.add_verdicts({"conversation_id": conversation_id}, [verdict])
+        open_ones.setdefault(conversation_id, []).append(verdict)
+    for conversation_id, verdicts in open_ones.items():
+        tally.add_verdicts({"conversation_id": conversation_id}, verdicts)
 
 
 def _add_findings(tally: SourceTally, findings: FindingTally, excerpts: dict[tuple[str, str], str]) -> None:
@@ -272,7 +278,8 @@ def _add_findings(tally: SourceTally, findings: FindingTally, excerpts: dict[tup
         tally.add(found)
         uncounted[finding.code] -= 1
     for code, count in uncounted.items():
-        tally.groups["reading", code].count += count  # of frequent ones only the first places are known
+        group = tally.groups["reading", code]
+        group.counts[group.severity] += count  # of frequent ones only the first places are known
     for code, count in findings.counts.items():
         again = tally.groups.get(("rule", code))
         if again is not None and again.count <= count:

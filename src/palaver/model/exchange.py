@@ -51,6 +51,16 @@ class GeneralChoice(OpenModel):
     type: Literal["auto", "none", "required"] = Field(description="Tells the choices apart.")
 
 
+class Sampling(OpenModel):
+    """How the next token is chosen; the provider's defaults where absent."""
+
+    temperature: Amount | None = Field(default=None, description="0 for the likeliest, larger for more variety.")
+    top_p: Amount | None = Field(default=None, description="Only tokens up to this share of probability.")
+    top_k: Count | None = Field(default=None, description="Only this many of the likeliest tokens.")
+    stop_sequences: list[str] | None = Field(default=None, description="Texts at which the answer ends.")
+    seed: WholeNumber | None = Field(default=None, description="For answers that can be repeated.")
+
+
 class ExchangeMessage(OpenModel):
     """One turn of the history that was sent."""
 
@@ -78,6 +88,7 @@ class ExchangeRequest(OpenModel):
     max_output_tokens: WholeNumber | None = Field(
         default=None, description="Where the answer is cut off, above 0; the provider's default when absent."
     )
+    sampling: Sampling | None = Field(default=None, description="How the next token is chosen.")
     provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
 
 
@@ -93,6 +104,7 @@ class ExchangeUsage(OpenModel):
     thinking_tokens: Count | None = Field(default=None, description="Tokens spent on reasoning, if reported apart.")
     cached_tokens: Count | None = Field(default=None, description="Tokens read from or written to the cache.")
     total_tokens: Count | None = Field(default=None, description="The provider's own total.")
+    provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
 
 
 class ExchangeResponse(OpenModel):

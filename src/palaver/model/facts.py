@@ -17,6 +17,8 @@ Json = dict[str, Any]
 Key = str | int
 
 _NOTHING: Json = {}
+_NOBODY = object()
+"""Stands above the first message: equal to no id."""
 _INCOMPLETE = ("context_incomplete", "missing_parent", "is_compact_summary")
 _id, _role, _timestamp, _content = (itemgetter(name) for name in ("message_id", "role", "timestamp", "content"))
 
@@ -83,13 +85,13 @@ class Facts:
         """For each message, which one it follows: its parent, or the one above it; -1 where that is not here."""
         if self._before is None:
             in_line = range(-1, len(self.ids) - 1)
-            following = zip(self.parents, ("", *self.ids), strict=False)
+            following = zip(self.parents, (_NOBODY, *self.ids), strict=False)
             if all(parent is None or parent == above for parent, above in following):
                 self._before = in_line
             else:
                 places = self.positions.get
                 found = zip(self.parents, in_line, strict=True)
-                self._before = [above if parent is None else places(parent, above) for parent, above in found]
+                self._before = [above if parent is None else places(parent, -1) for parent, above in found]
         return self._before
 
     @property
@@ -214,13 +216,14 @@ class Thread:
                 if key in known:
                     self.repeated_calls.append(Named.of(call, facts.place))
                 known.add(key)
+        done = (self._calls & fresh) - self._open_calls.keys()
         self._calls |= fresh
         for key in answered & self._open_calls.keys():
             del self._open_calls[key]
         if not answered.issuperset(fresh):
             early = self._loose_results.keys()  # of a fragment that came before
             for key, call in zip(calls, facts.calls, strict=True):
-                if key not in answered and key not in early:
+                if key not in answered and key not in early and key not in done:
                     self._open_calls[key] = Named.of(call, facts.place)
         for key in fresh & self._loose_results.keys():
             del self._loose_results[key]
@@ -242,7 +245,7 @@ class Thread:
             names, parents = self._links
             links = {name: parent or None for name, parent in zip(names, parents, strict=True)}
             found = circles(links)
-            self.circles += [Named(f"one of {len(found)} messages", ("messages",), self.place) for _ in found[:1]]
+            self.circles += [Named(f"{len(found)} messages", ("messages",), self.place) for _ in found[:1]]
 
 
 def circles(links: dict[Any, Any]) -> list[Any]:

@@ -50,7 +50,7 @@ class MetricsTally:
             self.has_tokens = True
             self._add_tokens(usages)
         for cost in [message["cost"] for message in messages if "cost" in message and message["cost"] is not None]:
-            self.cost = (self.cost or 0.0) + cost["amount"]
+            self.cost = _sum(self.cost or 0.0, cost["amount"])
             self.currency = cost.get("currency") or self.currency
 
     def _add_tokens(self, usages: list[Json]) -> None:
@@ -75,3 +75,10 @@ class MetricsTally:
             with suppress(ValueError):  # the schema does not know the calendar: a day may not exist
                 metrics["duration_ms"] = milliseconds_of(self.last) - milliseconds_of(self.first)
         return {**metrics, **(stated or {})}
+
+
+def _sum(total: float, amount: float) -> float:
+    try:
+        return total + amount
+    except OverflowError:  # an integer that no float can hold
+        return int(total) + amount

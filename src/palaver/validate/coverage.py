@@ -46,7 +46,7 @@ class CoverageTally:
     fields: Counter[str] = field(default_factory=Counter[str])
     """By field, the conversations in which it is filled."""
     unmapped: dict[str, Unmapped] = field(default_factory=dict[str, Unmapped])
-    _open: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    _open: dict[str, tuple[set[str], str | None]] = field(default_factory=dict[str, tuple[set[str], str | None]])
     _sorted: dict[tuple[str, Shape], Sorted] = field(default_factory=dict[tuple[str, Shape], Sorted])
 
     def add(self, document: Json) -> bool:
@@ -96,16 +96,18 @@ class CoverageTally:
 
     def _settle(self, document: Json, names: set[str]) -> None:
         """A conversation counts once, however many documents it comes in."""
-        fragment = document.get("fragment")
+        fragment, version = document.get("fragment"), document["platform"].get("version")
         if fragment:
             conversation_id = document["conversation_id"]
-            names |= self._open.pop(conversation_id, set())
+            before, stated = self._open.pop(conversation_id, (set[str](), None))
+            names |= before
+            version = version or stated
             if not fragment["final"]:
-                self._open[conversation_id] = names
+                self._open[conversation_id] = names, version
                 return
-        self._count(names, (document["platform"].get("version")))
+        self._count(names, version)
 
-    def _count(self, names: set[str], version: str | None = None) -> None:
+    def _count(self, names: set[str], version: str | None) -> None:
         self.conversations += 1
         if version:
             self.versions[version] += 1
@@ -117,8 +119,8 @@ class CoverageTally:
 
     def close(self) -> None:
         """Count conversations whose last fragment never came."""
-        for names in self._open.values():
-            self._count(names)
+        for names, version in self._open.values():
+            self._count(names, version)
         self._open.clear()
 
     def merge(self, other: "CoverageTally") -> None:

@@ -19,7 +19,7 @@ from palaver.validate.levels import Level
 from palaver.validate.naming import named
 from palaver.validate.rules import RULES, cooked, exchange
 from palaver.validate.schema import is_valid, schema_errors
-from palaver.validate.tidying import tidied
+from palaver.validate.tidying import speaks_of, tidied
 
 Json = dict[str, Any]
 Kind = Literal["conversation", "exchange", "cooked"]
@@ -102,32 +102,36 @@ class Judge:
             except VersionError as error:
                 return [*said, Verdict("schema-version", "error", "schema", ("schema_version",), str(error))]
         self.as_judged = document
-        if not is_valid(document):
+        refused: list[Path] = []
+        if not _is_valid(document, "conversation"):
             faults = _schema_verdicts(document)
             said += faults
-            document = tidied(document, [verdict.path for verdict in faults])
+            refused = [verdict.path for verdict in faults]
+            if () in refused:
+                return said
+            document = tidied(document, refused)
         if self.level is Level.LENIENT:
             return said
         if self.level is Level.STRICT:
             said += _unknown_keys(document)
         found = self._by_rules(document, place)
-        if said:
-            told = {verdict.code for verdict in said}
-            return said + [verdict for verdict in found if verdict.code not in told]
-        return found
+        return (
+            said + [verdict for verdict in found if not speaks_of(verdict.path, refused)] if refused else said + found
+        )
 
     def close(self) -> list[tuple[str, Verdict]]:
         """What can only be said now of conversations that were never finished, each with its id."""
         said: list[tuple[str, Verdict]] = []
         for (platform, conversation_id), thread in self._open.items():
             thread.is_cut = thread.is_incomplete = True
+            thread.place = ""  # no document is at hand any more
             said += [(conversation_id, verdict) for verdict in self._closing(thread, self._rules_of(platform))]
         self._open.clear()
         return said
 
     def judge_other(self, document: Json, kind: Kind) -> list[Verdict]:
         """The same for an exchange or a cooked file."""
-        if not is_valid(document, kind):
+        if not _is_valid(document, kind):
             return _schema_verdicts(document, kind)
         if self.level is Level.LENIENT:
             return []
@@ -149,6 +153,7 @@ class Judge:
             # One alone that still calls itself a fragment is a part: its links may lead to what never arrived.
             thread.is_cut |= fragment["final"] and not thread.messages
             thread.is_incomplete |= thread.is_cut
+            place = place or f"fragment {fragment['sequence']}"
         facts = Facts(document, thread, place)
         said = list(chain.from_iterable(_verdicts(rule, rule.check(facts)) for rule in checks.document if rule.check))
         thread.add(facts)
@@ -173,6 +178,13 @@ class Judge:
                 if rule.name in self.asked and rule.scope in {"document", "conversation"}:
                     (checks.document if rule.scope == "document" else checks.conversation).append(rule)
         return checks
+
+
+def _is_valid(document: Json, kind: Kind) -> bool:
+    try:
+        return is_valid(document, kind)
+    except ValueError:  # nested too deeply, or no Unicode
+        return False
 
 
 def _verdicts(rule: Rule, faults: Iterator[Fault]) -> Iterator[Verdict]:

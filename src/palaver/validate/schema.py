@@ -38,7 +38,12 @@ def schema_errors(document: Any, kind: str = "conversation") -> Iterator[SchemaE
 def _errors(
     validator: Any, instance: Any, above: tuple[str | int, ...], kind: str, depth: int = 0
 ) -> Iterator[SchemaError]:
-    for error in validator.iter_errors(instance):
+    try:
+        found = list(validator.iter_errors(instance))
+    except ValueError as error:  # nested too deeply, or no Unicode
+        yield SchemaError(pointer(above), "depth", f"cannot be judged: {error}", above, instance)
+        return
+    for error in found:
         path = (*above, *error.instance_path)
         keyword = str(error.schema_path[-1]) if error.schema_path else ""
         if error.schema_path and error.schema_path[-1] in {"anyOf", "oneOf"} and depth < 50:

@@ -4,8 +4,10 @@ Each source is added up on its own, by whichever process reads it; merging puts 
 sources.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -45,11 +47,22 @@ class Found(NamedTuple):
 class Group:
     """All findings of one code and stage."""
 
-    severity: Severity = "note"
-    count: int = 0
+    counts: Counter[Severity] = field(default_factory=Counter["Severity"])
     sources: int = 0
     examples: list[tuple[str, Found]] = field(default_factory=list[tuple[str, Found]])
     """The first ones, each with its source."""
+
+    @property
+    def count(self) -> int:
+        return self.counts.total()
+
+    @property
+    def severity(self) -> Severity:
+        """The gravest."""
+        for severity in SEVERITIES:
+            if self.counts[severity]:
+                return severity
+        return "note"
 
 
 @dataclass(slots=True)
@@ -59,6 +72,8 @@ class Met:
     count: int
     source: str
     conversation_id: str
+    number: int = 0
+    """Which source that is, in their order."""
 
 
 @dataclass(slots=True)
@@ -83,10 +98,8 @@ class SourceTally:
         key = found.stage, found.code
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = Group(found.severity, sources=1)
-        group.count += count
-        if SEVERITIES.index(found.severity) < SEVERITIES.index(group.severity):
-            group.severity = found.severity
+            group = self.groups[key] = Group(sources=1)
+        group.counts[found.severity] += count
         if count and len(group.examples) < self.most_examples:
             group.examples.append((self.source, found))
 
@@ -97,8 +110,8 @@ class SourceTally:
         for verdict in verdicts:
             is_invalid |= verdict.severity == "error"
             group = self.groups.get((verdict.stage, verdict.code))
-            if group is not None and len(group.examples) >= self.most_examples and verdict.severity == group.severity:
-                group.count += 1
+            if group is not None and len(group.examples) >= self.most_examples:
+                group.counts[verdict.severity] += 1
                 continue
             is_here = verdict.place is None
             self.add(
@@ -138,7 +151,8 @@ class SourceTally:
     def meet(self, key: tuple[str, str, str], met: Met) -> None:
         """Count a kind that no importer knows, by platform, kind and version."""
         if known := self.drift.get(key):
-            known.count += met.count
+            first = min(known, met, key=lambda one: one.number)
+            self.drift[key] = replace(first, count=known.count + met.count)
         elif len(self.drift) < _DRIFT_KEPT:
             self.drift[key] = met
 
@@ -149,7 +163,8 @@ class SourceTally:
     def severities(self) -> dict[Severity, int]:
         counts = dict.fromkeys(SEVERITIES, 0)
         for group in self.groups.values():
-            counts[group.severity] += group.count
+            for severity, count in group.counts.items():
+                counts[severity] += count
         return counts
 
     def fails(self, level: Level) -> bool:
@@ -181,11 +196,9 @@ class ReportTally:
         total.messages += tally.messages
         total.ledger.add(tally.ledger)
         for key, group in tally.groups.items():
-            known = total.groups.setdefault(key, Group(group.severity))
-            known.count += group.count
+            known = total.groups.setdefault(key, Group())
+            known.counts.update(group.counts)
             known.sources += group.sources
-            if SEVERITIES.index(group.severity) < SEVERITIES.index(known.severity):
-                known.severity = group.severity
             examples = self._examples.setdefault(key, [])
             examples += [(number, example) for example in group.examples]
             examples.sort(key=lambda numbered: numbered[0])
@@ -193,7 +206,7 @@ class ReportTally:
         for platform, coverage in tally.coverage.items():
             total.coverage.setdefault(platform, CoverageTally()).merge(coverage)
         for key, met in tally.drift.items():
-            total.meet(key, met)
+            total.meet(key, replace(met, number=number))
 
     def close(self) -> None:
         """Put sources and examples in order."""
@@ -211,16 +224,18 @@ def excerpt(document: Any, path: Path) -> str | None:
         match document:
             case dict() if part in document:
                 document = document[part]
-            case list() if isinstance(part, int) and part < len(document):
+            case list() if isinstance(part, int) and 0 <= part < len(document):
                 document = document[part]
             case _:
                 return None
+    text = ""
     if isinstance(document, str):
         text = document
     else:
         try:
             text = orjson.dumps(document).decode()
-        except TypeError:
-            text = repr(document)
+        except TypeError:  # nested too deeply, no Unicode, or an integer past 64 bits
+            with suppress(RecursionError):
+                text = repr(document)
     text = " ".join(text[: 4 * _EXCERPT].split())
-    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
+    return (text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…") or None

@@ -1,63 +1,95 @@
 """A document that breaks the schema, made fit for rules: what the schema refused is left out, so that it is told once.
 
-Messages keep their places. What a rule could say of the part that is left out would be about the fault, not about the
-conversation.
+Messages keep their places. What stands in for a refused value is nothing that a rule speaks of.
 """
 
 from collections.abc import Iterable
 from typing import Any
 
 from palaver.model.rules import Path
-from palaver.model.timestamps import is_canonical
 
 Json = dict[str, Any]
 
 _UNKNOWN_TIME = "2020-01-01T00:00:00.000Z"
-_NEEDED = {"text": "text", "tool_use": "id", "tool_result": "tool_use_id"}
 _NO_BLOCK: Json = {"type": "opaque", "kind": "invalid", "raw": None}
+_REFUSED = object()
 
 
-def tidied(document: Json, faulty: Iterable[Path]) -> Json:
-    """A copy of what the schema did not refuse, with stand-ins that no rule speaks of."""
-    odd_fields = {path[0] for path in faulty if path}
-    odd_messages = {path[1] for path in faulty if len(path) > 1 and path[0] == "messages"}
-    kept = {name: value for name, value in document.items() if name == "messages" or name not in odd_fields}
-    platform: Any = document.get("platform")
-    name = platform.get("name") if isinstance(platform, dict) else None
-    created_at = _time(document.get("created_at"), _UNKNOWN_TIME)
-    kept |= {"platform": {"name": name if isinstance(name, str) else ""}, "created_at": created_at}
-    messages: Any = document.get("messages")
-    kept["messages"] = tidy = list[Json]()
-    time = created_at
-    for index, message in enumerate(messages if isinstance(messages, list) else ()):
-        tidy.append(_tidied(message, index, time) if index in odd_messages else message)
+def tidied(document: Json, refused: Iterable[Path]) -> Json:
+    """A copy of what the schema did not refuse, with stand-ins where rules need something."""
+    paths = [_whole(path) for path in refused]
+    made: Json = _without(document, paths)
+    made["platform"] = {"name": "", **(made.get("platform") or {})}
+    made.setdefault("created_at", made.get("updated_at") or _UNKNOWN_TIME)
+    messages: list[Any] = made.get("messages") or []
+    made["messages"] = tidy = list[Json]()
+    time = made["created_at"]
+    for index, message in enumerate(messages):
+        tidy.append(_complete(message or {}, index, time))
         time = tidy[-1]["timestamp"]
-    if "fragment" in odd_fields:
-        kept["fragment"] = {"sequence": 0, "final": True}  # links may lead anywhere
-    return kept
+    if any(path[:1] == ("messages",) for path in paths):
+        made.pop("metrics", None)  # what was left out cannot be added up
+    if ("fragment",) in {path[:1] for path in paths}:
+        made["fragment"] = {"sequence": 0, "final": True}  # links may lead anywhere
+    return made
 
 
-def _tidied(message: Any, index: int, time: str) -> Json:
-    stated: Json = message if isinstance(message, dict) else {}
-    message_id, role, metadata = stated.get("message_id"), stated.get("role"), stated.get("metadata")
-    parent, content = stated.get("parent_message_id"), stated.get("content")
+def speaks_of(path: Path, refused: Iterable[Path]) -> bool:
+    """Whether a rule says something about what the schema refused."""
+    return any(
+        path == ("messages",) if other == ("messages",) else other[:1] == path[:1] != ("messages",) for other in refused
+    )
+
+
+def _whole(path: Path) -> Path:
+    """What adds up goes as a whole: a part of it would not."""
+    match path:
+        case ("messages", int(), "tokens" | "cost", *_):
+            return path[:3]
+        case _:
+            return path
+
+
+def _without(value: Any, paths: list[Path], name: str | int = "") -> Any:
+    """A copy without what stands at some paths; nothing else is copied."""
+    if () in paths:
+        return _REFUSED
+    if not paths:
+        return value
+    below: dict[str | int, list[Path]] = {}
+    for first, *rest in paths:
+        below.setdefault(first, []).append(tuple(rest))
+    match value:
+        case dict():
+            parts = {key: _without(inner, below.get(key, []), key) for key, inner in value.items()}
+            return {key: inner for key, inner in parts.items() if inner is not _REFUSED}
+        case list():
+            kept = [_without(inner, below.get(index, [])) for index, inner in enumerate(value)]
+            if name in {"messages", "content"}:  # the others keep their places
+                return [None if inner is _REFUSED else inner for inner in kept]
+            return [inner for inner in kept if inner is not _REFUSED]
+        case _:
+            return value
+
+
+def _complete(message: Json, index: int, time: str) -> Json:
+    content: Any = message.get("content")
     return {
-        "message_id": message_id if isinstance(message_id, str) and message_id else f"\0{index}",
-        "parent_message_id": parent if isinstance(parent, str) else None,
-        "role": role if role in {"assistant", "system", "tool", "function"} else "user",
-        "timestamp": _time(stated.get("timestamp"), time),
-        "content": [_block(block) for block in content] if isinstance(content, list) and content else [_NO_BLOCK],
-        "metadata": metadata if isinstance(metadata, dict) else {},
+        **message,
+        "message_id": message.get("message_id") or f"\0{index}",
+        "role": message.get("role") or "user",
+        "timestamp": message.get("timestamp") or time,
+        "content": list(map(_block, content)) if isinstance(content, list) and content else [_NO_BLOCK],
+        "metadata": message.get("metadata") or {},
     }
+
+
+_NEEDED = {"text": "text", "tool_use": "id", "tool_result": "tool_use_id"}
 
 
 def _block(block: Any) -> Json:
     match block:
         case {"type": str(kind)} if isinstance(block.get(_NEEDED.get(kind, "type")), str):
-            return block if isinstance(block.get("metadata", {}), dict) else {**block, "metadata": None}
+            return block
         case _:
             return _NO_BLOCK
-
-
-def _time(value: Any, otherwise: str) -> str:
-    return value if isinstance(value, str) and is_canonical(value) else otherwise

@@ -27,7 +27,7 @@ DESCRIPTION = Description(
         {
             *("branch_index", "branch_count", "fork_point", "author_name", "author", "content_type", "feedback"),
             *("source_role", "source_fields", "invalid_fields", "missing_parent", "node", "tool_name"),
-            *("export_generation"),
+            "export_generation",
         }
     ),
     known_kinds=KNOWN,

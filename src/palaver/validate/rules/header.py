@@ -56,14 +56,22 @@ def high_cost(thread: Thread) -> Iterator[Fault]:
     amount: float = stated["amount"] if stated else thread.totals.cost or 0.0
     currency = stated.get("currency") if stated else thread.totals.currency
     if (currency or "USD") == "USD" and amount > _HIGH_COST_USD:
-        yield Fault(("metrics", "total_cost"), f"A cost of {amount:,.2f} USD")
+        yield Fault(("metrics", "total_cost"), f"A cost of {_figures(amount)} USD")
+
+
+def _figures(amount: float) -> str:
+    try:
+        return f"{amount:,.2f}"
+    except OverflowError:  # an integer that no float can hold
+        return f"{amount:,}"
 
 
 @on_conversation("summary-of-nothing", "note")
 def summary_of_nothing(thread: Thread) -> Iterator[Fault]:
     """A summary stands for a message that is not in the conversation."""
     for covered in thread.loose_summaries:
-        yield Fault(covered.path, f"A summary covers {covered.name!r:.80}, which is not there", place=covered.place)
+        place = None if covered.place == thread.place else covered.place
+        yield Fault(covered.path, f"A summary covers {covered.name!r:.80}, which is not there", place=place)
 
 
 RULES = (

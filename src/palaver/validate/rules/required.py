@@ -42,7 +42,10 @@ def _request_id(facts: Facts) -> bool:
 
 def _completion(facts: Facts) -> bool:
     return not _suggests(facts) or any(
-        block.get("code") or block.get("text") for content in facts.contents for block in content
+        block.get("code") or block.get("text")
+        for content, metadata in zip(facts.contents, facts.metadata, strict=True)
+        if _is_suggestion(metadata)
+        for block in content
     )
 
 
@@ -52,7 +55,11 @@ def _file_path(facts: Facts) -> bool:
 
 def _suggests(facts: Facts) -> bool:
     """Whether these are completions in an editor; chats belong to no file."""
-    return any("completion_index" in metadata or "accepted" in metadata for metadata in facts.metadata)
+    return any(map(_is_suggestion, facts.metadata))
+
+
+def _is_suggestion(metadata: Json) -> bool:
+    return "completion_index" in metadata or "accepted" in metadata
 
 
 def _part(facts: Facts, name: str) -> Json:

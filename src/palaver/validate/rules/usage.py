@@ -52,7 +52,7 @@ def metrics_sum(thread: Thread) -> Iterator[Fault]:
             yield Fault(("metrics", name), told)
     sums = counted.get("total_tokens") or {}
     for name, total in (stated.get("total_tokens") or {}).items():
-        if type(total) is int and total != (sums.get(name) or 0):
+        if name in thread.totals.tokens and type(total) is int and total != (sums.get(name) or 0):
             told = f"metrics state {total:,} tokens of {name}, the messages add up to {sums.get(name) or 0:,}"
             yield Fault(("metrics", "total_tokens", name), told)
 

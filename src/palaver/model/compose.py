@@ -1,0 +1,65 @@
+"""Requests of an exchange, composed step by step as plain documents.
+
+    request = compose.request("claude-sonnet-4-5")
+    compose.set_system(request, "You are helpful")
+    compose.add_message(request, "user", "Hello")
+    compose.add_message_blocks(request, "assistant", [build.thinking("Let me think…"), build.text("Hello!")])
+    compose.set_thinking(request, "high", include_summary=True)
+    compose.add_tool(request, "read_file", "Read file contents", parameters)
+
+As in `build`, nothing is checked here: the published schema judges the finished document.
+"""
+
+from typing import Any, Literal
+
+from palaver.model import SCHEMA_VERSION, build
+
+Json = dict[str, Any]
+Role = Literal["user", "assistant", "tool"]
+Level = Literal["none", "low", "med", "high"]
+
+
+def request(model: str) -> Json:
+    return {"model": model, "messages": []}
+
+
+def set_system(request: Json, system: str | list[Json]) -> None:
+    request["system"] = [build.text(system)] if isinstance(system, str) else system
+
+
+def add_message(request: Json, role: Role, text: str) -> None:
+    add_message_blocks(request, role, [build.text(text)])
+
+
+def add_message_blocks(request: Json, role: Role, blocks: list[Json]) -> None:
+    request["messages"].append({"role": role, "content": blocks})
+
+
+def set_thinking(request: Json, level: Level, *, include_summary: bool = False) -> None:
+    request["thinking"] = {"level": level, "include_summary": include_summary}
+
+
+def add_tool(request: Json, name: str, description: str, parameters: Json, *, strict: bool = True) -> None:
+    tool = {"name": name, "description": description, "parameters": parameters, "strict": strict}
+    request.setdefault("tools", []).append(tool)
+
+
+def exchange(
+    exchange_id: str,
+    request: Json,
+    response: Json | None = None,
+    *,
+    provider: str | None = None,
+    error: Json | None = None,
+    started_at: str | None = None,
+    duration_ms: float | None = None,
+) -> Json:
+    """A whole exchange; what is not known is left out."""
+    made: Json = {"schema_version": SCHEMA_VERSION, "exchange_id": exchange_id}
+    for name, value in (("provider", provider), ("started_at", started_at), ("duration_ms", duration_ms)):
+        if value is not None:
+            made[name] = value
+    made |= {"request": request, "response": response}
+    if error is not None:
+        made["error"] = error
+    return made
