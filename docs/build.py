@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import palaver.cook
 import palaver.exporters
 import palaver.importers
 import palaver.sources
@@ -57,7 +58,7 @@ def _written(schema: dict[str, Any]) -> str:
 
 def findings_table() -> str:
     """Every kind of finding, from the declarations beside the code that notices it."""
-    for package in (palaver.sources, palaver.importers, palaver.validate):
+    for package in (palaver.sources, palaver.importers, palaver.validate, palaver.cook):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     order = {"error": 0, "warning": 1, "note": 2}
@@ -83,17 +84,18 @@ def rules_page() -> str:
     lines = [
         "# Rules",
         "",
-        "What `palaver validate` asks of every document: first the published schema, then these rules. `--rule NAME` asks",
-        "only that one, `--no-rule NAME` all but that one. An error makes a document invalid, a warning only at the level",
-        "`strict`, a note never. `fixtures/rules/` has for each rule a document that breaks it, and one that does not.",
+        "What `palaver validate` asks of every document: first the published schema, then these rules. `--rule NAME`",
+        "asks only that one, `--no-rule NAME` all but that one. An error makes a document invalid, a warning only at",
+        "the level `strict`, a note never. `fixtures/rules/` has for each rule documents that break it, and some that",
+        "do not.",
     ]
     for title, rules in _rules_by_room().items():
         lines += ["", f"## {title}", "", "| rule | severity | said when |", "|---|---|---|"]
         lines += [row(f"`{rule.name}`", rule.severity, rule.meaning) for rule in rules]
     lines += [
         "",
-        "Rules whose name the schema itself gives (a missing id, an unknown role) cannot be left out: the schema always",
-        "speaks. Everything else that it refuses is called after its keyword: `schema-type`, `schema-required`, ….",
+        "Rules that are the schema's own (a missing id, an unknown role) cannot be left out: the schema always speaks.",
+        "Everything else that it refuses is called after its keyword: `schema-type`, `schema-required`, ….",
     ]
     return "\n".join(lines) + "\n"
 

@@ -157,14 +157,21 @@ def _put(value, pointer, mark):
     if value is ANYTHING or value is _GONE:
         return
     key = int(last) if isinstance(value, list) else last
-    assert isinstance(value, list) or key in value, f"{pointer} leads nowhere"
+    # Something may have been put where nothing was.
+    assert isinstance(value, list) or key in value or mark is ANYTHING, f"{pointer} leads nowhere"
     value[key] = mark
 
 
 def _swept(value):
     match value:
         case dict():
-            return {key: _swept(inner) for key, inner in value.items() if inner is not _GONE}
+            swept = {key: _swept(inner) for key, inner in value.items() if inner is not _GONE}
+            # What held nothing else goes with its last part.
+            return {
+                key: inner
+                for key, inner in swept.items()
+                if inner not in ({}, []) or inner == value[key] or key == "content"
+            }
         case list():
             return [_swept(inner) for inner in value if inner is not _GONE]
         case _:

@@ -6,7 +6,6 @@ Nothing in one source can end the run: a failure is told in that source's report
 """
 
 import json
-import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -21,7 +20,7 @@ from palaver.model.metrics import MetricsTally
 from palaver.model.report import Report, SourceReport
 from palaver.outputs import BUFFER_BYTES, Output
 from palaver.sources.cursors import Cursor
-from palaver.sources.discovery import Claim, Recall, Unclaimed, Unit, discover, size_of
+from palaver.sources.discovery import Claim, Recall, Unclaimed, Unit, discover, distinct, size_of
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.validate.repair import INVALID_DOCUMENT, made_writable, repaired
@@ -65,14 +64,6 @@ def find(
         elif not any(file.problem for file in aside):
             report.refused.append(f"no importer reads {path}: see `palaver sources` for what is known")
     return units, report
-
-
-def distinct(paths: Iterable[Path]) -> list[Path]:
-    """The paths without those that are, or lie below, another one: a conversation is imported once."""
-    first: dict[Path, Path] = {}
-    for path in paths:
-        first.setdefault(path if str(path) == "-" else Path(os.path.realpath(path)), path)
-    return [path for place, path in first.items() if first.keys().isdisjoint(place.parents)]
 
 
 def _problem(path: Path) -> str:

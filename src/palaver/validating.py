@@ -21,9 +21,10 @@ from palaver.importers import description, importer, judge, load_whole, platform
 from palaver.model.finding import Finding, FindingTally
 from palaver.model.report import SourceReport
 from palaver.model.rules import Rule
-from palaver.pipeline import begin, distinct, read
+from palaver.pipeline import begin, read
+from palaver.sources import discovery
 from palaver.sources.damage import NOT_AN_OBJECT
-from palaver.sources.discovery import Claim, Unit, discover
+from palaver.sources.discovery import Claim, Unit
 from palaver.sources.elements import JsonElements
 from palaver.sources.jsonl import UNFINISHED_TAIL, JsonLines
 from palaver.sources.run import Quarantined, Run
@@ -79,33 +80,9 @@ def described(platform: str) -> tuple[frozenset[str], frozenset[str]]:
 # -- paths ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Findings:
-    """What is at or below some paths."""
-
-    units: list[Unit]
-    refused: list[str]
-    unclaimed: list[str]
-
-
-def look_up(paths: list[Path]) -> Findings:
+def look_up(paths: list[Path]) -> discovery.Found:
     """The units at some paths; a path without any is refused, with a sentence."""
-    found = Findings([], [], [])
-    for path in distinct(paths):
-        if str(path) != "-" and not path.exists():
-            found.refused.append(f"{path} does not exist")
-            continue
-        before = len(found.units) + len(found.refused)
-        for one in discover(path, _claim):
-            if isinstance(one, Unit):
-                found.units.append(one)
-            elif one.problem:
-                found.refused.append(one.problem)
-            elif path.is_dir() and not one.reason:
-                found.unclaimed.append(one.label)
-        if len(found.units) + len(found.refused) == before:
-            found.refused.append(f"{path} holds neither documents of palaver nor anything that an importer reads")
-    return found
+    return discovery.look_up(paths, _claim, "neither documents of palaver nor anything that an importer reads")
 
 
 def _claim(source: Source) -> Claim | str | None:
@@ -124,7 +101,9 @@ class _Task:
     question: Question
 
 
-def report_on_paths(found: Findings, question: Question, *, jobs: int = 1, advance: Advance = lambda _: None) -> Json:
+def report_on_paths(
+    found: discovery.Found, question: Question, *, jobs: int = 1, advance: Advance = lambda _: None
+) -> Json:
     """Judge everything that was found, whatever the number of processes."""
     tally = ReportTally(question.most_examples)
     tasks = [_Task(unit, question) for unit in found.units]

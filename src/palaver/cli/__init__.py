@@ -14,6 +14,8 @@ from typer.core import TyperGroup
 from palaver import __version__
 from palaver.cli import _output
 from palaver.cli import quarantine as _quarantine
+from palaver.cli.convert import convert
+from palaver.cli.cook import cook
 from palaver.cli.doctor import doctor
 from palaver.cli.duplicates import duplicates
 from palaver.cli.export import export
@@ -125,5 +127,7 @@ app.command(options_metavar="[OPTIONS] [WORD]")(tag)
 app.command()(rate)
 app.command()(forget)
 app.command(options_metavar="[OPTIONS]")(export)
+app.command()(cook)
+app.command()(convert)
 app.command()(schema)
 app.command()(doctor)

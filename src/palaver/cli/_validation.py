@@ -54,6 +54,7 @@ def last_lines(report: Json) -> Text:
         is_valid=report["valid"],
         conversations=totals["conversations"],
         messages=totals["messages"],
+        documents=totals["documents"],
         severities=totals["severities"],
         gravest=[(group["code"], group["count"]) for group in report["findings"]],
     )

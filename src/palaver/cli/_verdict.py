@@ -15,13 +15,21 @@ _SEVERITIES = ("error", "warning", "note")
 
 
 def verdict(
-    *, is_valid: bool, conversations: int, messages: int, severities: dict[str, int], gravest: list[tuple[str, int]]
+    *,
+    is_valid: bool,
+    conversations: int,
+    messages: int,
+    severities: dict[str, int],
+    gravest: list[tuple[str, int]],
+    documents: int = 0,
 ) -> "Text":
     """Whether all is well, and what was found, the gravest first."""
     from rich.text import Text
 
-    held = f"{counted(conversations, 'conversation')}, {counted(messages, 'message')}, each checked against the schema"
-    told = Text.assemble(_word(severities, is_valid=is_valid), f": {held}")
+    held = f"{counted(conversations, 'conversation')}, {counted(messages, 'message')}"
+    if documents and not conversations:  # exchanges, or a cooked trace
+        held = counted(documents, "document")
+    told = Text.assemble(_word(severities, is_valid=is_valid), f": {held}, each checked against the schema")
     if not any(severities.values()):
         return told.append("\nFound: nothing that is not as it should be")
     numbers = ", ".join(counted(severities[name], name) for name in _SEVERITIES if severities[name])

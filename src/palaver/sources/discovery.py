@@ -1,7 +1,8 @@
 """From what the user pointed at to the units that can be imported: folders are walked, ZIPs are looked into."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from palaver.errors import PalaverError
@@ -51,6 +52,45 @@ Judge = Callable[[Source], Claim | str | None]
 """Answers with a claim, with why the file is known to be no conversation, or with nothing."""
 Recall = Callable[[str], Claim | str | None]
 """Answers for a file that was judged before and is as it was then: with the claim, why it is none, or nothing."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What is at or below some paths."""
+
+    units: list[Unit] = field(default_factory=list[Unit])
+    refused: list[str] = field(default_factory=list[str])
+    """A sentence for each path or file that nobody can read."""
+    unclaimed: list[str] = field(default_factory=list[str])
+    """Files inside folders that nobody reads."""
+
+
+def look_up(paths: Iterable[Path], judge: Judge, nothing: str) -> Found:
+    """The units at some paths; a path without any is refused: it holds `nothing`."""
+    found = Found()
+    for path in distinct(paths):
+        if str(path) != "-" and not path.exists():
+            found.refused.append(f"{path} does not exist")
+            continue
+        before = len(found.units) + len(found.refused)
+        for one in discover(path, judge):
+            if isinstance(one, Unit):
+                found.units.append(one)
+            elif one.problem:
+                found.refused.append(one.problem)
+            elif path.is_dir() and not one.reason:
+                found.unclaimed.append(one.label)
+        if len(found.units) + len(found.refused) == before:
+            found.refused.append(f"{path} holds {nothing}")
+    return found
+
+
+def distinct(paths: Iterable[Path]) -> list[Path]:
+    """The paths without those that are, or lie below, another one: a conversation is imported once."""
+    first: dict[Path, Path] = {}
+    for path in paths:
+        first.setdefault(path if str(path) == "-" else Path(os.path.realpath(path)), path)
+    return [path for place, path in first.items() if first.keys().isdisjoint(place.parents)]
 
 
 def discover(path: Path, judge: Judge, recall: Recall = lambda _: None) -> Iterator[Unit | Unclaimed]:

@@ -1,11 +1,10 @@
 """Rules about a cooked file: every reference leads somewhere, requests form trees, and nothing stands there twice."""
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from palaver.model.facts import circles
+from palaver.model.hashes import message_hash, tool_hash
 from palaver.model.rules import Fault, on_cooked
 
 Json = dict[str, Any]
@@ -91,21 +90,6 @@ def not_deduplicated(cooked: Json) -> Iterator[Fault]:
     for part, hash_of in hashes.items():
         for index, first in _repeated(map(hash_of, cooked[part])):
             yield Fault((part, index), f"{_noun(part, index)} is the same as {_noun(part, first).lower()}")
-
-
-def message_hash(message: Json) -> str:
-    """What makes a cooked message itself, whatever its id, in 16 hexadecimal digits."""
-    return _hash({name: message[name] for name in ("role", "content", "tool_calls", "tool_use_id", "is_error")})
-
-
-def tool_hash(tool: Json) -> str:
-    """The same for a tool."""
-    return _hash({name: tool[name] for name in ("name", "description", "parameters")})
-
-
-def _hash(facts: Json) -> str:
-    text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _repeated(names: Iterable[str]) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,67 @@
+"""Arguments of a Gemini function call that come value by value, each with the JSON path of its place."""
+
+import re
+from typing import Any
+
+from palaver.streams._contract import Json
+
+_STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,6})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
+_VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
+_SNAKE = {
+    "json_path": "jsonPath",
+    "string_value": "stringValue",
+    "number_value": "numberValue",
+    "bool_value": "boolValue",
+    "null_value": "nullValue",
+}
+_MOST_SKIPPED = 1_000
+
+
+def place(args: Json, partial: Json) -> bool:
+    """Put a value where it belongs, after the text that is there already; whether it had a place."""
+    named = {_SNAKE.get(name, name): value for name, value in partial.items()}
+    steps = _steps(named.get("jsonPath"))
+    kind = next((name for name in _VALUES if name in named), None)
+    if not steps or kind is None:
+        return False
+    here: Any = args
+    for step, following in zip(steps, [*steps[1:], None], strict=True):
+        if not _has_room(here, step):
+            return False
+        known = here.get(step) if isinstance(here, dict) else here[step]
+        if following is None:
+            value = None if kind == "nullValue" else named[kind]
+            here[step] = known + value if isinstance(known, str) and isinstance(value, str) else value
+        else:
+            if not isinstance(known, dict | list):
+                known = here[step] = [] if isinstance(following, int) else {}
+            here = known
+    return True
+
+
+def _has_room(here: Any, step: str | int) -> bool:
+    if isinstance(here, dict):
+        return isinstance(step, str)
+    if not isinstance(step, int) or step > len(here) + _MOST_SKIPPED:
+        return False
+    here += [None] * (step + 1 - len(here))
+    return True
+
+
+def _steps(path: Any) -> list[str | int]:
+    """Of `$.a.b[0]['c d']`; none where it is no such path."""
+    if not isinstance(path, str) or not path.startswith("$"):
+        return []
+    steps: list[str | int] = []
+    at = 1
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None:
+            return []
+        quoted = step[3] if step[3] is not None else step[4]
+        if step[2] is not None:
+            steps.append(int(step[2]))
+        else:
+            steps.append(step[1] or re.sub(r"\\(.)", r"\1", quoted or ""))
+        at = step.end()
+    return steps

@@ -1,0 +1,93 @@
+"""The parts of a Gemini candidate: text that goes on, function calls whose arguments go on, and what comes whole."""
+
+from io import StringIO
+from typing import Any
+
+from palaver.streams._contract import Json
+from palaver.streams._partial_args import place
+from palaver.streams._reading import Issues, as_list, merge
+
+_CALL = ("functionCall", "function_call")
+_PARTIAL = ("partialArgs", "partial_args")
+_CONTINUES = ("willContinue", "will_continue")
+_MERELY_TEXT = {"text", "thought"}
+
+
+class Parts:
+    def __init__(self) -> None:
+        self._parts: list[_Text | _Call | Json] = []
+
+    def add(self, part: Json, issues: Issues, sequence: int) -> None:
+        last = self._parts[-1] if self._parts else None
+        name = next((name for name in _CALL if isinstance(part.get(name), dict)), None)
+        if isinstance(part.get("text"), str) and part.keys() <= _MERELY_TEXT:
+            if not isinstance(last, _Text) or last.is_thought != bool(part.get("thought")):
+                last = _Text(part)
+                self._parts.append(last)
+            last.write(part["text"])
+        elif name is not None and isinstance(last, _Call) and last.is_open and not part[name].get("name"):
+            last.add(part, name, issues, sequence)
+        elif name is not None and any(part[name].get(key) for key in (*_PARTIAL, *_CONTINUES)):
+            call = _Call(name)
+            call.add(part, name, issues, sequence)
+            self._parts.append(call)
+        else:
+            self._parts.append(part)
+
+    def value(self) -> list[Json]:
+        return [part if isinstance(part, dict) else part.value() for part in self._parts]
+
+
+class _Text:
+    """Text without a signature; one part, however many it came in."""
+
+    __slots__ = ("_first", "_text", "is_thought", "write")
+
+    def __init__(self, first: Json) -> None:
+        self._first = first
+        self._text = StringIO()
+        self.write = self._text.write
+        self.is_thought = bool(first.get("thought"))
+
+    def value(self) -> Json:
+        return {**self._first, "text": self._text.getvalue()}
+
+
+class _Call:
+    """A function call that was not told at once."""
+
+    __slots__ = ("_args", "_call", "_name", "_part", "is_open")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._part: Json = {}
+        self._call: Json = {}
+        self._args: Json = {}
+        self.is_open = True
+
+    def add(self, part: Json, name: str, issues: Issues, sequence: int) -> None:
+        call: Json = part[name]
+        merge(self._part, {key: value for key, value in part.items() if key != name})
+        self.is_open = any(call.get(key) for key in _CONTINUES)
+        for key, value in call.items():
+            if key in _PARTIAL:
+                for partial in as_list(value):
+                    if not isinstance(partial, dict) or not place(self._args, partial):
+                        issues.note("unexpected_value", sequence, f"an argument without a place: {partial}")
+            elif key == "args" and isinstance(value, dict):
+                self._args |= value
+            elif key not in _CONTINUES:
+                merge(self._call, {key: value})
+
+    def value(self) -> Json:
+        call = {**self._call, "args": _copied(self._args)}
+        if self.is_open:
+            call["willContinue"] = True
+        return {self._name: call, **self._part}
+
+
+def _copied(value: Any) -> Any:
+    """Arguments go on growing where they stand, so what is given away is a copy."""
+    if isinstance(value, dict):
+        return {name: _copied(inner) for name, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,275 @@
+"""Anthropic's stream: a message that begins, its blocks piece by piece, and what is known only at the end.
+
+Usage of `message_delta` is cumulative: it replaces what `message_start` said, and null replaces nothing. Gateways leave
+out the events' names, so `data.type` decides. Results of server tools come whole. The last `fallback` block names the
+model that answered.
+"""
+
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+from palaver.streams._contract import Assembled, Event, Issue, Json
+from palaver.streams._cut_json import closed
+from palaver.streams._reading import DONE, UNLIKE_OTHERS, Issues, as_list, as_text, is_index, merge, parse
+
+_EVENTS = {
+    *("message_start", "message_delta", "message_stop"),
+    *("content_block_start", "content_block_delta", "content_block_stop"),
+}
+# Pieces of text: the field that holds them in the delta, the field of the block, the block they belong to.
+_TEXTS = {
+    "text_delta": ("text", "text", "text"),
+    "thinking_delta": ("thinking", "thinking", "thinking"),
+    "input_json_delta": ("partial_json", "input", "tool_use"),
+}
+_WHOLE = {"citations_delta": "text", "signature_delta": "thinking", "compaction_delta": "compaction"}
+
+
+def recognizes(data: Json) -> bool:
+    kind = data.get("type")
+    return isinstance(kind, str) and (kind in _EVENTS or kind == "ping" or (kind == "error" and "error" in data))
+
+
+class _Block:
+    """What a block began with, and what was written since."""
+
+    __slots__ = ("citations", "is_open", "start", "texts")
+
+    def __init__(self, start: Json) -> None:
+        self.start = start
+        self.texts: dict[str, StringIO] = {}
+        self.citations: list[Any] = []
+        self.is_open = True
+
+    def writers(self) -> dict[str, tuple[str, Callable[[str], int]]]:
+        """How to add a piece, by the kind of delta; only the kinds that have been seen, or that the block is for."""
+        return {
+            kind: (piece, self.texts[field].write) for kind, (piece, field, _) in _TEXTS.items() if field in self.texts
+        }
+
+
+class Assembler:
+    def __init__(self) -> None:
+        self._sequence = -1
+        self._issues = Issues()
+        self._message: Json | None = None
+        self._usage: Json = {}
+        self._blocks: dict[int, _Block] = {}
+        self._writers: dict[int, dict[str, tuple[str, Callable[[str], int]]]] = {}
+        self._error: Json | None = None
+        self._has_stopped = False
+
+    def feed(self, event: Event) -> None:
+        self._sequence += 1
+        try:
+            # Nearly every event is one more piece of text for a block that is open.
+            data = parse(event.data)
+            delta = data["delta"]
+            piece, write = self._writers[data["index"]][delta["type"]]
+            if data["type"] == "content_block_delta":
+                write(delta[piece])
+                return
+        except UNLIKE_OTHERS:
+            pass
+        self._feed_carefully(event)
+
+    def result(self) -> Assembled:
+        events = self._sequence + 1
+        closing: list[Issue] = []
+        if self._message is None and not self._blocks and self._error is not None:
+            payload: Json = {"type": "error", "error": self._error}
+            return self._issues.assembled(payload, events, is_complete=False, closing=closing)
+        payload = dict(self._message or {})
+        if self._blocks or "content" in payload:
+            payload["content"] = [self._whole(index, events, closing) for index in sorted(self._blocks)]
+        if self._usage or "usage" in payload:
+            payload["usage"] = dict(self._usage)
+        if self._error is not None:
+            payload["error"] = self._error
+        if self._message is None and not self._blocks:
+            closing.append(Issue("incomplete_stream_start", events, "there is no message"))
+        if not self._has_stopped:
+            closing.append(Issue("incomplete_stream_end", events, "message_stop is missing"))
+        is_complete = (
+            self._has_stopped and self._message is not None and self._error is None and not self._issues.has_lost
+        )
+        return self._issues.assembled(payload, events, is_complete=is_complete, closing=closing)
+
+    def _feed_carefully(self, event: Event) -> None:
+        if event.data.strip() == DONE:  # some gateways add it to every stream
+            return
+        data = self._issues.parsed(event, self._sequence)
+        if data is None:
+            return
+        kind = data.get("type") or event.name
+        if isinstance(kind, str) and kind in _EVENTS:
+            if self._has_stopped:
+                self._note("out_of_order", f"{kind} after message_stop")
+            elif self._message is None and kind != "message_start":
+                self._note("incomplete_stream_start", f"{kind} comes first")
+                self._message = {}
+        match kind:
+            case "content_block_delta":
+                self._add_delta(data)
+            case "content_block_start":
+                self._start_block(data)
+            case "content_block_stop":
+                self._stop_block(data)
+            case "message_start":
+                self._start_message(data)
+            case "message_delta":
+                self._change_message(data)
+            case "message_stop":
+                self._stop_message()
+            case "error":
+                self._fail(data)
+            case "ping":
+                pass
+            case _:
+                self._note("unknown_event", kind)
+
+    def _note(self, kind: str, detail: object) -> None:
+        self._issues.note(kind, self._sequence, detail)
+
+    def _start_message(self, data: Json) -> None:
+        message = data.get("message")
+        if not isinstance(message, dict):
+            self._note("unexpected_value", "message_start without a message")
+        elif self._message is not None:
+            self._note("repeated_event", "a second message_start")
+        else:
+            self._message = message
+            usage = message.get("usage")
+            if isinstance(usage, dict):
+                self._usage = dict(usage)
+            for start in as_list(message.get("content")):
+                if isinstance(start, dict):
+                    block = self._blocks[len(self._blocks)] = _Block(start)
+                    block.is_open = False
+
+    def _start_block(self, data: Json) -> None:
+        index, start = data.get("index"), data.get("content_block")
+        if not is_index(index) or not isinstance(start, dict):
+            self._note("unexpected_value", f"content_block_start {index}")
+            return
+        if index in self._blocks:
+            self._note("repeated_event", f"block {index} begins again")
+            return
+        if index != len(self._blocks):
+            self._note("out_of_order", f"block {index} is number {len(self._blocks)}")
+        block = self._blocks[index] = _Block(start)
+        for _, field, kind in _TEXTS.values():
+            if start.get("type") == kind or (field == "input" and "input" in start):
+                block.texts[field] = StringIO()
+        if not self._has_stopped:
+            self._writers[index] = block.writers()
+        match start:
+            case {"type": "fallback", "to": {"model": str(model)}} if self._message is not None:
+                self._message["model"] = model
+            case _:
+                pass
+
+    def _add_delta(self, data: Json) -> None:
+        index, delta = data.get("index"), data.get("delta")
+        if not is_index(index) or not isinstance(delta, dict):
+            self._note("unexpected_value", f"content_block_delta {index}")
+            return
+        kind = delta.get("type")
+        if not isinstance(kind, str) or (kind not in _TEXTS and kind not in _WHOLE):
+            self._note("unknown_event", f"content_block_delta {kind}")
+            return
+        block = self._block(index, kind)
+        if kind in _TEXTS:
+            piece, field, _ = _TEXTS[kind]
+            text = delta.get(piece)
+            if not isinstance(text, str):
+                self._note("unexpected_value", f"{kind} without text")
+                return
+            if field not in block.texts:
+                self._note("out_of_order", f"{kind} in a block of type {block.start.get('type')}")
+                block.texts[field] = StringIO()
+                if block.is_open and not self._has_stopped:
+                    self._writers[index] = block.writers()
+            block.texts[field].write(text)
+        elif kind == "citations_delta":
+            block.citations.append(delta.get("citation"))
+        else:
+            merge(block.start, {name: value for name, value in delta.items() if name != "type"})
+
+    def _block(self, index: int, kind: str) -> _Block:
+        block = self._blocks.get(index)
+        if block is None:
+            self._note("unknown_block", f"{kind} for block {index}")
+            start = {"type": _TEXTS[kind][2] if kind in _TEXTS else _WHOLE[kind]}
+            self._start_block({"index": index, "content_block": start})
+            return self._blocks[index]
+        if not block.is_open:
+            self._note("out_of_order", f"{kind} for block {index}, which has ended")
+        return block
+
+    def _stop_block(self, data: Json) -> None:
+        index: Any = data.get("index")
+        block = self._blocks.get(index) if is_index(index) else None
+        if block is None:
+            self._note("unknown_block", f"content_block_stop {index}")
+        elif not block.is_open:
+            self._note("repeated_event", f"block {index} ends again")
+        else:
+            block.is_open = False
+            self._writers.pop(index, None)
+
+    def _change_message(self, data: Json) -> None:
+        message = self._message
+        assert message is not None
+        for name, value in data.items():
+            if name in {"delta", "usage"}:
+                if isinstance(value, dict):
+                    merge(message if name == "delta" else self._usage, value)
+                elif value is not None:
+                    self._note("unexpected_value", f"{name} of message_delta")
+            elif name != "type" and value is not None:
+                message[name] = value
+
+    def _stop_message(self) -> None:
+        self._has_stopped = True
+        self._writers.clear()
+        for index, block in self._blocks.items():
+            if block.is_open:
+                self._note("unclosed_block", f"block {index}")
+
+    def _fail(self, data: Json) -> None:
+        error = data.get("error")
+        self._error = error if isinstance(error, dict) else {"message": str(error)}
+        self._note("error_event", f"{self._error.get('type')}: {self._error.get('message')}")
+
+    def _whole(self, index: int, events: int, closing: list[Issue]) -> Json:
+        block = self._blocks[index]
+        made = dict(block.start)
+        for field, joined in block.texts.items():
+            text = joined.getvalue()
+            if field == "input":
+                if text or "input" not in made:
+                    made["input"] = _input(text, f"input of block {index}", events, closing)
+            elif text or field in made:
+                made[field] = as_text(made.get(field)) + text
+        if block.citations:
+            made["citations"] = [*as_list(made.get("citations")), *block.citations]
+        return made
+
+
+def _input(text: str, place: str, events: int, closing: list[Issue]) -> Any:
+    if not text.strip():
+        return {}
+    try:
+        return parse(text)
+    except UNLIKE_OTHERS as error:
+        reason = f"{place}: {error}"
+    try:
+        made = closed(text)
+    except UNLIKE_OTHERS:
+        closing.append(Issue("invalid_json", events, reason))
+        # The API's documentation sends invalid input back under this name.
+        return {"INVALID_JSON": text}
+    closing.append(Issue("incomplete_json", events, reason))
+    return made

@@ -1,0 +1,161 @@
+"""Pictures and documents of Anthropic's format, both ways.
+
+A picture is JPEG, PNG, GIF or WebP in base64, an address or the id of an uploaded file; a document is a PDF in the same
+three ways, or plain text. A document made of blocks is read as its text; the blocks are kept.
+"""
+
+import base64
+import binascii
+from typing import Any
+
+from palaver.model import build
+from palaver.wire._contract import Json, Losses
+
+_PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_PDF = "application/pdf"
+_PLAIN = "text/plain"
+_ELSEWHERE = "the file is with another provider"
+_BEGINNINGS = {
+    "iVBORw0KGgo": "image/png",
+    "/9j/": "image/jpeg",
+    "R0lGOD": "image/gif",
+    "UklGR": "image/webp",
+    "JVBERi0": _PDF,
+}
+"""How the base64 of a kind begins, for sources that do not state it."""
+
+
+def image_from_wire(raw: Json) -> Json | None:
+    source = _source_from_wire(raw.get("source"))
+    return build.image(source) if source else None
+
+
+def document_from_wire(raw: Json) -> Json | None:
+    title = raw.get("title")
+    name = title if isinstance(title, str) else None
+    match raw.get("source"):
+        case {"type": "text", "data": str(text)}:
+            return build.file(name=name, media_type=_PLAIN, text=text)
+        case {"type": "content", "content": content} if text := _words(content):
+            return build.file(name=name, media_type=_PLAIN, text=text)
+        case raw_source:
+            source = _source_from_wire(raw_source)
+            return build.file(source=source, name=name) if source else None
+
+
+def image_to_wire(block: Json, pointer: str, losses: Losses, *, is_foreign: bool) -> Json | None:
+    source = _with_bytes(block["source"], pointer, losses)
+    if source["type"] == "file" and is_foreign:
+        losses.drop(pointer, _ELSEWHERE)
+        return None
+    kind = _media_type(source, None, pointer, losses)
+    if source["type"] == "base64" and kind not in _PICTURES:
+        losses.drop(pointer, f"Anthropic takes JPEG, PNG, GIF and WebP, not {kind or 'a picture of an unknown kind'}")
+        return None
+    return {"type": "image", "source": _source_to_wire(source, kind, pointer, losses)}
+
+
+def document_to_wire(block: Json, pointer: str, losses: Losses, *, is_foreign: bool) -> Json | None:
+    text, stated = block.get("text"), block.get("media_type")
+    if block.get("source") is None:
+        if text is None:
+            losses.drop(pointer, "nothing but its name is known")
+            return None
+        if stated is None:
+            losses.change(pointer, "Anthropic calls every text plain text")
+        elif stated != _PLAIN:
+            losses.change(f"{pointer}/media_type", "Anthropic calls every text plain text")
+        return _document(block, {"type": "text", "media_type": _PLAIN, "data": text})
+    source = _with_bytes(block["source"], pointer, losses)
+    if source["type"] == "file" and is_foreign:
+        losses.drop(pointer, _ELSEWHERE)
+        return None
+    if stated is not None:
+        losses.drop(f"{pointer}/media_type", "a document states it with its bytes, or not at all")
+    if text is not None:
+        losses.drop(f"{pointer}/text", "a document is written as its bytes or as its text, not as both")
+    kind = _media_type(source, stated, pointer, losses)
+    if kind in _PICTURES:
+        losses.change(pointer, "a file that is a picture is written as a picture")
+        return {"type": "image", "source": _source_to_wire(source, kind, pointer, losses)}
+    if source["type"] == "base64" and kind and kind.startswith("text/"):
+        if (decoded := _decoded(source["data"])) is not None:
+            losses.change(pointer, f"{kind} is written as plain text")
+            return _document(block, {"type": "text", "media_type": _PLAIN, "data": decoded})
+        kind = f"{kind} that is not UTF-8"
+    if kind != _PDF and (kind or source["type"] == "base64"):
+        losses.drop(pointer, f"Anthropic takes PDF, plain text and pictures, not {kind or 'bytes of an unknown kind'}")
+        return None
+    return _document(block, _source_to_wire(source, kind, pointer, losses))
+
+
+def _document(block: Json, source: Json) -> Json:
+    made = {"type": "document", "source": source}
+    return made if block.get("name") is None else {**made, "title": block["name"]}
+
+
+def _source_from_wire(raw: Any) -> Json | None:
+    match raw:
+        case {"type": "base64", "data": str(data), "media_type": str(media_type)}:
+            return build.source("base64", data, media_type=media_type)
+        case {"type": "url", "url": str(url)}:
+            return build.source("url", url)
+        case {"type": "file", "file_id": str(file_id)}:
+            return build.source("file", file_id)
+        case _:
+            return None
+
+
+def _source_to_wire(source: Json, kind: str | None, pointer: str, losses: Losses) -> Json:
+    if source["type"] == "base64":
+        return {"type": "base64", "media_type": kind, "data": source["data"]}
+    if source.get("media_type") is not None:
+        losses.drop(f"{pointer}/source/media_type", "Anthropic finds it out")
+    key = "url" if source["type"] == "url" else "file_id"
+    return {"type": source["type"], key: source["data"]}
+
+
+def _with_bytes(source: Json, pointer: str, losses: Losses) -> Json:
+    """An address that holds the bytes itself, as bytes."""
+    head, comma, data = source["data"].partition(",")
+    if source["type"] != "url" or not comma or not head.startswith("data:") or not head.endswith(";base64"):
+        return source
+    losses.change(f"{pointer}/source", "an address that holds the bytes is written as bytes")
+    media_type = head[len("data:") :].partition(";")[0] or source.get("media_type")
+    return build.source("base64", data, media_type=media_type)
+
+
+def _media_type(source: Json, stated: str | None, pointer: str, losses: Losses) -> str | None:
+    if (media_type := source.get("media_type")) is not None:
+        return media_type
+    if source["type"] != "base64":
+        return stated
+    seen = stated or next((kind for begin, kind in _BEGINNINGS.items() if source["data"].startswith(begin)), None)
+    if seen:
+        losses.change(f"{pointer}/source", "Anthropic needs the media type beside the bytes")
+    return seen
+
+
+def _words(content: Any) -> str:
+    match content:
+        case str():
+            return content
+        case list():
+            return "\n".join(piece["text"] for piece in content if _is_text(piece))
+        case _:
+            return ""
+
+
+def _is_text(piece: Any) -> bool:
+    match piece:
+        case {"type": "text", "text": str()}:
+            return True
+        case _:
+            return False
+
+
+def _decoded(data: str) -> str | None:
+    try:
+        return base64.b64decode(data, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None

@@ -1,0 +1,102 @@
+"""Calls of tools: arguments that travel as a string, free-text input, and ids that a payload leaves out."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from palaver.wire._openai_notes import Fields, Json, Writing, shape
+
+
+def arguments_from(value: Any) -> Json:
+    """A call's input; text that is no object is kept under `raw`."""
+    if isinstance(value, dict):
+        return value
+    if not value:
+        return {}
+    try:
+        parsed = orjson.loads(value)
+    except ValueError:
+        return {"raw": value}
+    return parsed if isinstance(parsed, dict) else {"raw": value}
+
+
+def arguments_fields(given: Json, notes: Json) -> Fields:
+    """The string for an input, the original one while it still says the same; without any input it may be missing."""
+    if shape(notes).get("arguments") == "object":
+        return Fields({"arguments": given}, {})
+    if not given:
+        return Fields({}, {"arguments": "{}"})
+    if "arguments" in notes and arguments_from(notes["arguments"]) == given:
+        return Fields({"arguments": notes["arguments"]}, {})
+    return Fields({"arguments": compact(given)}, {})
+
+
+def compact(given: Json) -> str:
+    try:
+        return orjson.dumps(given).decode()
+    except TypeError:  # integers past 64 bits, half of a surrogate pair
+        return json.dumps(given, separators=(",", ":"))
+
+
+def arguments_notes(value: Any) -> Json:
+    """What decides how arguments are written: some servers send an object."""
+    return {"shape": {"arguments": "object"}} if isinstance(value, dict) else {}
+
+
+def is_free_text(block: Json, writing: Writing) -> bool:
+    """Whether a call's input is the text of a custom tool, in either of OpenAI's formats."""
+    kind = writing.notes(block).get("type") or writing.sibling(block).get("type")
+    free = block["input"]
+    return kind in ("custom", "custom_tool_call") and free.keys() == {"input"} and isinstance(free["input"], str)
+
+
+def free_text_calls(messages: list[Json], writing: Writing) -> set[str]:
+    """Ids of all such calls."""
+    return {
+        block["id"]
+        for message in messages
+        for block in message["content"]
+        if block["type"] == "tool_use" and is_free_text(block, writing)
+    }
+
+
+@dataclass(slots=True)
+class Calls:
+    """Gives ids to calls that have none, and results that name no call the oldest one without a result."""
+
+    stated: set[str]
+    """Every id that the payload holds."""
+    _open: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    _count: int = 0
+
+    def opened(self, call_id: Any, name: str) -> tuple[str, bool]:
+        """The id of a call, and whether it was made up."""
+        is_made = not isinstance(call_id, str) or not call_id
+        given = self._made() if is_made else call_id
+        self._count += 1
+        self._open.append((given, name))
+        return given, is_made
+
+    def answered(self, call_id: Any, name: str | None = None) -> tuple[str, bool]:
+        """The id of the call that a result answers, and whether it was found by order."""
+        if isinstance(call_id, str) and call_id:
+            match = [call for call in self._open if call[0] == call_id][:1]
+        else:
+            match = [call for call in self._open if call[1] == name][:1] or self._open[:1]
+        for call in match:
+            self._open.remove(call)
+        if isinstance(call_id, str) and call_id:
+            return call_id, False
+        if match:
+            return match[0][0], True
+        given = self._made()
+        self._count += 1
+        return given, True
+
+    def _made(self) -> str:
+        made = f"call_{self._count}"
+        while made in self.stated:
+            made += "_"
+        return made

@@ -1,0 +1,139 @@
+"""The input and output of the Responses API: items in a row, and the turns of an exchange that they make.
+
+What the assistant said, thought and called in a row of items is one turn; the first block of each message notes where
+that began and what it carried (`item`). System and developer messages at the beginning belong to the system prompt; one
+later on keeps its place, as a turn of the user whose notes say the role.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from palaver.model import build
+from palaver.wire._openai_calls import Calls
+from palaver.wire._openai_notes import RESPONSES, Fields, Json, Writing, annotate, kept, merged, noted, shape
+from palaver.wire._openai_responses_items import item_from, role_of_item
+from palaver.wire._openai_responses_parts import part_from, told_in_brackets
+
+_PROMPTING = ("system", "developer")
+
+
+@dataclass(slots=True)
+class Reading:
+    """What readers of one list of items share."""
+
+    items: list[Any]
+    is_response: bool = False
+    calls: Calls = field(init=False)
+    bracketed: set[str] = field(init=False)
+    writing: Writing = field(init=False)
+
+    def __post_init__(self) -> None:
+        stated = [item.get("call_id") for item in self.items if isinstance(item, dict)]
+        self.calls = Calls({one for one in stated if isinstance(one, str)})
+        self.bracketed = set() if self.is_response else told_in_brackets(self.items)
+        self.writing = Writing(RESPONSES, is_response=self.is_response)
+
+
+def turns_from(items: list[Any]) -> tuple[list[Json], list[Json]]:
+    """The blocks of the system prompt, and the turns."""
+    reading = Reading(items)
+    system: list[Json] = []
+    turns: list[Json] = []
+    was_message = False
+    for index, item in enumerate(items):
+        role, blocks, notes = _item_from(item, index, reading)
+        notes_of_message = notes or {}
+        if not turns and notes_of_message.get("role") in _PROMPTING and blocks:
+            system += _begun(blocks, notes_of_message)
+        elif role == "assistant":
+            if not turns or turns[-1]["role"] != "assistant":
+                turns.append({"role": role, "content": []})
+                was_message = False
+            turns[-1]["content"] += _begun(blocks, notes) if notes or (was_message and notes is not None) else blocks
+        else:
+            if role == "tool" and _are_parts(blocks) and turns and _are_parts(turns[-1]["content"]):
+                notes_of_message = merged(notes_of_message, {"shape": {"begins": True}})
+            turns.append(annotate({"role": role, "content": blocks}, RESPONSES, notes_of_message))
+        was_message = notes is not None
+    return system, turns
+
+
+def blocks_from(output: list[Any]) -> list[Json]:
+    """The blocks of a response."""
+    reading = Reading(output, is_response=True)
+    content: list[Json] = []
+    was_message = False
+    for index, item in enumerate(output):
+        _, blocks, notes = _item_from(item, index, reading)
+        content += _begun(blocks, notes) if notes or (was_message and notes is not None) else blocks
+        was_message = notes is not None
+    return content
+
+
+def _begun(blocks: list[Json], notes: Json) -> list[Json]:
+    """Blocks of which the first one notes the message that they are."""
+    before = (blocks[0].get("provider_data") or {}).get(RESPONSES) or {}
+    blocks[0]["provider_data"] = {RESPONSES: {**before, "item": notes}}
+    return blocks
+
+
+def _are_parts(blocks: list[Json]) -> bool:
+    """Whether all are results that stood among the parts of a message."""
+    held = [(block.get("provider_data") or {}).get(RESPONSES) or {} for block in blocks if block["type"] == "tool_result"]
+    return bool(blocks) and len(held) == len(blocks) and all(shape(notes).get("part") for notes in held)
+
+
+def _item_from(item: Any, index: int, reading: Reading) -> tuple[str, list[Json], Json | None]:
+    """Whose turn an item belongs to, its blocks, and the notes of a message; None where it is no message."""
+    match item:
+        case {"role": str(role), "content": str() | list() as content} if item.get("type", "message") == "message":
+            found = _message_from(item, role, content, index, reading)
+            if found is not None:
+                return found
+        case _:
+            pass
+    role = role_of_item(item)
+    if isinstance(item, dict) and item.get("type", "message") == "message":
+        role = "assistant" if item.get("role") == "assistant" else "user"
+        return role, [kept("message", item, RESPONSES)], None
+    return role, [item_from(item, index, reading.calls, reading.writing)], None
+
+
+def _message_from(
+    item: Json, role: str, content: str | list[Any], index: int, reading: Reading
+) -> tuple[str, list[Json], Json] | None:
+    base = "assistant" if role == "assistant" else "user"
+    first: Json = {"role": role} if role != base else {}
+    if isinstance(content, str):
+        blocks = [build.text(content)]
+        if reading.is_response:
+            first["shape"] = {"content": "text"}
+    else:
+        blocks = [part_from(part, base, reading.bracketed) for part in content]
+        if len(blocks) == 1 and is_plain(blocks[0]) and not reading.is_response:
+            first["shape"] = {"content": "list"}
+    if base == "assistant" and not blocks:
+        return None
+    # Parts give themselves back; what is left to note is the message around them.
+    notes = noted(item, lambda notes: message_fields(content, notes, base, index, reading.writing), first)
+    if notes is None or (reading.is_response and base != "assistant"):
+        return None
+    is_result = bool(blocks) and all(block["type"] == "tool_result" for block in blocks)
+    return ("tool" if is_result else base), blocks, notes
+
+
+def is_plain(block: Json) -> bool:
+    """Whether a block is text and nothing else."""
+    return block.keys() == {"type", "text"} and block["type"] == "text"
+
+
+def message_fields(content: str | list[Any], notes: Json, role: str, index: int, writing: Writing) -> Fields:
+    """A message around its content."""
+    said = {"role": notes.get("role", role), "content": content}
+    if isinstance(content, str):
+        return Fields(said, {})
+    if writing.dialect == "seed":
+        return Fields(said, {"type": "message"} if writing.is_response else {})
+    if role != "assistant":
+        return Fields(said, {"type": "message"})
+    return Fields(said, {"type": "message", "id": f"msg_{index}", "status": "completed"})
