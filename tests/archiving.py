@@ -7,11 +7,13 @@ from typing import Any
 
 import orjson
 
+from importing import FIXTURES
 from palaver import keeping
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.ingest import Ingest
 from palaver.archive.reading import documents
 from palaver.archive.rows import rows_of
+from palaver.importers import platforms
 from palaver.model.report import Report
 from palaver.planning import Planner
 
@@ -38,6 +40,11 @@ _FACTS = {
 def keep_folder(root: Path, archive: Path, platform: str | None = None, *, is_again: bool = False) -> Report:
     """Import what is new below a folder into an archive, in this process."""
     return keep_paths([root], archive, platform, is_again=is_again)
+
+
+def keep_fixtures(archive: Path) -> Report:
+    """Import the fixtures of every platform, as far as they are new."""
+    return keep_paths([folder for name in platforms() if (folder := FIXTURES / name).is_dir()], archive)
 
 
 def keep_paths(paths: list[Path], archive: Path, platform: str | None = None, *, is_again: bool = False) -> Report:

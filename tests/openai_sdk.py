@@ -31,7 +31,7 @@ def _judge(kind: str, is_closed: bool) -> SchemaValidator:
 
 
 def _exact(schema: Any, is_closed: bool) -> Any:
-    """The schema with iterables as lists (an iterable is judged only when somebody walks it) and, if closed, no extras."""
+    """The schema with lists for iterables, which are judged only as they are walked; if closed, without extras."""
     match schema:
         case {"type": "generator", **rest}:
             return {"type": "list", **_exact(rest, is_closed)}

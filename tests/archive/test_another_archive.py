@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from archiving import exported, facts, keep_documents, keep_folder
-from importing import FIXTURES, cases, import_folder
+from archiving import exported, facts, keep_documents, keep_fixtures, keep_folder
+from importing import cases, import_folder
 from palaver.archive import elsewhere, migrations, states
 from palaver.archive.connection import open_to_write
 from palaver.importers import judge
@@ -58,7 +58,7 @@ def merged(path, *sources):
 
 
 def test_all_fixtures_arrive_with_everything_that_is_known_of_them(tmp_path):
-    keep_folder(FIXTURES, tmp_path / "a.db")
+    keep_fixtures(tmp_path / "a.db")
     merged(tmp_path / "b.db", tmp_path / "a.db")
     assert facts(tmp_path / "b.db") == facts(tmp_path / "a.db")
     assert facts(tmp_path / "a.db")["revision"]
@@ -66,7 +66,7 @@ def test_all_fixtures_arrive_with_everything_that_is_known_of_them(tmp_path):
 
 def test_large_conversations_arrive_in_parts(tmp_path, monkeypatch):
     monkeypatch.setattr(states, "_PART_BYTES", 500)
-    keep_folder(FIXTURES, tmp_path / "a.db")
+    keep_fixtures(tmp_path / "a.db")
     report = keep_folder(tmp_path / "a.db", tmp_path / "b.db")
     assert report.totals()["conversations"] == len(facts(tmp_path / "a.db")["conversation"])
     assert facts(tmp_path / "b.db") == facts(tmp_path / "a.db")
@@ -169,7 +169,7 @@ def test_every_conversation_is_a_record(tmp_path):
 
 
 def test_elsewhere_than_in_an_archive_the_conversations_are_as_they_are_now(tmp_path):
-    keep_folder(FIXTURES, tmp_path / "a.db")
+    keep_fixtures(tmp_path / "a.db")
     imported = import_folder(tmp_path / "a.db")
     assert [line.rstrip(b"\n") for lines in imported.lines for line in lines] == exported(tmp_path / "a.db")
 

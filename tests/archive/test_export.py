@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from archiving import exported, facts, keep_documents, keep_folder, keep_paths
-from importing import CHECKOUT, FIXTURES, cases
+from archiving import exported, facts, keep_documents, keep_fixtures, keep_folder, keep_paths
+from importing import CHECKOUT, cases
 from palaver import keeping
 from palaver.archive import reading
 from palaver.archive.choosing import bytes_of, chosen
@@ -29,7 +29,7 @@ EARLY = "2026-04-01T10:00:00.000Z"
 def everything(tmp_path_factory) -> Path:
     """All fixtures in one archive."""
     archive = tmp_path_factory.mktemp("everything") / "archive.db"
-    keep_folder(FIXTURES, archive)
+    keep_fixtures(archive)
     return archive
 
 

@@ -7,7 +7,7 @@ import orjson
 import pytest
 from rich.cells import cell_len
 
-from archiving import keep_folder
+from archiving import keep_fixtures, keep_folder
 from importing import CHECKOUT
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.ingest import Ingest
@@ -213,7 +213,7 @@ def test_absurd_numbers_of_tokens_do_not_stop_a_list(keep, run):
 
 
 def test_every_short_id_is_understood(archive, listed):
-    keep_folder(FIXTURES, archive)
+    keep_fixtures(archive)
     rows = listed("--agents", "--all")["conversations"]
     assert len(rows) > 100
     with closing(open_to_read(archive)) as connection:
@@ -224,7 +224,7 @@ def test_every_short_id_is_understood(archive, listed):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_it_fits_a_terminal(archive, run, monkeypatch, width):
-    keep_folder(FIXTURES, archive)
+    keep_fixtures(archive)
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("NO_COLOR", "1")

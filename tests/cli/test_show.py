@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 from rich.cells import cell_len
 
-from archiving import exported, keep_folder
+from archiving import exported, keep_fixtures, keep_folder
 from importing import CHECKOUT
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.ingest import Ingest
@@ -513,7 +513,7 @@ FLAGS = [[], ["--all", "--branch", "all", "--sidechains", "--tokens", "--cost", 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=lambda flags: "".join(flags[:1]) or "plain")
 def test_every_fixture_can_be_shown(archive, run, flags):
-    keep_folder(FIXTURES, archive)
+    keep_fixtures(archive)
     with closing(open_to_read(archive)) as connection:
         names = connection.execute("select platform || ':' || conversation_id from conversation").fetchall()
     for (name,) in names:

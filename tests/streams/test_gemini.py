@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -239,7 +240,7 @@ JSON = st.recursive(
 def test_any_array_gives_its_elements_however_it_is_cut(values, is_wide, cuts):
     body = json.dumps(values, indent=2 if is_wide else None, ensure_ascii=False).encode()
     bounds = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
-    events = parsed((body[a:b] for a, b in zip(bounds, bounds[1:], strict=False)), ElementParser())
+    events = parsed((body[a:b] for a, b in pairwise(bounds)), ElementParser())
     assert [json.loads(event.data) for event in events] == values
     assert not any(event.is_cut for event in events)
 

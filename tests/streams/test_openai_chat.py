@@ -86,7 +86,7 @@ def completions(draw):
     count = draw(st.integers(1, 3))
     chunks = [delta(index, role="assistant", content=None, refusal=None) for index in range(count)]
     waiting = []
-    for index in range(count):
+    for _ in range(count):
         kinds_told = draw(st.lists(st.sampled_from(["content", "refusal", "reasoning_content", "tools", "logprobs"])))
         told = []
         for kind in dict.fromkeys(kinds_told):
@@ -233,6 +233,28 @@ def test_azure_says_first_what_its_filter_found():
     assert made.payload["choices"][0]["content_filter_results"] == safe
     assert message(made)["content"] == "ab"
     assert made.issues == []
+
+
+def test_a_filter_that_finds_something_else_is_heard():
+    found = [{"hate": "safe"}, {"hate": "safe"}, {"hate": "low"}, {"violence": "safe"}, {"hate": "low"}, {}]
+    pieces = [chunk(choice({"content": str(at)}, content_filter_results=one)) for at, one in enumerate(found)]
+    made = whole(*pieces)
+    assert made.payload["choices"][0]["content_filter_results"] == {"hate": "low", "violence": "safe"}
+    assert message(made)["content"] == "012345"
+
+
+def test_servers_that_repeat_what_they_have_said():
+    def piece(**fields):
+        return chunk(choice({"role": "assistant", **fields}, native_finish_reason=None))
+
+    pieces = [
+        piece(content=None, reasoning="a"),
+        piece(content=None, reasoning="b"),
+        piece(content="c", reasoning=None),
+    ]
+    made = whole(*pieces, piece(content="d", reasoning=None), piece(content="e", reasoning="f"))
+    assert message(made) == {"role": "assistant", "content": "cde", "reasoning": "abf", "refusal": None}
+    assert made.payload["choices"][0]["native_finish_reason"] is None
 
 
 def test_usage_in_every_chunk_is_cumulative():
