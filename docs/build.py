@@ -16,6 +16,7 @@ import palaver.exporters
 import palaver.importers
 import palaver.sources
 import palaver.validate
+import palaver.wire._contract
 from palaver.cli._reference import Command, commands
 from palaver.model import answers
 from palaver.model.finding import KINDS
@@ -184,6 +185,16 @@ def exporters_page() -> str:
     return "\n".join(lines)
 
 
+def wire_page() -> str:
+    """What each wire format says of itself, and what all of them promise."""
+    contract = inspect.getdoc(palaver.wire._contract) or ""  # noqa: SLF001 - the promise is the room's own
+    lines = ["# Wire formats", "", "```text", contract, "```", ""]
+    for name in palaver.wire.formats():
+        module: Any = palaver.wire.wire_format(name)
+        lines += [f"## `{name}`", "", "```text", inspect.getdoc(module) or "", "```", ""]
+    return "\n".join(lines)
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "schema/conversation/1.0.0.json": conversation_file,
     "schema/exchange/1.0.0.json": exchange_file,
@@ -195,6 +206,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/importers.md": importers_page,
     "docs/cli.md": cli_page,
     "docs/exporters.md": exporters_page,
+    "docs/wire.md": wire_page,
 }
 
 
