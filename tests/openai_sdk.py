@@ -19,8 +19,12 @@ _TYPES = {
 
 
 def accept(kind: str, payload: Any, *, is_closed: bool = True) -> None:
-    """Raise unless the SDK's type takes the payload; an open one may have further fields."""
-    _judge(kind, is_closed).validate_python(payload)
+    """Fail unless the SDK's type takes the payload; an open one may have further fields."""
+    assert is_accepted(kind, payload, is_closed=is_closed), f"the SDK refuses this {kind}: {payload}"
+
+
+def is_accepted(kind: str, payload: Any, *, is_closed: bool = True) -> bool:
+    return _judge(kind, is_closed).isinstance_python(payload)
 
 
 @cache

@@ -105,10 +105,10 @@ def _read(value: Json, source: str) -> _Parts:
 def _written(part: Json, name: str, target: str, dialect: str) -> Written:
     wire = wire_format(target)
     write: Callable[..., Written] = wire.request_to_wire if name == "request" else wire.response_to_wire
-    if dialect == DIALECTS[0]:
+    if dialect == DIALECTS[0] or (target, name) == ("openai-chat", "request"):
         return write(part)
-    if target != "openai-responses":
-        raise OptionError(f"--dialect {dialect} is one of openai-responses, not of {target}")
+    if target not in {"openai-chat", "openai-responses"}:
+        raise OptionError(f"--dialect {dialect} is one of OpenAI's formats, not of {target}")
     return write(part, dialect=dialect)
 
 

@@ -137,7 +137,9 @@ def test_the_end_tells_more_than_a_reason():
     assert made.payload["stop_reason"] == "end_turn"
 
 
-@pytest.mark.parametrize(("pieces", "expected"), [((), {}), (("",), {}), (("", '{"a": ', "[1]}"), {"a": [1]})])
+@pytest.mark.parametrize(
+    ("pieces", "expected"), [((), {}), (("",), {}), ((" ", "\n"), {}), (("", '{"a": ', "[1]}"), {"a": [1]})]
+)
 def test_a_tools_input_is_an_object(pieces, expected):
     assert whole(*tool(*pieces)).payload["content"][0]["input"] == expected
 

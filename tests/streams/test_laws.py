@@ -18,7 +18,7 @@ from palaver.streams.sse import events_of
 from streaming import all_streams, assembled, parsed, sse
 
 RECORDED = list(all_streams())
-SEGMENT_BYTES = 3_000
+SEGMENT_BYTES = 1_500
 WITH_A_SHORT_WAY = ("openai_chat", "openai_responses", "anthropic")
 
 of_every_stream = pytest.mark.parametrize(
@@ -307,6 +307,7 @@ def test_a_format_nobody_knows_is_refused_with_the_known_ones():
     [
         (b"data: [DONE]\n\n", "openai_chat"),
         (b'data: {"choices": [], "prompt_filter_results": []}\n\n', "openai_chat"),
+        (b'data: {"object": "chat.completion.chunk"}\n\n', "openai_chat"),
         (b'event: ping\ndata: {"type": "ping"}\n\n', "anthropic"),
         (b"event: message_start\ndata: {}\n\n", "anthropic"),
         (b'data: {"type": "error", "error": {"type": "overloaded_error"}}\n\n', "anthropic"),

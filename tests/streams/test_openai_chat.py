@@ -152,7 +152,8 @@ def test_tool_calls_are_told_apart_by_their_index():
 def test_what_names_a_call_is_said_once_though_some_servers_repeat_it():
     pieces = [begun("read"), *(call(piece, id="call_0", type="function") for piece in ("{", "}"))]
     pieces[1]["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] = "read"
-    made = whole(*pieces, delta(role="assistant", content="x"))
+    pieces.append(call("", id="", type=""))
+    made = whole(*pieces, delta(role="assistant", content="x"), delta(role="", content="y"))
     assert message(made)["tool_calls"] == [
         {"id": "call_0", "type": "function", "function": {"name": "read", "arguments": "{}"}}
     ]
@@ -268,6 +269,12 @@ def test_what_changes_before_the_choices_is_noticed():
     made = whole(*pieces)
     assert made.payload["x"] == 39
     assert message(made)["content"] == "a" * 40
+
+
+def test_what_changes_without_choices_is_noticed():
+    first, second = {"x": 1, **delta(content="a")}, {"x": 2, **HEAD, "usage": None}
+    assert whole(first, first, second, first).payload["x"] == 1
+    assert whole(*({"x": at, **delta(content="a")} for at in range(40)), first, second, first).payload["x"] == 1
 
 
 def test_choices_may_stand_anywhere_in_a_chunk_and_in_its_text():

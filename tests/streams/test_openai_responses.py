@@ -149,9 +149,9 @@ def test_reasoning_has_summaries_and_content():
     item = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "e"}
     assert output(
         added(item),
+        event("reasoning_summary_text.delta", summary_index=1, delta="c"),
         event("reasoning_summary_part.added", summary_index=0, part={"type": "summary_text", "text": ""}),
         event("reasoning_summary_text.delta", summary_index=0, delta="a"),
-        event("reasoning_summary_text.delta", summary_index=1, delta="c"),
         event("reasoning_summary_text.delta", summary_index=0, delta="b"),
         event("reasoning_text.delta", content_index=0, delta="t"),
         event("reasoning_text.delta", content_index=0, delta="u"),

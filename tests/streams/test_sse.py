@@ -25,6 +25,7 @@ CASES = {
     "a tab does": (b"data:\ttest\n\n", [("message", b"\ttest")]),
     "spaces at the end do": (b"data: {}   \n\n", [("message", b"{}   ")]),
     "names": (b"event: add\ndata: 1\n\nevent:remove\ndata: 2\n\n", [("add", b"1"), ("remove", b"2")]),
+    "one space after a name's colon does not count": (b"event:  add\ndata: 1\n\n", [(" add", b"1")]),
     "a name after the data": (b"data: 1\nevent: add\n\n", [("add", b"1")]),
     "the last name counts": (b"event: a\nevent: b\ndata: 1\n\n", [("b", b"1")]),
     "an empty name is none": (b"event: a\nevent:\ndata: 1\n\n", [("message", b"1")]),

@@ -25,7 +25,7 @@ def convert(
     source: Annotated[str, typer.Option("--from", metavar="FORMAT", help="What it is in.")],
     target: Annotated[str, typer.Option("--to", metavar="FORMAT", help="What it becomes.")],
     dialect: Annotated[
-        str, typer.Option(metavar="NAME", help="Of openai-responses: api (what the service takes) or seed.")
+        str, typer.Option(metavar="NAME", help="Of OpenAI's formats: api (what the service takes) or seed.")
     ] = "api",
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - is standard output.")

@@ -37,6 +37,20 @@ class Choice:
             raise KeyError
         self._arguments[piece["index"]](function["arguments"])
 
+    def news(self, delta: Json) -> Json:
+        """A delta without what some servers repeat in every chunk: the role, and nulls of what was named before."""
+        knows = self._message.knows
+        return {name: value for name, value in delta.items() if not knows(name, value)}
+
+    def agree(self, found: Json) -> None:
+        """Check what a filter found.
+
+        Raises:
+            ValueError, KeyError, AttributeError: It is not what the filter found before.
+        """
+        if not found.items() <= self._beside["content_filter_results"].items():
+            raise ValueError("it found something else")
+
     def take(self, choice: Json, issues: Issues, sequence: int) -> None:
         for name, value in choice.items():
             match name, value:

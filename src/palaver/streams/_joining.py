@@ -57,6 +57,10 @@ class Joined:
             self._within[name] = Joined(self._depth + 1)
         return self._within[name]
 
+    def knows(self, name: str, value: Any) -> bool:
+        """Whether adding this would change nothing."""
+        return name in self._plain and (value is None or (name in _STAYS and bool(self._plain[name])))
+
     def has(self, name: str) -> bool:
         """Whether an object of that name has begun."""
         return name in self._within

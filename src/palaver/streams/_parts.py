@@ -10,7 +10,7 @@ from palaver.streams._reading import Issues, as_list, merge
 _CALL = ("functionCall", "function_call")
 _PARTIAL = ("partialArgs", "partial_args")
 _CONTINUES = ("willContinue", "will_continue")
-_MERELY_TEXT = {"text", "thought"}
+_THOUGHT = {"text", "thought"}
 
 
 class Parts:
@@ -19,13 +19,14 @@ class Parts:
 
     def add(self, part: Json, issues: Issues, sequence: int) -> None:
         last = self._parts[-1] if self._parts else None
-        name = next((name for name in _CALL if isinstance(part.get(name), dict)), None)
-        if isinstance(part.get("text"), str) and part.keys() <= _MERELY_TEXT:
+        if isinstance(part.get("text"), str) and (len(part) == 1 or part.keys() == _THOUGHT):
             if not isinstance(last, _Text) or last.is_thought != bool(part.get("thought")):
                 last = _Text(part)
                 self._parts.append(last)
             last.write(part["text"])
-        elif name is not None and isinstance(last, _Call) and last.is_open and not part[name].get("name"):
+            return
+        name = next((name for name in _CALL if isinstance(part.get(name), dict)), None)
+        if name is not None and isinstance(last, _Call) and last.is_open and not part[name].get("name"):
             last.add(part, name, issues, sequence)
         elif name is not None and any(part[name].get(key) for key in (*_PARTIAL, *_CONTINUES)):
             call = _Call(name)

@@ -41,10 +41,12 @@ class Issues:
             self._uncounted += 1
 
     def parsed(self, event: Event, sequence: int) -> Json | None:
-        """The data as an object; None, and an issue, where it is none."""
+        """The data as an object; None, and an issue, where it is none. `[DONE]` is none, but may end any stream."""
         try:
             data = parse(event.data)
         except NOT_JSON as error:
+            if event.data.strip() == DONE:
+                return None
             data = self._generously(event, sequence, str(error))
             if data is None:
                 return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from palaver.streams._contract import Assembled, Event, Issue, Json
 from palaver.streams._cut_json import closed
-from palaver.streams._reading import DONE, UNLIKE_OTHERS, Issues, as_list, as_text, is_index, merge, parse
+from palaver.streams._reading import UNLIKE_OTHERS, Issues, as_list, as_text, is_index, merge, parse
 
 _EVENTS = {
     *("message_start", "message_delta", "message_stop"),
@@ -65,9 +65,9 @@ class Assembler:
         try:
             # Nearly every event is one more piece of text for a block that is open.
             data = parse(event.data)
-            delta = data["delta"]
-            piece, write = self._writers[data["index"]][delta["type"]]
-            if data["type"] == "content_block_delta":
+            delta, index = data["delta"], data["index"]
+            piece, write = self._writers[index][delta["type"]]
+            if data["type"] == "content_block_delta" and type(index) is int:
                 write(delta[piece])
                 return
         except UNLIKE_OTHERS:
@@ -97,8 +97,6 @@ class Assembler:
         return self._issues.assembled(payload, events, is_complete=is_complete, closing=closing)
 
     def _feed_carefully(self, event: Event) -> None:
-        if event.data.strip() == DONE:  # some gateways add it to every stream
-            return
         data = self._issues.parsed(event, self._sequence)
         if data is None:
             return

@@ -10,7 +10,7 @@ from typing import Any
 from palaver.streams._contract import Assembled, Event, Issue, Json
 from palaver.streams._joining import Joined
 from palaver.streams._parts import Parts
-from palaver.streams._reading import DONE, Issues, as_list, is_index, merge
+from palaver.streams._reading import Issues, as_list, is_index, merge
 
 _TELLING = {
     *("candidates", "usageMetadata", "promptFeedback", "modelVersion", "responseId"),
@@ -36,8 +36,6 @@ class Assembler:
 
     def feed(self, event: Event) -> None:
         self._sequence += 1
-        if event.data.strip() == DONE:  # some gateways add it to every stream
-            return
         data = self._issues.parsed(event, self._sequence)
         if data is None:
             return
@@ -49,7 +47,8 @@ class Assembler:
             if name == "candidates":
                 self._take_candidates(value)
             elif name != "error":
-                merge(self._top, {name: value})
+                if value is not None or name not in self._top:
+                    self._top[name] = value
             elif value is not None:
                 self._top[name] = value
                 self._note("error_event", value)
@@ -104,14 +103,14 @@ class _Candidate:
 
     def take(self, candidate: Json, issues: Issues, sequence: int) -> None:
         for name, value in candidate.items():
-            known = self._beside.get(name)
             if not isinstance(value, dict):
-                merge(self._beside, {name: value})
+                if value is not None or name not in self._beside:
+                    self._beside[name] = value
             elif name == "content":
                 self._take_content(value, issues, sequence)
             elif name in _LOGPROBS:
                 self._logprobs.setdefault(name, Joined()).add(value)
-            elif not isinstance(known, dict):
+            elif not isinstance(known := self._beside.get(name), dict):
                 self._beside[name] = value
             elif name in _CITATIONS:
                 self._beside[name] = _united(known, value)
@@ -130,7 +129,8 @@ class _Candidate:
             self._content = {}
         for name, value in content.items():
             if name != "parts":
-                merge(self._content, {name: value})
+                if value is not None or name not in self._content:
+                    self._content[name] = value
                 continue
             for part in as_list(value):
                 if isinstance(part, dict):
@@ -140,7 +140,9 @@ class _Candidate:
 
 
 def _unwrapped(data: Json) -> Json:
-    inner = data.get("response")
+    if "response" not in data:
+        return data
+    inner = data["response"]
     return inner if isinstance(inner, dict) and _TELLING.isdisjoint(data) else data
 
 

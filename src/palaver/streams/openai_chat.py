@@ -5,17 +5,17 @@ Of a tool call, the id and the name stand in its first piece only. Usage comes i
 API itself does not have (`reasoning_content`, `reasoning`, …) are joined like those it has.
 """
 
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from palaver.streams._choices import Choice
 from palaver.streams._contract import Assembled, Event, Issue, Json
-from palaver.streams._reading import DONE, NOT_JSON, UNLIKE_OTHERS, Issues, is_index, merge, parse
+from palaver.streams._reading import DONE, UNLIKE_OTHERS, Issues, is_index
 
 _FIRST_COUNTS = {"id", "object", "created", "model"}
 _CHOICES = b'{"choices":'
+_NO_OPENING = b"{}"
 _MOST_OPENINGS = 16
 _TELLING = {"choices", "id", "object", "model", "usage", "error", "prompt_filter_results"}
 
@@ -25,6 +25,8 @@ class _Piece(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     delta: dict[str, Any]
     finish_reason: None = None
     logprobs: None = None
+    native_finish_reason: None = None
+    content_filter_results: dict[str, Any] | None = None
 
 
 class _Usual(msgspec.Struct, forbid_unknown_fields=True, gc=False):
@@ -50,10 +52,11 @@ class Assembler:
         self._sequence = -1
         self._issues = Issues()
         self._top: Json = {}
+        self._last_top: Json = {}
         self._choices: dict[int, Choice] = {}
         self._open: dict[int, Choice] = {}
         self._is_done = False
-        self._opening = b"{}"  # of no chunk at all
+        self._opening = _NO_OPENING
         self._opening_bytes = 0
         self._openings = 0
 
@@ -63,7 +66,10 @@ class Assembler:
             if event.data.startswith(self._opening):
                 (piece,) = _usual(_CHOICES + event.data[self._opening_bytes :]).choices
                 choice = self._open[piece.index]
-                ((name, text),) = piece.delta.items()
+                if piece.content_filter_results:
+                    choice.agree(piece.content_filter_results)
+                delta = piece.delta if len(piece.delta) == 1 else choice.news(piece.delta)
+                ((name, text),) = delta.items()
                 if name == "tool_calls":
                     choice.write_arguments(text)
                 else:
@@ -110,7 +116,9 @@ class Assembler:
             return
         self._learn_opening(event.data)
         choices = data.pop("choices", None)
-        self._take_top(data)
+        data.pop("obfuscation", None)
+        if data != self._last_top:
+            self._take_top(data)
         if isinstance(choices, list):
             for position, choice in enumerate(choices):
                 self._take_choice(choice, position)
@@ -118,17 +126,18 @@ class Assembler:
             self._note("unexpected_value", "choices that are no list")
 
     def _learn_opening(self, raw: bytes) -> None:
+        """Remember what stands before the choices.
+
+        If they are not the chunk's own, what follows them has a brace too many, and the short way refuses it.
+        """
         opening, key, _ = raw.partition(b'"choices":')
-        if not key or self._openings == _MOST_OPENINGS or raw.startswith(self._opening):
-            return
-        self._openings += 1
-        with suppress(*NOT_JSON):
-            # Only if `choices` is a key of the chunk itself can a number and a brace end it here.
-            parse(opening + key + b"0}")
-            self._opening = opening + key
+        if opening + key != self._opening:
+            self._openings += 1
+            self._opening = opening + key if key and self._openings <= _MOST_OPENINGS else _NO_OPENING
             self._opening_bytes = len(self._opening)
 
     def _take_top(self, data: Json) -> None:
+        self._last_top = data
         for name, value in data.items():
             if name in _FIRST_COUNTS:
                 self._top[name] = self._top.get(name) or value
@@ -136,8 +145,8 @@ class Assembler:
                 if value is not None:
                     self._top[name] = value
                     self._note("error_event", value)
-            elif name != "obfuscation":
-                merge(self._top, {name: value})
+            elif value is not None or name not in self._top:
+                self._top[name] = value
 
     def _take_choice(self, choice: Any, position: int) -> None:
         if not isinstance(choice, dict):

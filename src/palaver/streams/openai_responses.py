@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from palaver.streams._contract import Assembled, Event, Issue, Json
 from palaver.streams._joining import Write
 from palaver.streams._output_items import Item
-from palaver.streams._reading import DONE, UNLIKE_OTHERS, Issues, as_list, is_index, parse
+from palaver.streams._reading import UNLIKE_OTHERS, Issues, as_list, is_index, parse
 
 _STARTS = {"response.created", "response.queued", "response.in_progress"}
 _ENDS = {"response.completed", "response.incomplete", "response.failed"}
@@ -70,9 +70,10 @@ class Assembler:
         try:
             # Nearly every event is one more piece of a text that has begun.
             data = parse(event.data)
-            index = data["content_index"] if "content_index" in data else data.get("summary_index")
-            write = self._writers[data["type"], data["output_index"], index]
-            if data["sequence_number"] == self._next_number and not data.get("logprobs"):
+            index = data["output_index"]
+            at = data["content_index"] if "content_index" in data else data.get("summary_index")
+            write = self._writers[data["type"], index, at]
+            if data["sequence_number"] == self._next_number and not data.get("logprobs") and type(index) is int:
                 write(data["delta"])
                 self._next_number += 1
                 return
@@ -106,8 +107,6 @@ class Assembler:
         self._issues.note(kind, self._sequence, detail)
 
     def _feed_carefully(self, event: Event) -> None:
-        if event.data.strip() == DONE:  # some gateways add it to every stream
-            return
         data = self._issues.parsed(event, self._sequence)
         if data is None:
             return

@@ -84,8 +84,8 @@ def _thinking_config(thinking: Json, model: str, kept: Kept, losses: Losses) -> 
         if level == _level(name, kept.original(name), model):
             config = {name: kept.original(name)}
     [(name, value)] = config.items()
-    if _level(name, value, model) != level:
-        losses.change("/thinking/level", f"{model} knows only the levels LOW and HIGH: written as {value}")
+    if (read := _level(name, value, model)) != level:
+        losses.change("/thinking/level", f"{level} is written as {value}, which stands for {read}")
     if thinking.get("include_summary"):
         config["includeThoughts"] = True
     return config

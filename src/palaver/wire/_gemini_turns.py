@@ -29,7 +29,7 @@ def parts_of(content: Any) -> list[Any]:
             return content["parts"] if is_list(content.get("parts")) else []
 
 
-def message(content: Any, turn: int, pairs: Paired) -> Json:
+def read_turn(content: Any, turn: int, pairs: Paired) -> Json:
     made: Json = {"role": "user", "content": blocks(parts_of(content), turn, pairs)}
     shape = _shape(content)
     fields = Fields(_beside_parts(content, shape))
@@ -45,7 +45,7 @@ def message(content: Any, turn: int, pairs: Paired) -> Json:
     return made | fields.beside()
 
 
-def content(message: Json, pointer: str, writer: PartWriter) -> Any:
+def written_turn(message: Json, pointer: str, writer: PartWriter) -> Any:
     drop_others(message, frozenset({"role", "content"}), pointer, writer.losses)
     kept = Kept(message)
     parts = writer.parts(message["content"], f"{pointer}/content")

@@ -22,18 +22,21 @@ def arguments_from(value: Any) -> Json:
     return parsed if isinstance(parsed, dict) else {"raw": value}
 
 
-def arguments_fields(given: Json, notes: Json) -> Fields:
+def arguments_fields(block: Json, notes: Json, writing: Writing) -> Fields:
     """The string for an input, the original one while it still says the same; without any input it may be missing."""
+    given: Json = block["input"]
     if shape(notes).get("arguments") == "object":
         return Fields({"arguments": given}, {})
-    if not given:
-        return Fields({}, {"arguments": "{}"})
-    if "arguments" in notes and arguments_from(notes["arguments"]) == given:
-        return Fields({"arguments": notes["arguments"]}, {})
-    return Fields({"arguments": compact(given)}, {})
+    sibling = writing.sibling(block)
+    nested = sibling.get("function")
+    for noted in (notes, sibling, nested if isinstance(nested, dict) else {}):
+        original = noted.get("arguments")
+        if isinstance(original, str) and arguments_from(original) == given:
+            return Fields({"arguments": original}, {}) if given else Fields({}, {"arguments": original})
+    return Fields({"arguments": _compact(given)}, {}) if given else Fields({}, {"arguments": "{}"})
 
 
-def compact(given: Json) -> str:
+def _compact(given: Json) -> str:
     try:
         return orjson.dumps(given).decode()
     except TypeError:  # integers past 64 bits, half of a surrogate pair
@@ -50,16 +53,6 @@ def is_free_text(block: Json, writing: Writing) -> bool:
     kind = writing.notes(block).get("type") or writing.sibling(block).get("type")
     free = block["input"]
     return kind in ("custom", "custom_tool_call") and free.keys() == {"input"} and isinstance(free["input"], str)
-
-
-def free_text_calls(messages: list[Json], writing: Writing) -> set[str]:
-    """Ids of all such calls."""
-    return {
-        block["id"]
-        for message in messages
-        for block in message["content"]
-        if block["type"] == "tool_use" and is_free_text(block, writing)
-    }
 
 
 @dataclass(slots=True)

@@ -54,9 +54,13 @@ def assistant_fields(blocks: list[Json], notes: Json, at: str, writing: Writing)
     sorts: dict[str, list[Placed]] = {sort: [] for sort in _ORDER}
     found: list[int] = []
     for index, block in enumerate(blocks):
+        where = f"{at}/content/{index}"
         sort = _sort(block, writing)
-        found.append(_ORDER.index(sort))
-        sorts[sort].append((block, f"{at}/content/{index}"))
+        if sort is None:
+            writing.drop(block, where, _reason(block))
+        else:
+            found.append(_ORDER.index(sort))
+            sorts[sort].append((block, where))
     if found != sorted(found):
         writing.losses.change(f"{at}/content", "reasoning, text and calls stand apart here, in this order")
     said: Json = {}
@@ -81,11 +85,13 @@ def assistant_fields(blocks: list[Json], notes: Json, at: str, writing: Writing)
     return Fields(_thoughts_to(sorts["thinking"], at, writing) | said, filled)
 
 
-def _sort(block: Json, writing: Writing) -> str:
+def _sort(block: Json, writing: Writing) -> str | None:
+    """The field that a block belongs to; None where the assistant's message has none for it."""
     notes = writing.notes(block)
     match block["type"]:
         case "thinking":
-            return "thinking"
+            has_place = writing.owns(block) or (writing.is_response and block["thinking"])
+            return "thinking" if has_place else None
         case "tool_use" if shape(notes).get("part"):
             return "content"
         case "tool_use":
@@ -94,10 +100,20 @@ def _sort(block: Json, writing: Writing) -> str:
             return "tool_calls"
         case "file" if notes.get("type") == "audio":
             return "audio"
-        case "text" if not is_part(block, writing) and "refusal" in (notes.get("type"), writing.sibling(block).get("type")):
+        case "text" if not is_part(block, writing) and "refusal" in (
+            notes.get("type"),
+            writing.sibling(block).get("type"),
+        ):
             return "refusal"
-        case _:
+        case "text" | "code":
             return "content"
+        case _:
+            return "content" if writing.owns(block) else None
+
+
+def _reason(block: Json) -> str:
+    """Why the assistant's message has no place for a block; empty where its type says it."""
+    return "there is no official place for reasoning here" if block["type"] == "thinking" else ""
 
 
 def _annotations(content: list[Placed], writing: Writing) -> list[Json]:
@@ -141,12 +157,6 @@ def _told_by(details: Any) -> str:
 def _thoughts_to(thoughts: list[Placed], at: str, writing: Writing) -> Json:
     said: Json = {}
     for block, where in thoughts:
-        if not writing.is_response and not writing.owns(block):
-            writing.drop(block, where, "a request has no place for reasoning")
-            continue
-        if not block["thinking"] and not writing.owns(block):
-            writing.drop(block, where, "reasoning without words has no place here")
-            continue
         writing.leave_out(block, ("type", "thinking"), where)
         notes = writing.notes(block)
         field = shape(notes).get("field", _TEXTS[0])
@@ -209,7 +219,7 @@ def call_from(call: Any, calls: Calls) -> Json:
 def call_to(block: Json, at: str, writing: Writing) -> Json:
     if block["type"] == "opaque":
         return block["raw"]
-    writing.leave_out(block, ("type", "id", "name", "input"), at, {"type"})
+    writing.leave_out(block, ("type", "id", "name", "input"), at, {"type", "arguments"})
     notes = writing.notes(block)
     return told(*_call_fields(block, notes, writing), notes)
 
@@ -219,10 +229,8 @@ def _call_fields(block: Json, notes: Json, writing: Writing) -> Fields:
     free = block["input"]
     if is_free_text(block, writing) or (notes.get("type") == "custom" and free.keys() == {"input"}):
         return Fields({**said, "type": "custom", "custom": {"name": block["name"], "input": free["input"]}}, {})
-    function, missing = arguments_fields(block["input"], notes.get("function") or {})
-    return Fields(
-        {**said, "function": {"name": block["name"], **function}}, {"type": "function", "function": missing}
-    )
+    function, missing = arguments_fields(block, notes.get("function") or {}, writing)
+    return Fields({**said, "function": {"name": block["name"], **function}}, {"type": "function", "function": missing})
 
 
 def _legacy_from(call: Any, calls: Calls) -> Json | None:
@@ -231,7 +239,8 @@ def _legacy_from(call: Any, calls: Calls) -> Json | None:
         case {"name": str(name), **rest} if isinstance(rest.get("arguments", ""), str | None):
             call_id, _ = calls.opened(None, name)
             block = build.tool_use(id=call_id, name=name, input=arguments_from(rest.get("arguments")))
-            notes = noted(call, lambda notes: _legacy_fields(block, notes))
+            reading = Writing(CHAT)
+            notes = noted(call, lambda notes: _legacy_fields(block, notes, reading))
             return None if notes is None else annotate(block, CHAT, merged(notes, {"shape": {"legacy": True}}))
         case _:
             return None
@@ -240,9 +249,9 @@ def _legacy_from(call: Any, calls: Calls) -> Json | None:
 def _legacy_to(block: Json, at: str, writing: Writing) -> Json:
     writing.leave_out(block, ("type", "id", "name", "input"), at)
     notes = writing.notes(block)
-    return told(*_legacy_fields(block, notes), notes)
+    return told(*_legacy_fields(block, notes, writing), notes)
 
 
-def _legacy_fields(block: Json, notes: Json) -> Fields:
-    said, filled = arguments_fields(block["input"], notes)
+def _legacy_fields(block: Json, notes: Json, writing: Writing) -> Fields:
+    said, filled = arguments_fields(block, notes, writing)
     return Fields({"name": block["name"], **said}, filled)

@@ -5,7 +5,7 @@ from typing import Any
 from palaver.model import build
 from palaver.wire._openai_calls import Calls
 from palaver.wire._openai_media import audio_from, audio_to, fenced, file_from, file_to, source_from, url_to
-from palaver.wire._openai_notes import CHAT, Fields, Json, Writing, annotate, kept, noted, shape, told
+from palaver.wire._openai_notes import CHAT, Fields, Json, Writing, annotate, is_plain, kept, noted, shape, told
 
 Placed = tuple[Json, str]
 """A block and where it stands."""
@@ -20,7 +20,7 @@ def content_from(content: Any, calls: Calls) -> tuple[list[Json], Json]:
             return [build.text(content)], {}
         case list():
             blocks = [part_from(part, calls) for part in content]
-            is_needed = not blocks or (len(blocks) == 1 and _is_plain(blocks[0]))
+            is_needed = not blocks or (len(blocks) == 1 and is_plain(blocks[0]))
             return blocks, {"content": "list"} if is_needed else {}
         case _:
             return [kept("content", content, CHAT)], {"content": "raw"}
@@ -33,17 +33,12 @@ def content_to(blocks: list[Placed], facts: Json, at: str, writing: Writing) -> 
     parts = [part for block, where in blocks for part in part_to(block, where, writing)]
     if facts.get("content") == "list":
         return parts
-    texts = [part["text"] for part in parts if _is_plain(part)]
+    texts = [part["text"] for part in parts if is_plain(part)]
     if len(texts) != len(parts) or (len(texts) > 1 and not writing.is_response):
         return parts
     if len(texts) > 1:
         writing.losses.change(f"{at}/content", "a response has one text; several are joined")
     return "".join(texts) if texts else None
-
-
-def _is_plain(part: Any) -> bool:
-    """Whether a block or part is text and nothing else."""
-    return isinstance(part, dict) and part.keys() == {"type", "text"} and part["type"] == "text"
 
 
 def part_from(part: Any, calls: Calls) -> Json:
@@ -126,7 +121,11 @@ def _fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields | Non
             return Fields({key: block[key] for key in ("type", "id", "name", "input")}, {})
         case {"type": "tool_result"} if shape(notes).get("part"):
             writing.leave_out(block, ("type", "tool_use_id", "content", "is_error"), at)
-            said = {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": result_to(block, at, writing)}
+            said = {
+                "type": "tool_result",
+                "tool_use_id": block["tool_use_id"],
+                "content": result_to(block, at, writing),
+            }
             return Fields(said | ({"is_error": True} if block["is_error"] else {}), {})
         case _:
             writing.drop(block, at)

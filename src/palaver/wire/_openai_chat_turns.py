@@ -20,9 +20,7 @@ from palaver.wire._openai_chat_parts import (
     parts_from,
     result_to,
 )
-from palaver.wire._openai_notes import CHAT, Fields, Json, Writing, annotate, kept, noted, shape, told
-
-_PROMPTING = ("system", "developer")
+from palaver.wire._openai_notes import CHAT, PROMPTING, Fields, Json, Writing, annotate, kept, noted, shape, told
 
 
 def turns_from(messages: list[Any]) -> tuple[list[Json], list[Json]]:
@@ -51,7 +49,7 @@ def _stated_ids(messages: list[Any]) -> set[str]:
 
 def _prompt_from(message: Any, calls: Calls, *, is_first: bool) -> list[Json]:
     """The blocks of a message of the system prompt; none where it is no such message."""
-    if not isinstance(message, dict) or message.get("role") not in _PROMPTING:
+    if not isinstance(message, dict) or message.get("role") not in PROMPTING:
         return []
     blocks, facts = content_from(message.get("content"), calls)
     if not blocks:
@@ -165,7 +163,11 @@ def _turn_to(message: Json, at: str, writing: Writing) -> Iterator[Any]:
         yield content[0]["raw"]
         return
     if message["role"] == "assistant":
-        yield told(*assistant_fields(content, notes, at, writing), notes)
+        fields = assistant_fields(content, notes, at, writing)
+        if content and fields.said.keys() == {"role"}:
+            writing.losses.drop(at, "nothing of this message has a place here")
+        else:
+            yield told(*fields, notes)
         return
     placed = [(block, f"{at}/content/{index}") for index, block in enumerate(content)]
     groups = [(is_result, list(group)) for is_result, group in groupby(placed, lambda one: _is_result(one[0], writing))]
@@ -174,9 +176,9 @@ def _turn_to(message: Json, at: str, writing: Writing) -> Iterator[Any]:
         if is_result:
             yield from (_result_to(block, notes if len(placed) == 1 else {}, where, writing) for block, where in group)
         else:
-            yield _plain_to(message, group, at, writing)
+            yield from _plain_to(message, group, at, writing)
     if not groups:
-        yield _plain_to(message, [], at, writing)
+        yield from _plain_to(message, [], at, writing)
 
 
 def _is_result(block: Json, writing: Writing) -> bool:
@@ -199,12 +201,16 @@ def _result_to(block: Json, notes: Json, at: str, writing: Writing) -> Json:
     return told(*_result_fields(block, notes, at, writing), notes)
 
 
-def _plain_to(message: Json, blocks: list[Placed], at: str, writing: Writing) -> Json:
+def _plain_to(message: Json, blocks: list[Placed], at: str, writing: Writing) -> Iterator[Json]:
     notes = writing.notes(message)
     said_by = writing.sibling(message).get("role")
-    if said_by in _PROMPTING and not notes:
+    if said_by in PROMPTING and not notes:
         notes = {"role": said_by}
     fields = _message_fields(blocks, notes, "user", at, writing)
+    if blocks and "content" in fields.filled:
+        if len(blocks) == len(message["content"]):
+            writing.losses.drop(at, "nothing of this message has a place here")
+        return
     if "content" in fields.filled and "content" not in notes and "content" not in shape(notes).get("absent", ()):
         writing.losses.change(f"{at}/content", "a message needs a content")
-    return told(*fields, notes)
+    yield told(*fields, notes)

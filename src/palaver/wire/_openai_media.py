@@ -54,7 +54,9 @@ def file_to(block: Json, at: str, writing: Writing) -> Json:
     source: Json = block["source"]
     made: Json = {}
     if source["type"] == "base64":
-        made["file_data"] = source["data"] if _is_without_type(block) else url_to(_typed(block, at, writing), at, writing)
+        made["file_data"] = (
+            source["data"] if _is_without_type(block) else url_to(_typed(block, at, writing), at, writing)
+        )
     else:
         made["file_id" if source["type"] == "file" else "file_url"] = source["data"]
         writing.leave_out(source, {"type", "data"}, f"{at}/source")

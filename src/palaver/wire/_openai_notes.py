@@ -11,13 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from palaver.model import build
-from palaver.wire._contract import Losses
+from palaver.wire._contract import Loss, Losses
 
 Json = dict[str, Any]
 Dialect = Literal["api", "seed"]
 
 CHAT = "openai_chat"
 RESPONSES = "openai_responses"
+PROMPTING = ("system", "developer")
+"""Roles of the system prompt."""
+NO_ANSWER = "[No response generated]"
+"""What the seed dialect says where there is nothing."""
 _SIBLING = {CHAT: RESPONSES, RESPONSES: CHAT}
 _TELLING = ("text", "output", "content", "code", "query", "arguments", "input", "thinking")
 
@@ -37,7 +41,7 @@ class Writing:
     is_response: bool = False
     losses: Losses = field(default_factory=Losses)
     custom: set[str] = field(default_factory=set[str])
-    """Ids of calls whose input is free text."""
+    """Ids of calls so far whose input is free text."""
 
     def notes(self, holder: Json) -> Json:
         """What this format noted beside a part."""
@@ -55,12 +59,16 @@ class Writing:
         """Tell of every field but those that are said; notes of the other OpenAI format may have been carried over."""
         for key, value in holder.items():
             if key == "provider_data":
-                for name, held in value.items():
-                    is_carried = name == _SIBLING[self.name] and set(held) <= set(carried)
+                for name, held in (value or {}).items():
+                    is_carried = name == _SIBLING[self.name] and _is_within(held, carried)
                     if name != self.name and held and not is_carried:
                         self.losses.drop(f"{at}/provider_data/{escaped(name)}", f"only {name} understands this")
             elif key not in said and value is not None:
                 self.losses.drop(f"{at}/{escaped(key)}", f"there is no place for `{key}` here")
+
+    def told_losses(self) -> list[Loss]:
+        """What was left out or changed, each once."""
+        return list(dict.fromkeys(self.losses.found))
 
     def drop(self, block: Json, at: str, reason: str = "") -> None:
         """Leave out a whole block."""
@@ -73,8 +81,19 @@ class Writing:
         self.losses.drop(at, reason)
 
 
+def _is_within(held: Json, names: Collection[str]) -> bool:
+    return all(
+        key in names and (not isinstance(value, dict) or _is_within(value, names)) for key, value in held.items()
+    )
+
+
 def _held(holder: Json, name: str) -> Json:
     return (holder.get("provider_data") or {}).get(name) or {}
+
+
+def is_plain(part: Any) -> bool:
+    """Whether a block, or a part of Chat, is text and nothing else."""
+    return isinstance(part, dict) and part.keys() == {"type", "text"} and part["type"] == "text"
 
 
 def escaped(key: str) -> str:
@@ -112,17 +131,17 @@ def noted(original: Json, fields: Callable[[Json], Fields], first: Json | None =
 def difference(original: Json, said: Json, filled: Json) -> Json:
     """How an object differs from what the writer makes of it."""
     notes: Json = {}
+    facts: Json = {}
     for key, value in original.items():
         ours = said.get(key, filled.get(key))
         if isinstance(value, dict) and isinstance(ours, dict):
             inner = difference(value, *_inside(key, said, filled))
             if inner:
                 notes[key] = inner
-        elif key not in said and key not in filled:
+        elif (key not in said and key not in filled) or type(value) is not type(ours) or value != ours:
             notes[key] = value
-        elif type(value) is not type(ours) or value != ours:
-            notes[key] = value
-    facts: Json = {}
+            if isinstance(value, dict) and "shape" in value:
+                facts.setdefault("raw", []).append(key)
     if "shape" in notes:
         facts["fields"] = {"shape": notes.pop("shape")}
     if absent := [key for key in filled if key not in original and key not in said]:
@@ -134,7 +153,7 @@ def told(said: Json, filled: Json, notes: Json) -> Json:
     """The object again; notes add to what is said, and never contradict it."""
     facts = shape(notes)
     made: Json = {}
-    for key in {**filled, **said}:
+    for key in {**said, **filled}:
         ours = said.get(key, filled.get(key))
         note = notes.get(key)
         if key not in said and key in facts.get("absent", ()):
@@ -143,13 +162,11 @@ def told(said: Json, filled: Json, notes: Json) -> Json:
             made[key] = told(*_inside(key, said, filled), note) if isinstance(note, dict) else _whole(key, said, filled)
         else:
             made[key] = ours if key in said or key not in notes else note
-    further = {**notes, **facts["fields"]} if "fields" in facts else notes
-    made |= {
-        key: value
-        for key, value in further.items()
-        if key not in made and (key != "shape" or "fields" in facts)
-    }
-    return made
+    for key, note in notes.items():
+        if key not in made and key != "shape":
+            is_nested = isinstance(note, dict) and "shape" in note and key not in facts.get("raw", ())
+            made[key] = told({}, {}, note) if is_nested else note
+    return made | facts.get("fields", {})
 
 
 def _inside(key: str, said: Json, filled: Json) -> tuple[Json, Json]:

@@ -31,7 +31,7 @@ def item_from(item: Any, index: int, calls: Calls, reading: Writing) -> Json:
     if block is not None:
         notes = noted(item, lambda notes: _fields(block, notes, index, "", reading), first)
         if notes is not None:
-            return annotate(block, RESPONSES, notes)
+            return _remembered(annotate(block, RESPONSES, notes), reading)
     return kept(item.get("type") if isinstance(item, dict) else "item", item, RESPONSES)
 
 
@@ -51,8 +51,6 @@ def _block_from(item: Any, calls: Calls, reading: Writing) -> tuple[Json | None,
         case _:
             return None, {}
     call_id, is_made = calls.opened(item.get("call_id"), name)
-    if item["type"] == "custom_tool_call":
-        reading.custom.add(call_id)
     first = merged(first, {"shape": {"id": "made"}}) if is_made else first
     return build.tool_use(id=call_id, name=name, input=given), first
 
@@ -62,7 +60,7 @@ def _result_from(item: Json, kind: str, calls: Calls, reading: Writing) -> tuple
     name = item.get("name")
     call_id, is_found = calls.answered(item.get("call_id"), name if isinstance(name, str) else None)
     if isinstance(output, list):
-        output = [part_from(part, "user", set()) for part in output]
+        output = [part_from(part, "user", reading) for part in output]
     elif output is not None and not isinstance(output, str):
         return None, {}
     first: Json = {"shape": {"id": "made"}} if is_found else {}
@@ -102,10 +100,17 @@ def item_to(block: Json, index: int, at: str, writing: Writing) -> Any:
         "tool_result": ("type", "tool_use_id", "content", "is_error"),
         "thinking": ("type", "thinking"),
     }
-    writing.leave_out(block, said[block["type"]], at, {"type"})
+    writing.leave_out(block, said[block["type"]], at, {"type", "function", "arguments"})
     if block.get("is_error"):
         writing.losses.drop(f"{at}/is_error", "there is no place for a failure here but the text")
-    return told(*_fields(block, notes, index, at, writing), notes)
+    return told(*_fields(_remembered(block, writing), notes, index, at, writing), notes)
+
+
+def _remembered(block: Json, writing: Writing) -> Json:
+    """The block; if it is a call with free text, its result will be of the matching kind."""
+    if block["type"] == "tool_use" and is_free_text(block, writing):
+        writing.custom.add(block["id"])
+    return block
 
 
 def is_item(block: Json, writing: Writing) -> bool:
@@ -138,7 +143,7 @@ def _call_fields(block: Json, notes: Json, writing: Writing) -> Fields:
         filled |= {} if is_free else {"status": "completed"}
     if is_free:
         return Fields({**said, "input": free["input"]}, filled)
-    arguments, missing = arguments_fields(free, notes)
+    arguments, missing = arguments_fields(block, notes, writing)
     return Fields({**said, **arguments}, {**missing, **filled})
 
 

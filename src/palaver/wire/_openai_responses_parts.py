@@ -6,14 +6,14 @@ tells calls and results in brackets, as text: it is read as such where a call an
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from palaver.model import build
-from palaver.wire._openai_calls import arguments_fields, arguments_from, compact
+from palaver.wire._openai_calls import arguments_fields, arguments_from
 from palaver.wire._openai_citations import annotations_to, are_annotations
 from palaver.wire._openai_media import audio_from, audio_to, fenced, file_from, file_to, source_from, url_to
-from palaver.wire._openai_notes import RESPONSES, Fields, Json, Writing, annotate, kept, noted, shape, told
+from palaver.wire._openai_notes import CHAT, RESPONSES, Fields, Json, Writing, annotate, kept, noted, shape, told
 
 _TEXTS = ("input_text", "output_text", "text")
 _IMAGES = ("input_image", "output_image")
@@ -47,19 +47,28 @@ def _texts(item: Any) -> Iterator[str]:
             pass
 
 
-def part_from(part: Any, role: str, bracketed: set[str]) -> Json:
+def is_seed(items: list[Any]) -> bool:
+    """Whether messages among items have parts that only the seed dialect knows."""
+    return any(
+        isinstance(part, dict) and part.get("type") in ("tool_use", "tool_result", "output_image")
+        for item in items
+        if isinstance(item, dict) and isinstance(item.get("content"), list)
+        for part in item["content"]
+    )
+
+
+def part_from(part: Any, role: str, reading: Writing, bracketed: Collection[str] = ()) -> Json:
     """The block that a part is; kept whole where it is none, or where its block would not give it back."""
     if not isinstance(part, dict):
         return kept("part", part, RESPONSES, part=True)
-    block, first = _bracket_from(part, role, bracketed) or _block_from(part, role, bracketed)
+    block, first = _bracket_from(part, role, bracketed) or _block_from(part, role, reading)
     if block is None:
         return kept(part.get("type"), part, RESPONSES, part=True)
-    reading = Writing(RESPONSES, "seed" if shape(first).get("part") or first.get("type") == "output_image" else "api")
     notes = noted(part, lambda notes: _fields(block, notes, role, "", reading) or Fields({}, {}), first)
     return kept(part.get("type"), part, RESPONSES, part=True) if notes is None else annotate(block, RESPONSES, notes)
 
 
-def _block_from(part: Json, role: str, bracketed: set[str]) -> tuple[Json | None, Json]:
+def _block_from(part: Json, role: str, reading: Writing) -> tuple[Json | None, Json]:
     match part:
         case {"type": "input_text" | "output_text" | "text" as kind, "text": str(text)}:
             cited = part.get("annotations")
@@ -84,14 +93,14 @@ def _block_from(part: Json, role: str, bracketed: set[str]) -> tuple[Json | None
         case {"type": "tool_use", "id": str(call_id), "name": str(name), "input": dict(given)}:
             return build.tool_use(id=call_id, name=name, input=given), {"shape": {"part": True}}
         case {"type": "tool_result", "tool_use_id": str(call_id), "content": str() | list() as content}:
-            inner = content if isinstance(content, str) else [part_from(one, "user", bracketed) for one in content]
+            inner = content if isinstance(content, str) else [part_from(one, "user", reading) for one in content]
             block = build.tool_result(tool_use_id=call_id, content=inner, is_error=part.get("is_error") is True)
             return block, {"shape": {"part": True}}
         case _:
             return None, {}
 
 
-def _bracket_from(part: Json, role: str, bracketed: set[str]) -> tuple[Json, Json] | None:
+def _bracket_from(part: Json, role: str, bracketed: Collection[str]) -> tuple[Json, Json] | None:
     text = part.get("text")
     if not isinstance(text, str) or part.get("type") != _text_kind(role):
         return None
@@ -101,6 +110,15 @@ def _bracket_from(part: Json, role: str, bracketed: set[str]) -> tuple[Json, Jso
     if role == "user" and (match := _RESULT.fullmatch(text)) and match[1] in bracketed:
         return build.tool_result(tool_use_id=match[1], content=match[2]), {"shape": {"bracket": True}}
     return None
+
+
+def only_text(parts: list[Any], role: str) -> str | None:
+    """The text of parts that are one, of the usual kind and with nothing else to it."""
+    match parts:
+        case [{"type": kind, "text": str(text), **rest}] if kind == _text_kind(role):
+            return text if rest == ({"annotations": []} if role == "assistant" else {}) else None
+        case _:
+            return None
 
 
 def _text_kind(role: str) -> str:
@@ -119,14 +137,20 @@ def is_part(block: Json, writing: Writing) -> bool:
         case "tool_result":
             return bool(facts.get("bracket") or (writing.dialect == "seed" and not writing.is_response))
         case "opaque":
-            return bool(facts.get("part"))
+            return bool(facts.get("part")) or _is_left_as_it_is(block, writing)
         case _:
             return True
 
 
+def _is_left_as_it_is(block: Json, writing: Writing) -> bool:
+    """The seed dialect passes on parts of Chat that it does not know."""
+    held = (block.get("provider_data") or {}).get(CHAT)
+    return writing.dialect == "seed" and held == {} and isinstance(block["raw"], dict)
+
+
 def part_to(block: Json, role: str, at: str, writing: Writing) -> list[Any]:
     """The part for a block, alone; nothing where it is left out."""
-    if block["type"] == "opaque" and writing.owns(block):
+    if block["type"] == "opaque" and (writing.owns(block) or _is_left_as_it_is(block, writing)):
         return [block["raw"]]
     notes = {key: value for key, value in writing.notes(block).items() if key != "item"}
     if block["type"] in {"tool_use", "tool_result"} and not shape(notes).keys() & {"part", "bracket"}:
@@ -147,13 +171,17 @@ def _fields(block: Json, notes: Json, role: str, at: str, writing: Writing) -> F
         case {"type": "file"} if role != "assistant":
             return _file_fields(block, notes, at, writing)
         case {"type": "tool_use" | "tool_result"} if shape(notes).get("bracket"):
-            return Fields({"type": _text_kind(role), "text": _bracket_text(block, notes)}, {})
+            return Fields({"type": _text_kind(role), "text": _bracket_text(block, notes, writing)}, {})
         case {"type": "tool_use"}:
-            writing.leave_out(block, ("type", "id", "name", "input"), at, {"shape"})
+            writing.leave_out(block, ("type", "id", "name", "input"), at, {"shape", "part"})
             return Fields({key: block[key] for key in ("type", "id", "name", "input")}, {})
         case {"type": "tool_result"}:
-            writing.leave_out(block, ("type", "tool_use_id", "content", "is_error"), at, {"shape"})
-            said = {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": result_to(block, at, writing)}
+            writing.leave_out(block, ("type", "tool_use_id", "content", "is_error"), at, {"shape", "part"})
+            said = {
+                "type": "tool_result",
+                "tool_use_id": block["tool_use_id"],
+                "content": result_to(block, at, writing),
+            }
             if block.get("is_error") and shape(notes).get("part"):
                 said["is_error"] = True
             elif block.get("is_error"):
@@ -211,13 +239,13 @@ def _file_fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields 
     return Fields({"type": "input_file", **file_to(block, at, writing)}, {})
 
 
-def _bracket_text(block: Json, notes: Json) -> str:
+def _bracket_text(block: Json, notes: Json, writing: Writing) -> str:
     if block["type"] == "tool_result":
         content = block["content"]
         told_text = content if isinstance(content, str) else "".join(inner.get("text", "") for inner in content)
         return f"[Tool Result {block['tool_use_id']}]\n{told_text}"
-    said, _ = arguments_fields(block["input"], {"arguments": shape(notes).get("arguments")})
-    return f"[Tool: {block['name']} ({block['id']})]\nInput: {said.get('arguments', compact(block['input']))}"
+    said, filled = arguments_fields(block, {"arguments": shape(notes)["arguments"]}, writing)
+    return f"[Tool: {block['name']} ({block['id']})]\nInput: {said.get('arguments') or filled['arguments']}"
 
 
 def result_to(block: Json, at: str, writing: Writing) -> Any:

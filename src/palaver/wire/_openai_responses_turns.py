@@ -10,11 +10,21 @@ from typing import Any
 
 from palaver.model import build
 from palaver.wire._openai_calls import Calls
-from palaver.wire._openai_notes import RESPONSES, Fields, Json, Writing, annotate, kept, merged, noted, shape
+from palaver.wire._openai_notes import (
+    PROMPTING,
+    RESPONSES,
+    Dialect,
+    Fields,
+    Json,
+    Writing,
+    annotate,
+    kept,
+    merged,
+    noted,
+    shape,
+)
 from palaver.wire._openai_responses_items import item_from, role_of_item
-from palaver.wire._openai_responses_parts import part_from, told_in_brackets
-
-_PROMPTING = ("system", "developer")
+from palaver.wire._openai_responses_parts import is_seed, only_text, part_from, told_in_brackets
 
 
 @dataclass(slots=True)
@@ -22,6 +32,7 @@ class Reading:
     """What readers of one list of items share."""
 
     items: list[Any]
+    dialect: Dialect
     is_response: bool = False
     calls: Calls = field(init=False)
     bracketed: set[str] = field(init=False)
@@ -31,19 +42,19 @@ class Reading:
         stated = [item.get("call_id") for item in self.items if isinstance(item, dict)]
         self.calls = Calls({one for one in stated if isinstance(one, str)})
         self.bracketed = set() if self.is_response else told_in_brackets(self.items)
-        self.writing = Writing(RESPONSES, is_response=self.is_response)
+        self.writing = Writing(RESPONSES, self.dialect, is_response=self.is_response)
 
 
-def turns_from(items: list[Any]) -> tuple[list[Json], list[Json]]:
+def turns_from(items: list[Any], dialect: Dialect) -> tuple[list[Json], list[Json]]:
     """The blocks of the system prompt, and the turns."""
-    reading = Reading(items)
+    reading = Reading(items, dialect)
     system: list[Json] = []
     turns: list[Json] = []
     was_message = False
     for index, item in enumerate(items):
         role, blocks, notes = _item_from(item, index, reading)
         notes_of_message = notes or {}
-        if not turns and notes_of_message.get("role") in _PROMPTING and blocks:
+        if not turns and notes_of_message.get("role") in PROMPTING and blocks:
             system += _begun(blocks, notes_of_message)
         elif role == "assistant":
             if not turns or turns[-1]["role"] != "assistant":
@@ -60,7 +71,7 @@ def turns_from(items: list[Any]) -> tuple[list[Json], list[Json]]:
 
 def blocks_from(output: list[Any]) -> list[Json]:
     """The blocks of a response."""
-    reading = Reading(output, is_response=True)
+    reading = Reading(output, "seed" if is_seed(output) else "api", is_response=True)
     content: list[Json] = []
     was_message = False
     for index, item in enumerate(output):
@@ -79,7 +90,9 @@ def _begun(blocks: list[Json], notes: Json) -> list[Json]:
 
 def _are_parts(blocks: list[Json]) -> bool:
     """Whether all are results that stood among the parts of a message."""
-    held = [(block.get("provider_data") or {}).get(RESPONSES) or {} for block in blocks if block["type"] == "tool_result"]
+    held = [
+        (block.get("provider_data") or {}).get(RESPONSES) or {} for block in blocks if block["type"] == "tool_result"
+    ]
     return bool(blocks) and len(held) == len(blocks) and all(shape(notes).get("part") for notes in held)
 
 
@@ -106,11 +119,11 @@ def _message_from(
     first: Json = {"role": role} if role != base else {}
     if isinstance(content, str):
         blocks = [build.text(content)]
-        if reading.is_response:
+        if reading.is_response or reading.dialect == "seed":
             first["shape"] = {"content": "text"}
     else:
-        blocks = [part_from(part, base, reading.bracketed) for part in content]
-        if len(blocks) == 1 and is_plain(blocks[0]) and not reading.is_response:
+        blocks = [part_from(part, base, reading.writing, reading.bracketed) for part in content]
+        if only_text(content, base) is not None and not reading.is_response and reading.dialect == "api":
             first["shape"] = {"content": "list"}
     if base == "assistant" and not blocks:
         return None
@@ -118,13 +131,8 @@ def _message_from(
     notes = noted(item, lambda notes: message_fields(content, notes, base, index, reading.writing), first)
     if notes is None or (reading.is_response and base != "assistant"):
         return None
-    is_result = bool(blocks) and all(block["type"] == "tool_result" for block in blocks)
+    is_result = role == "user" and blocks and all(block["type"] == "tool_result" for block in blocks)
     return ("tool" if is_result else base), blocks, notes
-
-
-def is_plain(block: Json) -> bool:
-    """Whether a block is text and nothing else."""
-    return block.keys() == {"type", "text"} and block["type"] == "text"
 
 
 def message_fields(content: str | list[Any], notes: Json, role: str, index: int, writing: Writing) -> Fields:

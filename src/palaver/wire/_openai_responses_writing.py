@@ -3,13 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.wire._openai_notes import Json, Writing, shape, told
+from palaver.wire._openai_notes import NO_ANSWER, PROMPTING, Json, Writing, shape, told
 from palaver.wire._openai_responses_items import is_item, item_to
-from palaver.wire._openai_responses_parts import is_part, part_to
-from palaver.wire._openai_responses_turns import is_plain, message_fields
+from palaver.wire._openai_responses_parts import is_part, only_text, part_to
+from palaver.wire._openai_responses_turns import message_fields
 
-_PROMPTING = ("system", "developer")
-_NO_ANSWER = "[No response generated]"
 Placed = tuple[Json, str]
 
 
@@ -36,6 +34,7 @@ class Items:
         role: str = message["role"]
         placed = [(block, f"{at}/content/{number}") for number, block in enumerate(message["content"])]
         before, self._last = self._last, (role, at)
+        count = len(self.written)
         if role == "assistant":
             if before[0] == "assistant":
                 for place in (before[1], at):
@@ -47,13 +46,16 @@ class Items:
             for place in (before[1], at):
                 writing.losses.change(place, "results of tools in a row are one message here")
             self.written[-1]["content"] += self._parts(placed, "user")
+            return
         else:
             self._add_caller(message, placed, at)
+        if len(self.written) == count:
+            writing.losses.drop(at, "nothing of this message has a place here")
         self._is_group = role != "assistant" and _are_results(placed) and writing.dialect == "seed"
 
     def add_answer(self, placed: list[Placed], at: str) -> None:
         """What the assistant thought, said and called."""
-        for group in _groups(placed, self.writing):
+        for group in self._groups(placed):
             if is_part(group[0][0], self.writing):
                 self._add_message(group, self.writing.notes(group[0][0]).get("item") or {}, "assistant", at)
             else:
@@ -65,7 +67,7 @@ class Items:
             self.written.append(told(*message_fields([], {}, "assistant", len(self.written), self.writing), {}))
         elif self.writing.dialect == "seed":
             self.writing.losses.change(f"{at}/content", "a sentence stands where there is no answer")
-            self._add_message([({"type": "text", "text": _NO_ANSWER}, "")], {}, "assistant", at)
+            self._add_message([({"type": "text", "text": NO_ANSWER}, "")], {}, "assistant", at)
 
     def _may_join(self, message: Json, before: str) -> bool:
         is_result = message["role"] != "assistant" and _are_results([(block, "") for block in message["content"]])
@@ -75,17 +77,17 @@ class Items:
     def _add_caller(self, message: Json, placed: list[Placed], at: str) -> None:
         """What the caller said, and what tools gave back."""
         writing = self.writing
-        groups = _groups(placed, writing)
+        groups = self._groups(placed)
         kinds = {"tool" if _are_results(group) else "user" for group in groups}
         notes = writing.notes(message)
         if len(groups) > 1:
             writing.losses.change(at, "each result of a tool is an item of its own here")
-        elif not groups:
+        elif not placed:
             self._add_message([], notes, "user", at)
-        elif message["role"] not in kinds and not _is_raw(groups[0]):
+        elif groups and message["role"] not in kinds and not _is_raw(groups[0]):
             writing.losses.change(f"{at}/role", "results of tools, and nothing else, come from `tool` here")
         said_by = writing.sibling(message).get("role")
-        if said_by in _PROMPTING and not notes:
+        if said_by in PROMPTING and not notes:
             notes = {"role": said_by}
         for group in groups:
             if is_part(group[0][0], writing):
@@ -96,12 +98,11 @@ class Items:
     def _add_message(self, blocks: list[Placed], notes: Json, role: str, at: str) -> None:
         writing = self.writing
         form = shape(notes).get("content")
-        is_list = writing.dialect == "seed" or form == "list" or (writing.is_response and form != "text")
-        if not is_list and len(blocks) == 1 and _says_text_only(blocks[0], writing):
-            content: str | list[Any] = blocks[0][0]["text"]
-            writing.leave_out(blocks[0][0], ("type", "text"), blocks[0][1])
-        else:
-            content = self._parts(blocks, role)
+        is_usual = writing.dialect == "seed" or writing.is_response
+        is_list = form == "list" or (is_usual and form != "text")
+        content: str | list[Any] = self._parts(blocks, role)
+        if not is_list and (text := only_text(content, role)) is not None:
+            content = text
         if content == [] and writing.dialect == "seed" and role == "user":
             content = [{"type": "input_text", "text": ""}]
             writing.losses.change(f"{at}/content", "a message of the user must have content")
@@ -113,32 +114,22 @@ class Items:
         return [part for block, at in blocks for part in part_to(block, role, at, self.writing)]
 
     def _add_item(self, block: Json, at: str) -> None:
-        if is_item(block, self.writing):
-            self.written.append(item_to(block, len(self.written), at, self.writing))
-        else:
-            self.writing.drop(block, at)
+        self.written.append(item_to(block, len(self.written), at, self.writing))
 
-
-def _says_text_only(placed: Placed, writing: Writing) -> bool:
-    """Whether a block is text without anything that only a part can say."""
-    block = placed[0]
-    own = {key for key in writing.notes(block) if key != "item"}
-    is_refusal = writing.sibling(block).get("type") == "refusal"
-    return not own and not is_refusal and is_plain({key: block[key] for key in block if key != "provider_data"})
-
-
-def _groups(placed: list[Placed], writing: Writing) -> list[list[Placed]]:
-    """Blocks that make one message together, and each other block by itself."""
-    groups: list[list[Placed]] = []
-    is_open = False
-    for block, at in placed:
-        is_inside = is_part(block, writing)
-        if is_inside and is_open and "item" not in writing.notes(block):
-            groups[-1].append((block, at))
-        else:
-            groups.append([(block, at)])
-        is_open = is_inside
-    return groups
+    def _groups(self, placed: list[Placed]) -> list[list[Placed]]:
+        """Blocks that make one message together, and each other block by itself; what has no place is left out."""
+        groups: list[list[Placed]] = []
+        is_open = False
+        for block, at in placed:
+            is_inside = is_part(block, self.writing)
+            if not is_inside and not is_item(block, self.writing):
+                self.writing.drop(block, at)
+            elif is_inside and is_open and "item" not in self.writing.notes(block):
+                groups[-1].append((block, at))
+            else:
+                groups.append([(block, at)])
+                is_open = is_inside
+        return groups
 
 
 def _runs(blocks: list[Placed], writing: Writing) -> list[list[Placed]]:

@@ -14,6 +14,11 @@ def level_from(word: Any) -> str | None:
     return _thinking.level_of_effort(word) if isinstance(word, str) else None
 
 
+def spelling(field: str, word: str, level: str) -> Json:
+    """What to note of an effort that is more than its level."""
+    return {} if word == _thinking.effort(cast("_thinking.Level", level)) else {field: word}
+
+
 def effort_to(thinking: Json, model: str, noted_word: Any, writing: Writing) -> str:
     """The word for a level: the original one while it still means that."""
     level = thinking["level"]

@@ -4,9 +4,9 @@ Both spellings are read, camelCase and the snake_case of the SDK's dumps; camelC
 read in the other one. The model stands in the URL and not in the body: a reader may be told it, and `unknown` stands
 for one that nobody told. What is written names it in `model`.
 
-Role `model` is the assistant; role `function` is `tool`, also where newer payloads have function responses from `user`,
-which stay the user's. Signatures of thoughts belong to Gemini alone: they stand in `provider_data` of the block, and
-the `signature` of a thinking block is another provider's.
+Role `model` is the assistant and `function` is `tool`; function responses from `user` stay the user's. Signatures of
+thoughts can be on any part and mean something to Gemini alone: they stand in `provider_data` of the block, and the
+`signature` of a thinking block is another provider's.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ from palaver.wire._gemini_pairs import paired
 from palaver.wire._gemini_parts import blocks, kind_of
 from palaver.wire._gemini_settings import generation_config, read_choice, read_generation, tool_config
 from palaver.wire._gemini_tools import read_tools, written_tools
-from palaver.wire._gemini_turns import content, message, parts_of
+from palaver.wire._gemini_turns import parts_of, read_turn, written_turn
 
 Json = dict[str, Any]
 
@@ -66,7 +66,7 @@ def request_from_wire(payload: Json, model: str = "") -> Json:
     pairs = paired([system, *map(parts_of, contents)], kind_of)
     if system:
         request["system"] = blocks(system, 0, pairs)
-    request["messages"] = [message(content, turn, pairs) for turn, content in enumerate(contents, 1)]
+    request["messages"] = [read_turn(content, turn, pairs) for turn, content in enumerate(contents, 1)]
     request |= read_tools(fields) | read_choice(fields) | read_generation(fields, request["model"])
     return request | fields.beside()
 
@@ -80,7 +80,7 @@ def request_to_wire(request: Json) -> Written:
     payload: Json = {} if kept.lacks("model") else {"model": request["model"]}
     if system:
         payload["systemInstruction"] = _system_instruction(writer.parts(system, "/system"), kept)
-    contents = [content(message, f"/messages/{position}", writer) for position, message in enumerate(messages)]
+    contents = [written_turn(message, f"/messages/{position}", writer) for position, message in enumerate(messages)]
     if contents or not kept.lacks("contents"):
         payload["contents"] = contents[0] if kept.original("single") and len(contents) == 1 else contents
     if tools := written_tools(request.get("tools") or [], kept, losses):
@@ -117,8 +117,8 @@ def response_to_wire(response: Json) -> Written:
     reason = response["finish_reason"]
     if response["content"] or not kept.lacks("candidates") or reason != _finish_without_answer(kept.left):
         payload["candidates"] = [_candidate(response, kept, losses)]
-    if usage := response.get("usage"):
-        payload["usageMetadata"] = _usage_metadata(usage, losses)
+    if usage := _usage_metadata(response.get("usage") or {}, losses):
+        payload["usageMetadata"] = usage
     if response.get("model") is not None:
         payload["modelVersion"] = response["model"]
     return Written(kept.complete(kept.spell(payload)), losses.found)
@@ -128,7 +128,8 @@ def error_from_wire(payload: Json, status: int | None = None) -> Json | None:
     stated = payload.get("error")
     if not isinstance(stated, dict):
         return None
-    details = [detail for detail in stated.get("details") or () if isinstance(detail, dict)]
+    listed = stated.get("details")
+    details = [detail for detail in listed if isinstance(detail, dict)] if isinstance(listed, list) else []
     words = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
     if isinstance(stated.get("status"), str):
         words.append(stated["status"])
@@ -140,7 +141,7 @@ def error_from_wire(payload: Json, status: int | None = None) -> Json | None:
     return _errors.error(
         message,
         tuple("invalid_api_key" if word == "API_KEY_INVALID" else word for word in words),
-        status or (code if isinstance(code, int) else None),
+        status or (code if is_count(code) else None),
         retry_after_ms=_errors.wait_ms({"retry-after": waits[0]}) if waits else None,
         provider_data={NAME: rest} if (rest := {key: stated[key] for key in stated if key != "message"}) else None,
     )

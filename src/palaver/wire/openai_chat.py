@@ -1,18 +1,30 @@
 """OpenAI's Chat Completions, and the many servers that speak it.
 
-The first choice of a response is the answer; further ones are kept beside it. `max_tokens`, `functions`, `function_call`
-and the role `function` are older forms: they are read, and written again where they were read.
+The first choice of a response is the answer; further ones are kept beside it. `max_tokens`, `functions`,
+`function_call` and the role `function` are older forms: they are read, and written again where they were read.
 """
 
 from typing import Any
 
-from palaver.wire._contract import Losses, Written
+from palaver.wire._contract import Written
 from palaver.wire._openai_calls import Calls
 from palaver.wire._openai_chat_assistant import assistant_fields, assistant_from
 from palaver.wire._openai_chat_turns import system_to, turns_from, turns_to
 from palaver.wire._openai_errors import error_from
-from palaver.wire._openai_notes import Dialect, Fields, Json, Writing, annotate, difference, kept, merged, shape, told
-from palaver.wire._openai_settings import effort_to, level_from, limit_from, sampling_from, sampling_to
+from palaver.wire._openai_notes import (
+    NO_ANSWER,
+    Dialect,
+    Fields,
+    Json,
+    Writing,
+    annotate,
+    difference,
+    kept,
+    merged,
+    shape,
+    told,
+)
+from palaver.wire._openai_settings import effort_to, level_from, limit_from, sampling_from, sampling_to, spelling
 from palaver.wire._openai_tools import choice_from, choice_to, function_from, function_to, tools_from, tools_to
 from palaver.wire._openai_usage import usage_from, usage_to
 
@@ -34,7 +46,6 @@ _FINISHED = {
     "error": "error",
 }
 _FINISH = {"stop": "stop", "length": "length", "tool_use": "tool_calls", "content_filter": "content_filter"}
-_NO_ANSWER = "[No response generated]"
 
 
 def request_from_wire(payload: Json) -> Json:
@@ -62,7 +73,7 @@ def request_to_wire(request: Json) -> Written:
     messages = [*system_to(request, writing), *turns_to(request["messages"], writing)]
     if messages or shape(notes).get("messages") != "none":
         payload = {"messages": messages} | {key: value for key, value in payload.items() if key != "messages"}
-    return Written(payload, writing.losses.found)
+    return Written(payload, writing.told_losses())
 
 
 def _settings_from(payload: Json, request: Json) -> Json:
@@ -70,6 +81,7 @@ def _settings_from(payload: Json, request: Json) -> Json:
     facts: Json = {}
     if (level := level_from(payload.get("reasoning_effort"))) is not None:
         request["thinking"] = {"level": level, "include_summary": False}
+        facts |= spelling("reasoning_effort", payload["reasoning_effort"], level)
     has_tools = isinstance(payload.get("tools"), list)
     older = [function_from(one) for one in payload["functions"]] if isinstance(payload.get("functions"), list) else []
     if has_tools:
@@ -92,6 +104,7 @@ def _settings_from(payload: Json, request: Json) -> Json:
     sampling = sampling_from(payload, {theirs: ours for theirs, ours in _SAMPLING.items() if theirs != "stop"})
     if stop := _stop_from(payload.get("stop")):
         sampling["stop_sequences"] = stop
+        facts |= {"stop": payload["stop"]} if isinstance(payload["stop"], str) else {}
     if sampling:
         request["sampling"] = sampling
     return {"shape": facts} if facts else {}
@@ -101,7 +114,7 @@ def _settings_fields(request: Json, notes: Json, writing: Writing) -> Fields:
     facts = shape(notes)
     said: Json = {"model": request["model"]} if "model" in request else {}
     if thinking := request.get("thinking"):
-        said["reasoning_effort"] = effort_to(thinking, request.get("model", ""), notes.get("reasoning_effort"), writing)
+        said["reasoning_effort"] = effort_to(thinking, request.get("model", ""), facts.get("reasoning_effort"), writing)
         writing.leave_out(thinking, ("level", "include_summary"), "/thinking")
         if thinking.get("include_summary"):
             writing.losses.drop("/thinking/include_summary", "a summary of the reasoning cannot be asked for here")
@@ -119,8 +132,8 @@ def _settings_fields(request: Json, notes: Json, writing: Writing) -> Fields:
     if request.get("max_output_tokens") is not None:
         said[facts.get("limit", _LIMITS[0])] = request["max_output_tokens"]
     sampling = sampling_to(request, _SAMPLING, writing)
-    if "stop" in sampling and _stop_from(notes.get("stop")) == sampling["stop"]:
-        sampling["stop"] = notes["stop"]
+    if "stop" in sampling and _stop_from(facts.get("stop")) == sampling["stop"]:
+        sampling["stop"] = facts["stop"]
     return Fields({**said, **sampling}, {})
 
 
@@ -129,14 +142,14 @@ def _stop_from(stop: Any) -> list[str] | None:
         case str() if stop:
             return [stop]
         case [*texts] if texts and all(isinstance(text, str) for text in texts):
-            return stop
+            return texts
         case _:
             return None
 
 
 def response_from_wire(payload: Json) -> Json:
-    choices = payload.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
+    choices: list[Any] = payload["choices"] if isinstance(payload.get("choices"), list) else []
+    choice = choices[0] if choices else None
     response: Json = {"content": [], "finish_reason": "error" if payload.get("error") else "unknown"}
     first: Json = {}
     if not isinstance(choice, dict):
@@ -149,7 +162,7 @@ def response_from_wire(payload: Json) -> Json:
         response["usage"] = usage
     if isinstance(payload.get("model"), str) and payload["model"]:
         response["model"] = payload["model"]
-    rest = payload if choice is None or not isinstance(choice, dict) else _without(payload, "choices")
+    rest = _without(payload, "choices") if isinstance(choice, dict) else payload
     notes = difference(rest, *_response_fields(response, first, Writing(name, is_response=True)))
     return annotate(response, name, merged(first, notes))
 
@@ -175,14 +188,14 @@ def _choice_from(choice: Json, response: Json) -> Json:
 
 def response_to_wire(response: Json, dialect: Dialect = "api") -> Written:
     """`seed` puts a sentence where there is neither text nor call."""
-    writing = Writing(name, dialect, is_response=True, losses=Losses())
+    writing = Writing(name, dialect, is_response=True)
     notes = writing.notes(response)
     writing.leave_out(response, ("content", "finish_reason", "usage", "model"), "")
     payload = told(*_response_fields(response, notes, writing), notes)
     if shape(notes).get("choices") == "none" and not response["content"]:
-        return Written(payload, writing.losses.found)
+        return Written(payload, writing.told_losses())
     payload["choices"] = [_choice_to(response, notes, writing), *notes.get("choices", ())]
-    return Written(payload, writing.losses.found)
+    return Written(payload, writing.told_losses())
 
 
 def _response_fields(response: Json, notes: Json, writing: Writing) -> Fields:
@@ -206,9 +219,10 @@ def _choice_to(response: Json, notes: Json, writing: Writing) -> Json:
         return made
     of_message: Json = of_choice.get("message", {})
     message = told(*assistant_fields(content, of_message, "", writing), of_message)
-    if writing.dialect == "seed" and message.get("content") is None and not message.get("tool_calls"):
+    is_empty = not any(message.get(field) for field in ("tool_calls", "refusal", "audio"))
+    if writing.dialect == "seed" and message.get("content") is None and is_empty:
         writing.losses.change("/content", "a sentence stands where there is no answer")
-        message["content"] = _NO_ANSWER
+        message["content"] = NO_ANSWER
     return {**made, "message": message}
 
 

@@ -12,13 +12,25 @@ from itertools import takewhile
 from typing import Any
 
 from palaver.wire import openai_chat
-from palaver.wire._contract import Losses, Written
-from palaver.wire._openai_calls import free_text_calls
+from palaver.wire._contract import Written
 from palaver.wire._openai_errors import error_from
-from palaver.wire._openai_notes import Dialect, Fields, Json, Writing, annotate, difference, merged, shape, told
-from palaver.wire._openai_responses_turns import blocks_from, is_plain, turns_from
+from palaver.wire._openai_media import fenced
+from palaver.wire._openai_notes import (
+    Dialect,
+    Fields,
+    Json,
+    Writing,
+    annotate,
+    difference,
+    is_plain,
+    merged,
+    shape,
+    told,
+)
+from palaver.wire._openai_responses_parts import is_seed
+from palaver.wire._openai_responses_turns import blocks_from, turns_from
 from palaver.wire._openai_responses_writing import Items
-from palaver.wire._openai_settings import effort_to, level_from, limit_from, sampling_from, sampling_to
+from palaver.wire._openai_settings import effort_to, level_from, limit_from, sampling_from, sampling_to, spelling
 from palaver.wire._openai_tools import choice_from, choice_to, tools_from, tools_to
 from palaver.wire._openai_usage import usage_from, usage_to
 
@@ -36,15 +48,16 @@ _CUT_BY = {reason: word for word, reason in _CUT.items()}
 def request_from_wire(payload: Json) -> Json:
     request: Json = {}
     given = payload.get("input")
+    has_system = not isinstance(payload.get("instructions"), str) and isinstance(payload.get("system"), str)
+    dialect: Dialect = "seed" if has_system or (isinstance(given, list) and is_seed(given)) else "api"
     match given:
         case str():
             system, turns = [], [{"role": "user", "content": [{"type": "text", "text": given}]}]
         case list():
-            system, turns = turns_from(given)
+            system, turns = turns_from(given, dialect)
         case _:
             system, turns = [], []
-    is_seed = not isinstance(payload.get("instructions"), str) and isinstance(payload.get("system"), str)
-    prompt = payload.get("system" if is_seed else "instructions")
+    prompt = payload.get("system" if has_system else "instructions")
     if isinstance(prompt, str):
         system = [{"type": "text", "text": prompt}, *system]
     if system:
@@ -57,14 +70,13 @@ def request_from_wire(payload: Json) -> Json:
     facts = {"input": "list"} if isinstance(given, list) and _is_one_text(request) else {}
     first = merged(first, {"shape": facts}) if facts else first
     rest = {key: value for key, value in payload.items() if key != "input" or not is_input}
-    said, filled = _settings_fields(request, first, Writing(name, "seed" if is_seed else "api"))
+    said, filled = _settings_fields(request, first, Writing(name, "seed" if has_system else "api"))
     notes = difference(rest, said, filled if is_input else {**filled, "input": []})
     return annotate(request, name, merged(first, notes))
 
 
 def request_to_wire(request: Json, dialect: Dialect = "api") -> Written:
-    writing = Writing(name, dialect, losses=Losses())
-    writing.custom = free_text_calls(request["messages"], writing)
+    writing = Writing(name, dialect)
     notes = writing.notes(request)
     writing.leave_out(request, _REQUEST, "")
     said, filled = _settings_fields(request, notes, writing)
@@ -79,7 +91,7 @@ def request_to_wire(request: Json, dialect: Dialect = "api") -> Written:
         said = {**said, "input": given}
     else:
         filled = {**filled, "input": []}
-    return Written(told(said, filled, notes), writing.losses.found)
+    return Written(told(said, filled, notes), writing.told_losses())
 
 
 def _system(request: Json) -> list[tuple[Json, str]]:
@@ -112,8 +124,11 @@ def _settings_from(payload: Json, request: Json) -> Json:
     if isinstance(reasoning, dict) and (level := level_from(reasoning.get("effort"))) is not None:
         asked = next((field for field in _SUMMARIES if reasoning.get(field) in _WORDS), None)
         request["thinking"] = {"level": level, "include_summary": asked is not None}
-        if asked == _SUMMARIES[1]:
-            first["reasoning"] = {"shape": {"summary": asked}}
+        words = spelling("effort", reasoning["effort"], level)
+        if asked is not None and (asked, reasoning[asked]) != (_SUMMARIES[0], _WORDS[0]):
+            words["summary"] = {asked: reasoning[asked]}
+        if words:
+            first["reasoning"] = {"shape": words}
     if isinstance(payload.get("tools"), list):
         ours, others = tools_from(payload["tools"], name)
         facts |= {"tools": others} if others else {}
@@ -152,6 +167,9 @@ def _prompt(request: Json, writing: Writing) -> str | None:
         if block["type"] == "text":
             writing.leave_out(block, ("type", "text"), at)
             texts.append(block["text"])
+        elif block["type"] == "code":
+            writing.losses.change(at, "code is written as text")
+            texts.append(fenced(block))
         else:
             writing.drop(block, at, "the instructions are text")
     if len(texts) > 1:
@@ -161,12 +179,9 @@ def _prompt(request: Json, writing: Writing) -> str | None:
 
 def _reasoning(thinking: Json, model: str, noted: Any, writing: Writing) -> Json:
     writing.leave_out(thinking, ("level", "include_summary"), "/thinking")
-    notes: Json = noted if isinstance(noted, dict) else {}
-    said = {"effort": effort_to(thinking, model, notes.get("effort"), writing)}
-    if thinking.get("include_summary"):
-        field = shape(notes).get("summary", _SUMMARIES[0])
-        said[field] = notes[field] if notes.get(field) in _WORDS else _WORDS[0]
-    return said
+    words = shape(noted) if isinstance(noted, dict) else {}
+    said = {"effort": effort_to(thinking, model, words.get("effort"), writing)}
+    return said | words.get("summary", {_SUMMARIES[0]: _WORDS[0]}) if thinking.get("include_summary") else said
 
 
 def response_from_wire(payload: Json) -> Json:
@@ -186,8 +201,7 @@ def response_from_wire(payload: Json) -> Json:
 
 
 def response_to_wire(response: Json, dialect: Dialect = "api") -> Written:
-    writing = Writing(name, dialect, is_response=True, losses=Losses())
-    writing.custom = free_text_calls([response], writing)
+    writing = Writing(name, dialect, is_response=True)
     notes = writing.notes(response)
     writing.leave_out(response, ("content", "finish_reason", "usage", "model"), "")
     said, filled = _response_fields(response, notes, writing)
@@ -197,7 +211,7 @@ def response_to_wire(response: Json, dialect: Dialect = "api") -> Written:
         said = {**said, "output": items.written}
     else:
         filled = {**filled, "output": []}
-    return Written(told(said, filled, notes), writing.losses.found)
+    return Written(told(said, filled, notes), writing.told_losses())
 
 
 def _reason(payload: Json, content: list[Json]) -> str:
