@@ -14,7 +14,8 @@ from palaver.cook.parents import Request, parents
 from palaver.cook.pieces import Pairing, Pieces, piece
 from palaver.cook.table import Table
 from palaver.model.timestamps import milliseconds_of, normalize_timestamp
-from palaver.streams import assemble
+from palaver.streams import assemble_events
+from palaver.streams.sse import events_of_lines
 from palaver.wire import wire_format
 
 Json = dict[str, Any]
@@ -170,9 +171,7 @@ def _whole_response(response: Any, kind: Format, odd: list[str]) -> Json | None:
     """The response as it would have come in one piece."""
     match response:
         case {"sse_lines": list() as lines}:
-            # Blank lines are left out of a trace: every `data` line ends its event.
-            body = "".join(f"{line}\n\n" if str(line).startswith("data:") else f"{line}\n" for line in lines)
-            made = assemble(_WIRE[kind].replace("-", "_"), body.encode(errors="surrogatepass"))
+            made = assemble_events(_WIRE[kind], events_of_lines(map(str, lines)))
             odd += [f"{issue.type}: {issue.detail}" for issue in made.issues]
             return made.payload
         case dict():
