@@ -247,7 +247,7 @@ def test_any_array_gives_its_elements_however_it_is_cut(values, is_wide, cuts):
 
 def test_a_result_does_not_change_when_more_follows():
     call = {"functionCall": {"name": "f", "willContinue": True}}
-    more = {"functionCall": {"partialArgs": [{"jsonPath": "$.a[0]", "stringValue": "x"}], "willContinue": True}}
+    more = {"functionCall": {"partialArgs": [{"jsonPath": "$.b.a[0]", "stringValue": "x"}], "willContinue": True}}
     chunks = (chunk(text("a")), chunk(text("b")), chunk(call), chunk(more), chunk(more), chunk(finishReason="STOP"))
     events = list(events_of(sse(*chunks)))
     made = assembler("gemini")

@@ -15,28 +15,32 @@ _SNAKE = {
     "null_value": "nullValue",
 }
 _MOST_SKIPPED = 1_000
+_MOST_STEPS = 100
 
 
-def place(args: Json, partial: Json) -> bool:
-    """Put a value where it belongs, after the text that is there already; whether it had a place."""
+def placed(args: Json, partial: Json) -> Json | None:
+    """Arguments with one more value, or more of a text; None where it has no place. What was given stays as it is."""
     named = {_SNAKE.get(name, name): value for name, value in partial.items()}
     steps = _steps(named.get("jsonPath"))
     kind = next((name for name in _VALUES if name in named), None)
     if not steps or kind is None:
-        return False
-    here: Any = args
+        return None
+    made = dict(args)
+    here: Any = made
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         if not _has_room(here, step):
-            return False
+            return None
         known = here.get(step) if isinstance(here, dict) else here[step]
         if following is None:
             value = None if kind == "nullValue" else named[kind]
             here[step] = known + value if isinstance(known, str) and isinstance(value, str) else value
         else:
-            if not isinstance(known, dict | list):
-                known = here[step] = [] if isinstance(following, int) else {}
-            here = known
-    return True
+            if isinstance(following, int):
+                here[step] = list(known) if isinstance(known, list) else []
+            else:
+                here[step] = dict(known) if isinstance(known, dict) else {}
+            here = here[step]
+    return made
 
 
 def _has_room(here: Any, step: str | int) -> bool:
@@ -54,7 +58,7 @@ def _steps(path: Any) -> list[str | int]:
         return []
     steps: list[str | int] = []
     at = 1
-    while at < len(path):
+    while at < len(path) and len(steps) < _MOST_STEPS:
         step = _STEP.match(path, at)
         if step is None:
             return []
@@ -64,4 +68,4 @@ def _steps(path: Any) -> list[str | int]:
         else:
             steps.append(step[1] or re.sub(r"\\(.)", r"\1", quoted or ""))
         at = step.end()
-    return steps
+    return steps if at == len(path) else []

@@ -1,10 +1,9 @@
 """The parts of a Gemini candidate: text that goes on, function calls whose arguments go on, and what comes whole."""
 
 from io import StringIO
-from typing import Any
 
 from palaver.streams._contract import Json
-from palaver.streams._partial_args import place
+from palaver.streams._partial_args import placed
 from palaver.streams._reading import Issues, as_list, merge
 
 _CALL = ("functionCall", "function_call")
@@ -73,22 +72,18 @@ class _Call:
         for key, value in call.items():
             if key in _PARTIAL:
                 for partial in as_list(value):
-                    if not isinstance(partial, dict) or not place(self._args, partial):
+                    args = placed(self._args, partial) if isinstance(partial, dict) else None
+                    if args is None:
                         issues.note("unexpected_value", sequence, f"an argument without a place: {partial}")
+                    else:
+                        self._args = args
             elif key == "args" and isinstance(value, dict):
-                self._args |= value
+                self._args = {**self._args, **value}
             elif key not in _CONTINUES:
                 merge(self._call, {key: value})
 
     def value(self) -> Json:
-        call = {**self._call, "args": _copied(self._args)}
+        call = {**self._call, "args": self._args}
         if self.is_open:
             call["willContinue"] = True
         return {self._name: call, **self._part}
-
-
-def _copied(value: Any) -> Any:
-    """Arguments go on growing where they stand, so what is given away is a copy."""
-    if isinstance(value, dict):
-        return {name: _copied(inner) for name, inner in value.items()}
-    return [_copied(inner) for inner in value] if isinstance(value, list) else value

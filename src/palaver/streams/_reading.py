@@ -18,6 +18,7 @@ UNLIKE_OTHERS = (*NOT_JSON, KeyError, TypeError, AttributeError, ValueError)
 """What the quick way through an event raises when the event is not of the usual kind."""
 
 DONE = b"[DONE]"
+TOO_DEEP = "it is nested too deeply"
 _MOST_ISSUES = 1_000
 _DETAIL_CHARACTERS = 200
 
@@ -36,9 +37,13 @@ class Issues:
 
     def note(self, kind: str, sequence: int, detail: object = "") -> None:
         if len(self._found) < _MOST_ISSUES:
-            self._found.append(Issue(kind, sequence, _words(detail)))
+            self._found.append(Issue(kind, sequence, str(detail)[:_DETAIL_CHARACTERS]))
         else:
             self._uncounted += 1
+
+    def lose(self, kind: str, sequence: int, detail: str) -> None:
+        self.has_lost = True
+        self.note(kind, sequence, detail)
 
     def parsed(self, event: Event, sequence: int) -> Json | None:
         """The data as an object; None, and an issue, where it is none. `[DONE]` is none, but may end any stream."""
@@ -52,7 +57,7 @@ class Issues:
                 return None
         if isinstance(data, dict):
             return data
-        self._lose("corrupted_data", sequence, f"an object was expected: {_start(event)}")
+        self.lose("corrupted_data", sequence, f"an object was expected: {_start(event)}")
         return None
 
     def assembled(self, payload: Json, events: int, *, is_complete: bool, closing: list[Issue]) -> Assembled:
@@ -67,22 +72,11 @@ class Issues:
             data = json.loads(event.data.decode("utf-8", "replace"), strict=False, parse_constant=_nothing)
         except (ValueError, RecursionError):
             kind = "cut_event" if event.is_cut else "corrupted_data"
-            self._lose(kind, sequence, f"{reason}: {_start(event)}")
+            self.lose(kind, sequence, f"{reason}: {_start(event)}")
             return None
         self._has_halves = True
         self.note("lenient_json", sequence, reason)
         return data
-
-    def _lose(self, kind: str, sequence: int, detail: str) -> None:
-        self.has_lost = True
-        self.note(kind, sequence, detail)
-
-
-def _words(detail: object) -> str:
-    try:
-        return str(detail)[:_DETAIL_CHARACTERS]
-    except RecursionError:
-        return type(detail).__name__
 
 
 def merge(into: Json, new: Json) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from palaver.streams._contract import Assembled, Event, Issue, Json
 from palaver.streams._cut_json import closed
-from palaver.streams._reading import UNLIKE_OTHERS, Issues, as_list, as_text, is_index, merge, parse
+from palaver.streams._reading import TOO_DEEP, UNLIKE_OTHERS, Issues, as_list, as_text, is_index, merge, parse
 
 _EVENTS = {
     *("message_start", "message_delta", "message_stop"),
@@ -62,6 +62,7 @@ class Assembler:
 
     def feed(self, event: Event) -> None:
         self._sequence += 1
+        data = None
         try:
             # Nearly every event is one more piece of text for a block that is open.
             data = parse(event.data)
@@ -72,7 +73,7 @@ class Assembler:
                 return
         except UNLIKE_OTHERS:
             pass
-        self._feed_carefully(event)
+        self._feed_carefully(event, data)
 
     def result(self) -> Assembled:
         events = self._sequence + 1
@@ -96,11 +97,16 @@ class Assembler:
         )
         return self._issues.assembled(payload, events, is_complete=is_complete, closing=closing)
 
-    def _feed_carefully(self, event: Event) -> None:
-        data = self._issues.parsed(event, self._sequence)
-        if data is None:
-            return
-        kind = data.get("type") or event.name
+    def _feed_carefully(self, event: Event, data: Any = None) -> None:
+        if not isinstance(data, dict):
+            data = self._issues.parsed(event, self._sequence)
+        try:
+            if data is not None:
+                self._take(data.get("type") or event.name, data)
+        except RecursionError:
+            self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
+
+    def _take(self, kind: Any, data: Json) -> None:
         if isinstance(kind, str) and kind in _EVENTS:
             if self._has_stopped:
                 self._note("out_of_order", f"{kind} after message_stop")

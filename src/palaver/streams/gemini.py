@@ -10,7 +10,7 @@ from typing import Any
 from palaver.streams._contract import Assembled, Event, Issue, Json
 from palaver.streams._joining import Joined
 from palaver.streams._parts import Parts
-from palaver.streams._reading import Issues, as_list, is_index, merge
+from palaver.streams._reading import TOO_DEEP, Issues, as_list, is_index, merge
 
 _TELLING = {
     *("candidates", "usageMetadata", "promptFeedback", "modelVersion", "responseId"),
@@ -37,9 +37,13 @@ class Assembler:
     def feed(self, event: Event) -> None:
         self._sequence += 1
         data = self._issues.parsed(event, self._sequence)
-        if data is None:
-            return
-        data = _unwrapped(data)
+        try:
+            if data is not None:
+                self._take(_unwrapped(data), event)
+        except RecursionError:
+            self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
+
+    def _take(self, data: Json, event: Event) -> None:
         if _TELLING.isdisjoint(data) and "error" not in data:
             self._note("unknown_event", data.get("type") or event.name)
             return

@@ -11,7 +11,7 @@ import msgspec
 
 from palaver.streams._choices import Choice
 from palaver.streams._contract import Assembled, Event, Issue, Json
-from palaver.streams._reading import DONE, UNLIKE_OTHERS, Issues, is_index
+from palaver.streams._reading import DONE, TOO_DEEP, UNLIKE_OTHERS, Issues, is_index
 
 _FIRST_COUNTS = {"id", "object", "created", "model"}
 _CHOICES = b'{"choices":'
@@ -109,12 +109,18 @@ class Assembler:
             self._open.clear()
             return
         data = self._issues.parsed(event, self._sequence)
-        if data is None:
-            return
-        if _TELLING.isdisjoint(data):
-            self._note("unknown_event", data.get("type") or event.name)
-            return
-        self._learn_opening(event.data)
+        try:
+            if data is None:
+                return
+            if _TELLING.isdisjoint(data):
+                self._note("unknown_event", data.get("type") or event.name)
+                return
+            self._learn_opening(event.data)
+            self._take(data)
+        except RecursionError:
+            self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
+
+    def _take(self, data: Json) -> None:
         choices = data.pop("choices", None)
         data.pop("obfuscation", None)
         if data != self._last_top:

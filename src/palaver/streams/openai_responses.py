@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from palaver.streams._contract import Assembled, Event, Issue, Json
 from palaver.streams._joining import Write
 from palaver.streams._output_items import Item
-from palaver.streams._reading import UNLIKE_OTHERS, Issues, as_list, is_index, parse
+from palaver.streams._reading import TOO_DEEP, UNLIKE_OTHERS, Issues, as_list, is_index, parse
 
 _STARTS = {"response.created", "response.queued", "response.in_progress"}
 _ENDS = {"response.completed", "response.incomplete", "response.failed"}
@@ -67,6 +67,7 @@ class Assembler:
 
     def feed(self, event: Event) -> None:
         self._sequence += 1
+        data = None
         try:
             # Nearly every event is one more piece of a text that has begun.
             data = parse(event.data)
@@ -79,7 +80,7 @@ class Assembler:
                 return
         except UNLIKE_OTHERS:
             pass
-        self._feed_carefully(event)
+        self._feed_carefully(event, data)
 
     def result(self) -> Assembled:
         events = self._sequence + 1
@@ -106,15 +107,19 @@ class Assembler:
     def _note(self, kind: str, detail: object) -> None:
         self._issues.note(kind, self._sequence, detail)
 
-    def _feed_carefully(self, event: Event) -> None:
-        data = self._issues.parsed(event, self._sequence)
+    def _feed_carefully(self, event: Event, data: Any = None) -> None:
+        if not isinstance(data, dict):
+            data = self._issues.parsed(event, self._sequence)
         if data is None:
             return
         kind = data.get("type") or event.name
-        if not isinstance(kind, str):
-            self._note("unknown_event", kind)
-        elif not self._is_repeated(data.get("sequence_number")):
-            self._take(kind, data)
+        try:
+            if not isinstance(kind, str):
+                self._note("unknown_event", kind)
+            elif not self._is_repeated(data.get("sequence_number")):
+                self._take(kind, data)
+        except RecursionError:
+            self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
 
     def _is_repeated(self, number: Any) -> bool:
         if not is_index(number):

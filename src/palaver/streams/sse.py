@@ -94,9 +94,10 @@ class SseParser:
                 self._pieces.append(chunk)
             return events
         if self._pieces:
-            self._held += b"".join(self._pieces)
+            lines[0] = b"".join((self._held, *self._pieces, lines[0]))
             self._pieces.clear()
-        lines[0] = self._held + lines[0]
+        else:
+            lines[0] = self._held + lines[0]
         self._held = lines.pop()
         name, data, names = self._name, self._data, self._names
         for line in lines:
