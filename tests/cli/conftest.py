@@ -46,6 +46,7 @@ def start():
 
     def popen(*words, **settings):
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        environment.pop("PYTHONUNBUFFERED", None)  # users do not have it
         command = [sys.executable, "-m", "palaver", *map(str, words)]
         return subprocess.Popen(command, env=environment, **settings)
 

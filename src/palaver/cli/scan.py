@@ -71,6 +71,8 @@ def scan(
     if watch and not dry_run:
         from palaver.cli._watching import follow
 
+        _output.flush()  # whoever reads the answer has it now, not when the watch ends
+
         def existing() -> list[Path]:
             return [path for paths in locations().values() for path in paths]
 

@@ -18,7 +18,8 @@ CUT_RECORD = finding_kind("cut-record", "warning", "The file ends within its las
 NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the array that it should; nothing was read.")
 
 
-_BEFORE_A_LIST = re.compile(rb"[^{\[]{1,32}(?=\[\s*\{)")
+_BEFORE_A_LIST = re.compile(rb"[^{\[]{1,32}(?=\[\s*\{)|[^{\[]{0,32}\][\s,]*(?=\{)")
+"""Something before the array; or instead of its beginning, with a bracket that would end it at once."""
 _BEFORE_A_VALUE = bytes(range(33)) + b"]},:"
 
 
@@ -60,7 +61,7 @@ class _UpToDamage:
         if not chunk.removeprefix(BOM).lstrip().startswith((b"[", b"{")):
             self._run.note(ODD_BEGINNING, f"{self._label}the beginning")
             if stray := _BEFORE_A_LIST.match(begun):
-                return begun[stray.end() :]
+                begun = begun[stray.end() :]
         return begun if begun.startswith(b"[") else b"[" + begun
 
 
