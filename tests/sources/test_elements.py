@@ -12,7 +12,20 @@ REST = b'{"a": 1},\n{"b": 2}]'
 
 @pytest.mark.parametrize(
     "beginning",
-    [b"[", b"", b"!]\n", b"]", b'"}]\n', b"var data = [", b"\xef\xbb\xbf[", b"\0\0[", b"half of it], "],
+    [
+        b"[",
+        b"",
+        b"!]\n",
+        b"]",
+        b'"}]\n',
+        b"var data = [",
+        b"\xef\xbb\xbf[",
+        b"\0\0[",
+        b"half of it], ",
+        b"\x01[]\n",
+        b"[]",
+        b"[!] ",
+    ],
 )
 def test_what_follows_an_odd_beginning_is_read(beginning):
     run = Run("array.json")

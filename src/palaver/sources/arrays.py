@@ -79,7 +79,8 @@ class ArrayElements:
         self._guess = Guess(self._window, chunk_bytes)
         self._limit_bytes = largest_element_bytes
         self._index = 0
-        self._holds_objects = False
+        self._holds_objects = True
+        """Whether the last value that could be read was an object; true as long as none was read."""
         self._keeps_raw = keeps_raw
         self._last_bytes = 0
         self._vain_bytes = 0
@@ -228,7 +229,8 @@ class ArrayElements:
 
     def _taken(self, raw: bytes, value: Any, error: str | None, size: int = 0) -> Element:
         element = Element(raw, self._index, self._window.offset, value, error)
-        self._holds_objects = value.__class__ is dict
+        if error is None:
+            self._holds_objects = value.__class__ is dict
         self._index += 1
         self._last_bytes = size or len(raw)
         self._window.at += self._last_bytes
