@@ -381,7 +381,8 @@ def test_a_truncated_element_does_not_give_its_children_away():
 
 def test_trailing_bytes_are_told():
     assert read(b"[1] \n")[0].trailing == b""
-    assert read(b'[1] \n{"a":1}')[0].trailing == b'{"a":1}'
+    assert read(b'[1] \n"a"')[0].trailing == b'"a"'
+    assert read(b'[1] \n{"a":1}')[0].trailing == b"", "an object is read on"
     assert read(b'{"records":[1]} x' + b"y" * 5000, ("records",))[0].trailing == b"x" + b"y" * 1023
     assert read(b"[{},{}],{")[0].trailing == b",{"
 

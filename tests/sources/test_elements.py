@@ -25,6 +25,8 @@ REST = b'{"a": 1},\n{"b": 2}]'
         b"\x01[]\n",
         b"[]",
         b"[!] ",
+        b'"["]\n',
+        b"[1]",
     ],
 )
 def test_what_follows_an_odd_beginning_is_read(beginning):

@@ -274,7 +274,7 @@ class ArrayElements:
         known = self._guess.opening
         if first in b",]}" and self._damage_bytes(known.boundary if known else _BEFORE_OBJECT) >= 0:
             return True
-        if first in {_BRACE, _BRACKET} and self._holds_objects:
+        if first in {_BRACE, _BRACKET} and (self._holds_objects or not self._path):
             window.at += first == _BRACKET
             return True
         window.reach(_TRAILING_BYTES)
