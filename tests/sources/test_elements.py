@@ -27,6 +27,8 @@ REST = b'{"a": 1},\n{"b": 2}]'
         b"[!] ",
         b'"["]\n',
         b"[1]",
+        b"!]\x00\n",
+        b"\x07 [",
     ],
 )
 def test_what_follows_an_odd_beginning_is_read(beginning):

@@ -93,7 +93,7 @@ class ArrayElements:
             yield from self._elements()
             is_inside = self._next_array()
             if not is_inside and self._goes_on():
-                if self._window.peek() in {_COMMA, _BRACKET_END, _BRACE_END}:
+                if self._window.peek() != _BRACE:
                     yield from self._damaged("bytes between elements, after a stray bracket")
                 is_inside = True
 
@@ -272,10 +272,11 @@ class ArrayElements:
         if (first := window.peek()) < 0:
             return False
         known = self._guess.opening
-        if first in b",]}" and self._damage_bytes(known.boundary if known else _BEFORE_OBJECT) >= 0:
-            return True
         if first in {_BRACE, _BRACKET} and (self._holds_objects or not self._path):
             window.at += first == _BRACKET
+            return True
+        is_stray = first in b",]}" or first <= 32  # a bracket, or control bytes behind one
+        if is_stray and self._damage_bytes(known.boundary if known else _BEFORE_OBJECT) >= 0:
             return True
         window.reach(_TRAILING_BYTES)
         self.trailing = window.copy(0, min(window.ahead, _TRAILING_BYTES))

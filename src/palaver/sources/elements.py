@@ -18,8 +18,9 @@ CUT_RECORD = finding_kind("cut-record", "warning", "The file ends within its las
 NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the array that it should; nothing was read.")
 
 
-_BEFORE_A_LIST = re.compile(rb"[^{\[]{1,32}(?=\[\s*\{)|[^{\[]{0,32}\][\s,]*(?=\{)")
-"""Something before the array; or instead of its beginning, with a bracket that would end it at once."""
+_OPENING = re.compile(rb"\[\s*\{|\{\s*\"")
+_STRAY_BYTES = 256
+"""How much may stand before the array, or instead of its beginning."""
 _BEFORE_A_VALUE = bytes(range(33)) + b"]},:"
 
 
@@ -59,9 +60,10 @@ class _UpToDamage:
         if not begun:
             return chunk
         if not chunk.removeprefix(BOM).lstrip().startswith((b"[", b"{")):
-            self._run.note(ODD_BEGINNING, f"{self._label}the beginning")
-            if stray := _BEFORE_A_LIST.match(begun):
-                begun = begun[stray.end() :]
+            opening = _OPENING.search(begun, 0, _STRAY_BYTES)
+            stray = begun[: opening.start()] if opening else b""
+            self._run.note(ODD_BEGINNING, f"{self._label}the beginning", f"{stray!r}"[1:] if stray else "")
+            begun = begun[len(stray) :]
         return begun if begun.startswith(b"[") else b"[" + begun
 
 
