@@ -187,7 +187,7 @@ def _conversation(parts: _Parts, time: str) -> Json:
     for number, (role, content, metadata) in enumerate(said):
         made = build.message(
             message_id=f"{identity}-{number}",
-            role="tool" if role == "tool" else "assistant" if role == "assistant" else _role(role),
+            role=_ROLES[role],
             timestamp=time,
             content=content or [build.text("")],
             metadata={**metadata, "timestamp_inferred": True},
@@ -204,8 +204,7 @@ def _conversation(parts: _Parts, time: str) -> Json:
 _PLATFORMS = {"openai": "openai_api", "anthropic": "anthropic_api", "google": "gemini_api"}
 
 
-def _role(role: str) -> build.Role:
-    return "system" if role == "system" else "user"
+_ROLES: dict[str, build.Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
 
 def _about(message: Json) -> Json:

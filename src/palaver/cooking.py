@@ -9,6 +9,7 @@ from palaver.cook.kitchen import Kitchen
 from palaver.cook.noticed import NO_RECORD, NOT_VALID, ODD_STREAM
 from palaver.errors import PalaverError
 from palaver.importers import judge, platforms, winner
+from palaver.importers._findings import UNFORESEEN
 from palaver.model.report import SourceReport
 from palaver.pipeline import begin, read
 from palaver.sources import discovery
@@ -98,6 +99,12 @@ def _cook_records(unit: Unit, run: Run, kitchen: Kitchen, stated: Format | None)
             elif not isinstance(record.get("request"), dict):
                 run.quarantined(NO_RECORD, records.raw, records.where())
             else:
-                for odd in kitchen.add_record(record, stated):
+                try:
+                    remarks = kitchen.add_record(record, stated)
+                except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other records
+                    message = f"{type(error).__name__}: {error}"
+                    run.quarantined(UNFORESEEN, records.raw, records.where(), message)
+                    continue
+                for odd in remarks:
                     run.note(ODD_STREAM, records.where(), odd)
                 run.mapped()

@@ -97,9 +97,10 @@ def test_conversations_become_requests_and_requests_conversations(run, converted
 
 def test_what_is_no_payload_is_told_with_its_place(run, tmp_path):
     file = tmp_path / "mixed.jsonl"
-    file.write_text('{"messages": [], "model": "m"}\n{"something": "else"}\n[1]\n')
+    file.write_text('{"messages": [], "model": "m"}\n{"something": "else"}\n[1]\n{"cut": \n')
     result = run("convert", file, "--from", "openai-chat", "--to", "anthropic")
     assert result.exit_code == 1
     assert "line 2, byte 31: this is neither a request nor a response of openai-chat" in result.stderr
     assert "line 3" in result.stderr
-    assert len(result.stdout.splitlines()) > 0
+    assert "line 4" in result.stderr
+    assert json.loads(result.stdout)["messages"] == []

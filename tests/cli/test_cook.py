@@ -68,3 +68,22 @@ def test_standard_input_and_output(finish):
     assert result.returncode == 0
     assert len(json.loads(result.stdout)["requests"]) == 3
     assert b"3 requests, 7 messages and 1 tool, once each" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "odd", [None, 1, "x", [], {}, [None], [[1]], {"type": []}, [{"role": [], "content": {"a": 1}}]]
+)
+@pytest.mark.parametrize("place", ["messages", "tools", "contents", "input", "system", "model"])
+def test_no_record_ends_the_run(run, tmp_path, odd, place):
+    good = (TRACES / "bakery.jsonl").read_text("utf-8").splitlines()[0]
+    bad = {"id": "odd", "timestamp": [], "request": {place: odd}, "response": {"choices": odd, "content": odd}}
+    file = tmp_path / "trace.jsonl"
+    file.write_text(f"{good}\n{json.dumps(bad)}\n")
+    result = run("cook", file, "--output", tmp_path / "cooked.json", "--json")
+    answer = json.loads(result.stdout)
+    assert answer["requests"] >= 1
+    [source] = answer["sources"]
+    assert source["failure"] is None
+    assert (
+        source["records"]["read"] == source["records"]["mapped"] + sum(source["records"]["quarantined"].values()) == 2
+    )

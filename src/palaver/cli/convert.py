@@ -1,17 +1,20 @@
 """`palaver convert`: payloads of one provider's API as those of another."""
 
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
 from palaver.cli import _output
 from palaver.cli._arguments import STANDARD, given_paths, output_path
-from palaver.cli._words import counted, place, plain
+from palaver.cli._words import place, plain
 from palaver.errors import ContentError, OptionError, SourceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
     from palaver.sources.source import Source
     from palaver.wire._contract import Loss
@@ -54,22 +57,47 @@ def convert(
     [path] = given_paths([word])
     if word != STANDARD and not path.is_file():
         raise SourceError(f"{path} is no file" if path.exists() else f"{path} does not exist")
-    made: list[Any] = []
-    losses: list[tuple[int, Loss]] = []
-    failures = 0
-    for number, outcome in enumerate(_outcomes(path, source, target, dialect)):
+    told = _Told()
+    with ExitStack() as closing:
+        if losses_file:
+            told.file = closing.enter_context(_opened(output_path(losses_file)))
+        _write(_payloads(path, _outcomes(path, source, target, dialect), told), output)
+    if told.losses:
+        _show(told)
+    raise typer.Exit(1 if told.failures or (strict and told.losses) else 0)
+
+
+@dataclass(slots=True)
+class _Told:
+    """What is to be said about a conversion; all losses go to a file, and the first are shown."""
+
+    records: int = 0
+    failures: int = 0
+    losses: int = 0
+    first: "list[tuple[int, Loss]]" = field(default_factory=list["tuple[int, Loss]"])
+    file: BinaryIO | None = None
+
+    def add(self, losses: "Iterable[Loss]") -> None:
+        import orjson
+
+        for loss in losses:
+            self.losses += 1
+            if len(self.first) < _SHOWN:
+                self.first.append((self.records, loss))
+            if self.file:
+                line = {"record": self.records, **loss._asdict()}
+                self.file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+        self.records += 1
+
+
+def _payloads(path: Path, outcomes: "Iterator[Any]", told: _Told) -> "Iterator[Any]":
+    for outcome in outcomes:
         if isinstance(outcome, str):
-            failures += 1
+            told.failures += 1
             _output.complain(f"{place(path)}, {outcome}")
-            continue
-        made.append(outcome.payload)
-        losses += [(number, loss) for loss in outcome.losses]
-    _write(made, output)
-    if losses_file:
-        _write_losses(losses, output_path(losses_file))
-    if losses:
-        _show(losses, len(made))
-    raise typer.Exit(1 if failures or (strict and losses) else 0)
+        else:
+            told.add(outcome.losses)
+            yield outcome.payload
 
 
 def _outcomes(path: Path, source: str, target: str, dialect: str) -> "Iterator[Any]":
@@ -83,13 +111,15 @@ def _outcomes(path: Path, source: str, target: str, dialect: str) -> "Iterator[A
         for remark in odd:
             _output.tell(f"{place(path)}, {where}: {plain(remark)}")
         try:
+            if isinstance(value, ContentError):
+                raise value
             yield converted(value, source, target, dialect=dialect, time=time)
         except ContentError as error:
             yield f"{where}: {error}"
 
 
 def _values(opened: "Source", source: str) -> "Iterator[tuple[str, Any, list[str]]]":
-    """The records of a file, each with its place and what was odd about it."""
+    """The records of a file, each with its place and what was odd about it; an error for one that cannot be read."""
     from palaver.converting import stream_payload
     from palaver.sources.elements import JsonElements
     from palaver.sources.jsonl import JsonLines
@@ -109,49 +139,53 @@ def _values(opened: "Source", source: str) -> "Iterator[tuple[str, Any, list[str
             yield records.where(), value, []
     for finding in run.findings.first:
         if finding.severity == "error":
-            _output.complain(f"{place(opened.label)}, {finding.where}: {finding.message}")
-    if run.ledger.quarantined:
-        raise SourceError(f"{opened.label}: {counted(run.ledger.quarantined.total(), 'record')} could not be read")
+            yield finding.where, ContentError(finding.message), []
 
 
-def _write(made: list[Any], output: str) -> None:
+def _write(payloads: "Iterator[Any]", output: str) -> None:
+    if output == STANDARD:
+        _output.answer_bytes(_pieces(payloads))
+        return
+    with _opened(output_path(output)) as stream:
+        for piece in _pieces(payloads):
+            stream.write(piece)
+
+
+def _pieces(payloads: "Iterator[Any]") -> "Iterator[bytes]":
     """One payload for reading, several as JSON Lines."""
     import orjson
 
-    option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if len(made) == 1 else 0)
-    pieces = [orjson.dumps(payload, option=option) for payload in made]
-    if output == STANDARD:
-        _output.answer_bytes(pieces)
-        return
-    file = output_path(output)
+    begun = list(islice(payloads, 2))
+    option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if len(begun) == 1 else 0)
+    for payload in chain(begun, payloads):
+        yield orjson.dumps(payload, option=option)
+
+
+@contextmanager
+def _opened(path: Path) -> "Generator[BinaryIO]":
+    """A file that appears whole or not at all."""
+    from palaver.outputs import AtomicFile
+
+    file = AtomicFile(path)
+    stream = file.open()
     try:
-        file.write_bytes(b"".join(pieces))
-    except OSError as error:
-        raise SourceError(f"cannot write to {file}: {error.strerror or error}") from error
+        yield stream
+    except BaseException:
+        file.close(keep=False)
+        raise
+    file.close(keep=True)
 
 
-def _write_losses(losses: "list[tuple[int, Loss]]", file: Path) -> None:
-    import orjson
-
-    lines = [
-        orjson.dumps({"record": number, **loss._asdict()}, option=orjson.OPT_APPEND_NEWLINE) for number, loss in losses
-    ]
-    try:
-        file.write_bytes(b"".join(lines))
-    except OSError as error:
-        raise SourceError(f"cannot write to {file}: {error.strerror or error}") from error
-
-
-def _show(losses: "list[tuple[int, Loss]]", records: int) -> None:
+def _show(told: _Told) -> None:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in (*(("record",) if records > 1 else ()), "lost", "how", "why"):
+    for name in (*(("record",) if told.records > 1 else ()), "lost", "how", "why"):
         table.add_column(name, overflow="fold")
-    for number, loss in losses[:_SHOWN]:
-        first = (str(number),) if records > 1 else ()
+    for number, loss in told.first:
+        first = (str(number),) if told.records > 1 else ()
         table.add_row(*first, Text(plain(loss.pointer)), loss.change, Text(plain(loss.reason)))
     _output.tell(table)
-    if len(losses) > _SHOWN:
-        _output.tell(f"and {len(losses) - _SHOWN:,} more; --losses FILE has them all")
+    if told.losses > _SHOWN:
+        _output.tell(f"and {told.losses - _SHOWN:,} more; --losses FILE has them all")

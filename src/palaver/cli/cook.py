@@ -1,7 +1,5 @@
 """`palaver cook`: requests, messages and tools of traces or conversations, each once."""
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -169,5 +167,5 @@ def _tell(
     held = f"{counted(kitchen.requests, 'request')}, {once}"
     if dry_run:
         _output.tell(f"{held}. A dry run: nothing was written.")
-    elif output or not (sys.stdout.isatty() and os.isatty(0)):
+    else:
         _output.tell(f"{held}{f', in {place(output)}' if output else ''}.")

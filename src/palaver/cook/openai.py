@@ -93,7 +93,7 @@ def request_tools(request: Json) -> list[Json]:
             case {"type": str(kind)}:  # a tool that the provider runs itself
                 made.append(tool(kind, None, None))
             case _:
-                pass
+                made.append(tool(raw, None, None))
     legacy = request.get("functions")
     return made + [
         tool(raw.get("name"), raw.get("description"), raw.get("parameters"))
