@@ -2,6 +2,7 @@
 
     python benchmarks/generate.py claude_code DIR --megabytes 200 [--files N] [--text unicode] [--single-file]
     python benchmarks/generate.py chatgpt DIR --megabytes 200 [--text unicode] [--lean]
+    python benchmarks/generate.py azure_openai|api_trace DIR --megabytes 500 [--text unicode]
 
 The truth is printed as JSON and written to `DIR.truth.json`, outside of the tree that is imported.
 """
@@ -17,6 +18,8 @@ from typing import Any
 
 import orjson
 
+import api_trace
+import azure_openai
 import chatgpt
 import claude_code
 from prose import Prose
@@ -46,7 +49,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Generate benchmark data.")
-    parser.add_argument("platform", choices=["claude_code", "chatgpt"])
+    parser.add_argument("platform", choices=["claude_code", "chatgpt", "azure_openai", "api_trace"])
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--megabytes", type=float, default=200, help="size of the JSON, in 1,000,000 bytes")
     parser.add_argument("--files", type=int, help="number of sessions; default: one for each 0.6 MB (claude_code)")
@@ -62,6 +65,9 @@ def _generate(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     prose = Prose(random.Random(arguments.seed), is_unicode=arguments.text == "unicode")
     if arguments.platform == "chatgpt":
         return asdict(chatgpt.generate_export(folder, arguments.megabytes, prose, is_lean=arguments.lean))
+    if arguments.platform in {"azure_openai", "api_trace"}:
+        room = azure_openai if arguments.platform == "azure_openai" else api_trace
+        return asdict(room.generate_log(folder, arguments.megabytes, prose))
     if arguments.single_file:
         return asdict(claude_code.generate_single(folder, arguments.megabytes, prose))
     return asdict(claude_code.generate_tree(folder, arguments.megabytes, arguments.files, prose))
@@ -69,7 +75,7 @@ def _generate(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _fingerprint(platform: str) -> str:
     here = Path(__file__).parent
-    sources = [here / "generate.py", here / "prose.py", *sorted((here / platform).glob("*.py"))]
+    sources = [here / "generate.py", here / "prose.py", here / "traffic.py", *sorted((here / platform).glob("*.py"))]
     return hashlib.blake2b(b"\0".join(source.read_bytes() for source in sources), digest_size=8).hexdigest()
 
 

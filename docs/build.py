@@ -20,9 +20,9 @@ import palaver.wire._contract
 from palaver.cli._reference import Command, commands
 from palaver.model import answers
 from palaver.model.finding import KINDS
-from palaver.model.publish import answer_schema, conversation_schema, cooked_schema, exchange_schema
+from palaver.model.publish import answer_schema, conversation_schema, cooked_schema, exchange_schema, usage_schema
 from palaver.model.rules import Rule
-from palaver.model.tables import fields_table, row, schema_tables
+from palaver.model.tables import fields_table, row, schema_tables, usage_tables
 from palaver.validate.judge import COERCED
 from palaver.validate.rules import RULES, cooked, exchange
 
@@ -39,6 +39,10 @@ def exchange_file() -> str:
 
 def cooked_file() -> str:
     return _written(cooked_schema())
+
+
+def usage_file() -> str:
+    return _written(usage_schema())
 
 
 def answer_files() -> dict[str, Callable[[], str]]:
@@ -199,8 +203,10 @@ GENERATED: dict[str, Callable[[], str]] = {
     "schema/conversation/1.0.0.json": conversation_file,
     "schema/exchange/1.0.0.json": exchange_file,
     "schema/cooked/1.0.0.json": cooked_file,
+    "schema/usage/1.0.0.json": usage_file,
     **answer_files(),
     "docs/schema.md": schema_tables,
+    "docs/usage.md": usage_tables,
     "docs/findings.md": findings_table,
     "docs/rules.md": rules_page,
     "docs/importers.md": importers_page,

@@ -13,6 +13,7 @@ from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.ingest import Ingest
 from palaver.archive.reading import documents
 from palaver.archive.rows import rows_of
+from palaver.archive.usage_records import add_usage, usage_row
 from palaver.importers import platforms
 from palaver.model.report import Report
 from palaver.planning import Planner
@@ -33,6 +34,12 @@ _FACTS = {
     "summary": "select platform, conversation_id, summary_id, position, timestamp, summary from summary "
     "join conversation on conversation_key = conversation",
     "tag": "select platform, conversation_id, tag from source_tag join conversation on conversation_key = conversation",
+    "call": "select platform, conversation_id, message_id, a.api_message_id, a.tokens, a.input_tokens, "
+    "a.output_tokens, a.cache_read_tokens, a.cache_write_tokens, a.cache_write_1h_tokens, a.thinking_tokens "
+    "from answer_usage a join message on message_key = message join conversation on conversation_key = conversation",
+    "usage record": "select platform, usage_id, kind, started_at, ended_at, subject_kind, subject_id, model, "
+    "request_id, api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, "
+    "cache_write_1h_tokens, thinking_tokens, record from usage_record",
     "body": "select hash, content, is_error from body",
 }
 
@@ -60,6 +67,16 @@ def keep_documents(archive: Path, *documents: Json) -> Path:
         ingest = Ingest(connection)
         for document in documents:
             ingest.add([(rows_of(document), None)])
+        connection.execute("commit")
+    return archive
+
+
+def keep_usage(archive: Path, *records: Json) -> Path:
+    """Join usage records with an archive, one after the other."""
+    with closing(open_to_write(archive)) as connection:
+        connection.execute("begin")
+        for record in records:
+            add_usage(connection, [usage_row(record)], None)
         connection.execute("commit")
     return archive
 

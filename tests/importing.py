@@ -4,6 +4,8 @@ The oracle reads sources on its own (the standard library's json, no palaver cod
 with the readers it judges.
 """
 
+import csv
+import io
 import json
 import os
 import re
@@ -21,9 +23,11 @@ import jsonschema_rs
 from palaver import pipeline
 from palaver.importers import importer, platforms
 from palaver.model.report import Report, SourceReport
+from palaver.outputs import line_of
 from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined
 from palaver.sources.source import Source
+from palaver.validate.schema import is_valid
 
 Json = dict[str, Any]
 
@@ -97,6 +101,8 @@ class Imported:
     reports: list[SourceReport]
     quarantined: list[Quarantined]
     found: Report = field(default_factory=Report)
+    used: list[Json] = field(default_factory=list[Json])
+    """Usage records."""
 
     @cached_property
     def documents(self) -> list[Json]:
@@ -124,11 +130,13 @@ def import_units(root: Path, units: list[Unit], found: Report | None = None) -> 
     lines: list[list[bytes]] = []
     reports: list[SourceReport] = []
     quarantined: list[Quarantined] = []
+    used: list[bytes] = []
     for unit in units:
         report = SourceReport(unit.source.label, unit.platform)
-        lines.append(list(pipeline.documents(unit, report, {}, quarantined.append)))
+        take = quarantined.append
+        lines.append(list(pipeline.documents(unit, report, {}, take, used=lambda record: used.append(line_of(record)))))
         reports.append(report)
-    return Imported(root, units, lines, reports, quarantined, found or Report())
+    return Imported(root, units, lines, reports, quarantined, found or Report(), [json.loads(line) for line in used])
 
 
 def named(units: Iterable[Unit]) -> list[Unit]:
@@ -164,14 +172,17 @@ def check(imported: Imported) -> None:
         assert "unforeseen" not in report.findings.counts, [
             finding for finding in report.findings.first if finding.code == "unforeseen"
         ]
-        assert "invalid-document" not in report.findings.counts, [
-            finding for finding in report.findings.first if finding.code == "invalid-document"
-        ]
+        for code in ("invalid-document", "invalid-usage-record"):
+            assert code not in report.findings.counts, [
+                finding for finding in report.findings.first if finding.code == code
+            ]
         ledger = report.ledger
         words = [ledger.mapped, *ledger.folded.values(), *ledger.skipped.values(), *ledger.quarantined.values()]
         assert ledger.read == sum(words), ledger
         assert min(words) >= 0, ledger
     assert len(imported.quarantined) == sum(sum(report.ledger.quarantined.values()) for report in imported.reports)
+    for record in imported.used:
+        assert is_valid(record, "usage"), record
     documents = imported.documents
     for document in documents:
         assert not (error := first_error(document)), error
@@ -195,7 +206,10 @@ def check_links(documents: list[Json], platform: str) -> None:
         state = 0 if "fragment" in document and is_own else number
         parents = conversations.setdefault((document["conversation_id"], state), {})
         for message in document["messages"]:
-            assert message["message_id"] not in parents, f"{message['message_id']} stands twice"
+            is_told_again = "fragment" in document and not {"known_from", "api_message_id"}.isdisjoint(
+                message.get("metadata") or {}
+            )
+            assert is_told_again or message["message_id"] not in parents, f"{message['message_id']} stands twice"
             parents[message["message_id"]] = message.get("parent_message_id")
         if "fragment" in document and not is_own:
             parents |= {name: None for name, parent in parents.items() if parent not in parents}
@@ -240,8 +254,9 @@ def reference_validator() -> jsonschema.Draft202012Validator:
 
 
 def golden(imported: Imported) -> list[Json]:
-    """Documents, then findings, then ledgers; nothing in it depends on where the source lies."""
+    """Documents, usage records, then findings, then ledgers; nothing in it depends on where the source lies."""
     entries: list[Json] = [{"document": document} for document in imported.documents]
+    entries += [{"usage": record} for record in imported.used]
     entries += [{"finding": finding.to_json()} for report in imported.reports for finding in report.findings.first]
     for report in imported.reports:
         ledger = report.ledger
@@ -295,6 +310,7 @@ LONG = 40
 SPEAKERS = ["user", "assistant", "tool", "tool_use", "tool_result"]  # a list: a type may be unhashable
 _LINK = re.compile("(^id|_id|Id|ID|[Uu]uid|timestamp)$")
 _TWINS = {"toolUseResult", "tool_use_result"}
+_BODY = re.compile("body|messages|properties", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -329,7 +345,7 @@ def set_aside(imported: Imported) -> list[Json]:
             "plainer": _unescaped(_unescaped(raw)),
         }
         for entry in imported.quarantined
-        if entry.code in {"bad-conversation", "unknown-version"}
+        if entry.code in {"bad-conversation", "bad-record", "unknown-version"}
         or (entry.code == "bad-json" and not _is_json(entry.raw))
     ]
 
@@ -378,6 +394,8 @@ class Said:
     def __contains__(self, text: str) -> bool:
         if text in self._exact or text in self._joined:
             return True
+        if text.startswith("data:") and "," in text:
+            return text.partition(",")[2] in self  # a document has the media type and the bytes apart
         # What a model says to a tool may stand in the document as the JSON that it is.
         said = _loaded_object(text)
         return bool(said) and all(clean(part) in self for part in strings(said) if len(part) >= LONG)
@@ -396,7 +414,18 @@ def records_of(raw: bytes) -> list[Json]:
         return _decoded(text.lstrip()[1:])
     if text.split("\n", 1)[0].strip() == "{":
         return _decoded(text)
+    if re.match(r'"?TimeGenerated\b', text):
+        return _rows(text)
     return [record for line in text.split("\n") for record in _decoded(line)]
+
+
+def _rows(text: str) -> list[Json]:
+    """The rows of a table of Azure's portal; what is damaged in one may go on to the end."""
+    csv.field_size_limit(1 << 29)
+    try:
+        return list(csv.DictReader(io.StringIO(text, newline="")))
+    except csv.Error:
+        return []
 
 
 def _decoded(text: str) -> list[Json]:
@@ -432,8 +461,16 @@ LEFT_OUT: dict[str, Callable[[Json, bytes], bool]] = {
     "stream-event": lambda record, _: record.get("type") == "stream_event",
     "session-file-exists": lambda record, _: "display" in record,
     "warmup-agent": lambda _, raw: is_warmup(raw),
+    "count-tokens": lambda record, _: bool(re.search("count_?tokens", _address(record), re.IGNORECASE)),
+    "other-traffic": lambda record, _: bool(re.search("/embeddings|/event_logging", _address(record))),
 }
 """Which records of which file the importers' documented rules leave out; any other rule leaves out no message."""
+
+
+def _address(record: Json) -> str:
+    """Where a logged request went."""
+    request = record.get("request")
+    return str(request.get("url")) if isinstance(request, dict) else str(record.get("url"))
 
 
 def is_warmup(raw: bytes) -> bool:
@@ -451,8 +488,26 @@ def speeches(record: Json) -> Iterator[Json]:
                 yield value
             else:
                 stack += value.values()
+                stack += [_loaded(item) for key, item in value.items() if _BODY.search(str(key))]
+                stack += _zipped(value.get("columns"), value.get("rows"))
         elif isinstance(value, list):
             stack += value
+
+
+def _zipped(columns: Any, rows: Any) -> list[Json]:
+    """The rows of a table that a query gave, each with the names of its columns."""
+    if not isinstance(columns, list) or not isinstance(rows, list):
+        return []
+    names = [str(column.get("name")) if isinstance(column, dict) else "" for column in columns]
+    return [dict(zip(names, row, strict=False)) for row in rows if isinstance(row, list)]
+
+
+def _loaded(text: Any) -> Any:
+    """What a text stands for, if it is JSON: gateways log bodies as they are."""
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def _is_speech(value: Json) -> bool:
@@ -522,6 +577,10 @@ TOKENS = {
 """The counts of a message, and their names in a conversation's metrics."""
 
 
+OPENAI_TOKENS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+"""The names of the same counts in OpenAI's chat."""
+
+
 class Usage:
     """The field-wise maximum of token counts, by the id of the API message."""
 
@@ -532,7 +591,10 @@ class Usage:
     def add_stated(self, raw: bytes) -> None:
         """Take the numbers of a source file, wherever in its records an answer stands."""
         streamed = ""
-        for record in records_of(raw):
+        records = records_of(raw)
+        begun = self._begun(records)
+        for record in records:
+            of_call = begun.get(_call_of(record))
             for value in containers(record):
                 match value:
                     case {"model": "<synthetic>"} | {"role": "user"}:
@@ -541,10 +603,20 @@ class Usage:
                         self._add(api_id, usage)
                     case {"type": "message_start", "message": {"id": str(api_id)}}:
                         streamed = api_id
-                    case {"type": "message_delta", "usage": dict(usage)} if streamed:
-                        self._add(streamed, usage)
+                    case {"type": "message_delta", "usage": dict(usage)} if of_call or streamed:
+                        self._add(of_call or streamed, usage)
                     case _:
                         pass
+
+    def _begun(self, records: list[Json]) -> dict[str, str]:
+        """The messages that begin in records of calls, which may stand in any order."""
+        return {
+            call: value["message"]["id"]
+            for record in records
+            if (call := _call_of(record))
+            for value in containers(record)
+            if _begins_message(value)
+        }
 
     def add_told(self, documents: list[Json]) -> None:
         for message in (message for document in documents for message in document["messages"]):
@@ -559,5 +631,21 @@ class Usage:
         self.best[api_id] = self.best.get(api_id, Counter()) | token_counts(usage)
 
 
+def _call_of(record: Json) -> str:
+    """The call that a record of a log belongs to; empty for records of other kinds."""
+    if record.get("type") == "response_chunk":
+        return str(record.get("request_id"))
+    return str(id(record)) if isinstance(record.get("request"), dict) else ""
+
+
+def _begins_message(value: Any) -> bool:
+    match value:
+        case {"type": "message_start", "message": {"id": str()}}:
+            return True
+        case _:
+            return False
+
+
 def token_counts(usage: Json) -> Counter[str]:
+    usage = {ours: usage.get(theirs) for theirs, ours in OPENAI_TOKENS.items()} | usage
     return Counter({name: usage[name] for name in TOKENS if type(usage.get(name)) is int})

@@ -70,13 +70,18 @@ def overwritten(path, start):
     path.write_bytes(raw)
 
 
+def middle(path):
+    """Where a page in the middle begins."""
+    return path.stat().st_size // 2 // 16384 * 16384
+
+
 DAMAGES = {
-    "cut short": lambda path: os.truncate(path, path.stat().st_size // 2 // 16384 * 16384),
-    "cut inside a page": lambda path: os.truncate(path, path.stat().st_size - 5000),
+    "cut short": lambda path: os.truncate(path, middle(path)),
+    "cut inside a page": lambda path: os.truncate(path, middle(path) + 5000),
     "cut to its head": lambda path: os.truncate(path, 50),
     "overwritten at its head": lambda path: overwritten(path, 0),
     "overwritten behind its head": lambda path: overwritten(path, 100),
-    "overwritten in the middle": lambda path: overwritten(path, path.stat().st_size // 2),
+    "overwritten in the middle": lambda path: overwritten(path, middle(path)),
     "no database": lambda path: path.write_text("once upon a time " * 1000),
 }
 

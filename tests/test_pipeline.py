@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palaver import pipeline
+from palaver.model import build
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
 from palaver.sources.source import Source
@@ -147,3 +148,88 @@ def test_what_a_source_states_of_the_whole_stands_beside_what_is_counted(write):
         "duration_ms": 0,
         "total_cost": {"amount": 0.5, "currency": "USD"},
     }
+
+
+# -- usage records --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def use(tmp_path, monkeypatch):
+    """Sends usage records through the pipeline, as if an importer had read them beside a document."""
+
+    def use(*records: dict[str, Any], is_wanted: bool = True) -> tuple[list[dict[str, Any]], SourceReport, list[Any]]:
+        monkeypatch.setattr(pipeline, "importer", lambda _platform: Using([document()], records))
+        (tmp_path / "a").touch()
+        aside: list[Any] = []
+        used: list[bytes] = []
+        report = SourceReport("a", "claude_code")
+        unit = Unit(Source.at(tmp_path / "a"), "claude_code", "")
+        take = (lambda record: used.append(orjson.dumps(record))) if is_wanted else None
+        assert len(list(pipeline.documents(unit, report, {}, aside.append, used=take))) == 1
+        assert not report.failure
+        return [orjson.loads(line) for line in used], report, aside
+
+    return use
+
+
+class Using(Reader):
+    def __init__(self, documents, records):
+        super().__init__(documents)
+        self.records = records
+
+    def read(self, source, run):
+        for record in self.records:
+            run.read()
+            run.used(record)
+            run.mapped()
+        yield from super().read(source, run)
+
+
+def record(**fields) -> dict[str, Any]:
+    made = build.usage(usage_id="u1", platform={"name": "toy"}, kind="request", started_at="2026-01-01T00:00:00.000Z")
+    return made | fields
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_usage_records_are_counted_whether_anybody_wants_them_or_not(use, is_wanted):
+    made, report, aside = use(record(), record(usage_id="u2"), is_wanted=is_wanted)
+    assert [one["usage_id"] for one in made] == (["u1", "u2"] if is_wanted else [])
+    assert (report.usage_records, report.conversations, aside) == (2, 1, [])
+    assert report.to_json()["usage_records"] == 2
+    assert report.ledger.mapped == 3
+
+
+def test_what_is_wrong_in_a_usage_record_is_kept_beside_it(use):
+    broken = record(tokens={"input_tokens": -1, "output_tokens": 4}, subject={"kind": None}, model=5, metadata="x")
+    [made], report, aside = use(broken)
+    assert made["tokens"] == {"output_tokens": 4}
+    assert made["metadata"]["invalid_fields"] == {
+        "metadata": "x",
+        "tokens/input_tokens": -1,
+        "subject": {"kind": None},
+        "model": 5,
+    }
+    assert (report.usage_records, aside) == (1, [])
+    assert codes(report) == {"invalid-value": 4}
+
+
+def test_a_usage_record_that_cannot_be_made_valid_is_set_aside(use):
+    made, report, aside = use(record(usage_id=""), record(started_at="noon"), record(platform="toy"), record())
+    assert len(made) == report.usage_records == 1
+    assert [entry.code for entry in aside] == ["invalid-usage-record"] * 3
+    assert [orjson.loads(entry.raw)["schema_version"] for entry in aside] == ["1.0.0"] * 3
+    assert not report.is_clean
+
+
+def test_what_cannot_be_written_in_a_usage_record_is_changed(use):
+    [made], report, _ = use(record(metadata={"seed": 1 << 70, "state": nested(300)}))
+    assert made["metadata"]["seed"] == str(1 << 70)
+    assert set(codes(report)) == {"flattened", "big-integer"}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.dictionaries(st.sampled_from(["tokens", "cost", "counts", "subject", "platform", "metadata", "kind"]), JUNK))
+def test_a_usage_record_of_whatever_kind_is_written_or_set_aside(use, junk):
+    made, report, aside = use(record(**junk))
+    assert len(made) + len(aside) == 1
+    assert report.usage_records == len(made)

@@ -35,13 +35,18 @@ pytestmark = pytest.mark.skipif(
     not SAMPLES.is_dir(), reason=f"there are no samples at {SAMPLES} (PALAVER_SAMPLES names another folder)"
 )
 
-OTHER_FOLDERS = {"github_copilot": "copilot"}
+OTHER_FOLDERS = {"github_copilot": "copilot", "api_trace": "claude_trace"}
 """Sample folders that are not named like the platform."""
 OF_OTHERS = {
     "claude_code/ccusage/fixtures/codex/sessions/project-alpha/session-alpha.jsonl": "a rollout of Codex",
     "claude_code/claude-replay/docs/demo-session.jsonl": "turns as claude-replay writes them itself",
     "chatgpt/model-comparisons-2023/message_feedback.json": "ratings of messages that are not there",
     "chatgpt/openwebui-importer/invalid_unicode.json": "texts without any word of who said them",
+    "azure_openai/synthetic-llm-log-chunked/facts.json": "what there is to find beside it",
+    "azure_openai/vcr-cassettes/test_azure_answer_webrtc_offer_records.yaml": "a cassette of a test library",
+    "azure_openai/vcr-cassettes/test_azure_responses_reasoning_context_default_wire_contract[gpt-5.4].yaml": "one",
+    "azure_openai/vcr-cassettes/test_azure_responses_reasoning_context_default_wire_contract[gpt-5.6-sol].yaml": "one",
+    "claude_trace/synthetic-stream-merge/facts.json": "what there is to find beside it",
 }
 
 

@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from palaver.cook.detection import Format
 from palaver.cook.kitchen import Kitchen
 from palaver.cook.noticed import NO_RECORD, NOT_VALID, ODD_STREAM
 from palaver.errors import PalaverError
-from palaver.importers import judge, platforms, winner
+from palaver.importers import importer, judge, platforms, winner
+from palaver.importers._contract import Exchanging
 from palaver.importers._findings import UNFORESEEN
 from palaver.model.report import SourceReport
 from palaver.pipeline import begin, read
@@ -78,9 +81,24 @@ def _cook_unit(unit: Unit, kitchen: Kitchen, stated: Format | None, advance: Adv
             done.failure = str(error)
         return done
     run = begin(unit, done, {}, advance=advance)
+    if isinstance(known := importer(unit.platform), Exchanging):
+        _cook_exchanges(known, unit, run, kitchen, done)
+        return done
     for document in read(unit, run, done, lambda document: document, is_measured=False):
         kitchen.add_document(document)
     return done
+
+
+def _cook_exchanges(known: Exchanging, unit: Unit, run: Run, kitchen: Kitchen, done: SourceReport) -> None:
+    """Of API traffic, the requests as they were sent, rather than the conversations that they make."""
+    try:
+        for exchange in known.exchanges(unit.source, run):
+            if is_valid(exchange, "exchange"):
+                kitchen.add_exchange(exchange)
+            else:
+                run.set_aside(NOT_VALID, orjson.dumps(exchange, default=str), exchange["exchange_id"])
+    except (PalaverError, OSError) as error:
+        done.failure = str(error)
 
 
 def _cook_records(unit: Unit, run: Run, kitchen: Kitchen, stated: Format | None) -> None:

@@ -2,15 +2,17 @@
 
     units ──read──▶ documents ──check──▶ rows ──frames──▶ archive
 
-A frame holds whole documents. A source that ends in it is remembered as read in the same transaction, so a run that is
-killed leaves sources that are read, or sources that the next run reads again; joining makes up for what is in twice.
+A frame holds whole documents, and usage records. A source that ends in it is remembered as read in the same
+transaction, so a run that is killed leaves sources that are read, or sources that the next run reads again; joining
+makes up for what is in twice.
 """
 
 import pickle
+import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -20,6 +22,7 @@ from palaver.archive.ingest import Ingest
 from palaver.archive.memory import UnclaimedFile, remember_unclaimed
 from palaver.archive.rows import ConversationRows, parts_of
 from palaver.archive.sources import CursorRow, Reading, SetAside
+from palaver.archive.usage_records import UsageRow, add_usage, usage_row
 from palaver.model.build import Document
 from palaver.model.report import Report, SourceReport
 from palaver.pipeline import begin, read
@@ -44,12 +47,19 @@ class Aside(NamedTuple):
     entry: SetAside
 
 
+class Used(NamedTuple):
+    """Some usage records."""
+
+    task: int
+    rows: list[UsageRow]
+
+
 class Finished(NamedTuple):
     task: int
     reading: Reading
 
 
-Event = Conversation | Aside | Finished
+Event = Conversation | Aside | Used | Finished
 Frame = list[Event]
 
 
@@ -71,13 +81,20 @@ def frames_of(tasks: Iterator[tuple[int, Task]], advance: Advance) -> Generator[
 def _events(number: int, task: Task, advance: Advance) -> Iterator[Event]:
     report = SourceReport(task.unit.source.label, task.unit.platform)
     aside: list[Event] = []
-    run = begin(task.unit, report, task.options, _into(aside, number), advance, cursors=_cursors(task))
-    for parts in read(task.unit, run, report, _packed, is_measured=False):
+    with _HeldUsage() as usage:
+        run = begin(
+            task.unit, report, task.options, _into(aside, number), advance, cursors=_cursors(task), used=usage.add
+        )
+        for parts in read(task.unit, run, report, _packed, is_measured=False):
+            yield from aside
+            aside.clear()
+            for part in parts:
+                yield Conversation(number, part)
+            for rows in usage.taken():
+                yield Used(number, rows)
         yield from aside
-        aside.clear()
-        for part in parts:
-            yield Conversation(number, part)
-    yield from aside
+        for rows in usage.taken():
+            yield Used(number, rows)
     yield Finished(number, Reading(report, _cursor_rows(run), run.is_continued))
 
 
@@ -86,6 +103,39 @@ def _into(aside: list[Event], number: int) -> Callable[[Quarantined], None]:
         aside.append(Aside(number, SetAside(entry.where, entry.code, entry.message, entry.raw)))
 
     return take
+
+
+class _HeldUsage:
+    """Usage records since the last document: a source may have millions of them and not one document."""
+
+    def __init__(self) -> None:
+        self._file: Any = tempfile.SpooledTemporaryFile(max_size=FRAME_BYTES)  # noqa: SIM115 - closed in `__exit__`
+        self._held = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def add(self, record: Document) -> None:
+        pickle.dump(usage_row(record), self._file, pickle.HIGHEST_PROTOCOL)
+        self._held += 1
+
+    def taken(self) -> Iterator[list[UsageRow]]:
+        """What is held, some hundred at a time; after that, nothing is."""
+        if not self._held:
+            return
+        self._file.seek(0)
+        while self._held:
+            count = min(self._held, _RECORDS_AT_ONCE)
+            yield [pickle.load(self._file) for _ in range(count)]  # noqa: S301 - a file that only this object wrote
+            self._held -= count
+        self._file.seek(0)
+        self._file.truncate()
+
+
+_RECORDS_AT_ONCE = 500
 
 
 def _cursors(task: Task) -> dict[str, Cursor]:
@@ -105,6 +155,8 @@ def _size_of(event: Event) -> int:
             return len(rows)
         case Aside(_, entry):
             return len(entry.raw)
+        case Used(_, rows):
+            return sum(len(row.record) for row in rows)
         case Finished():
             return 256
 
@@ -177,6 +229,8 @@ class Keeper:
                     pass
                 case Aside(task, entry):
                     sources.set_aside(self._connection, self._begin(task)[0], entry)
+                case Used(task, rows):
+                    add_usage(self._connection, rows, self._begin(task)[0])
                 case Finished(task, reading):
                     key, before = self._begin(task)
                     sources.finish_source(self._connection, key, self._tasks[task].facts, reading)

@@ -8,7 +8,7 @@ import shutil
 import sys
 from base64 import b64encode
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import orjson
 
@@ -32,9 +32,26 @@ class Output(Protocol):
         ...
 
     def set_aside(self, quarantined: Quarantined) -> None: ...
+    @property
+    def keeps_usage(self) -> bool:
+        """Whether usage records are wanted; where they are not, they are only counted."""
+        ...
+
+    def used(self, record: dict[str, Any]) -> None:
+        """Write a usage record."""
+        ...
+
+    def adopt_usage(self, part: Path) -> None:
+        """Take over the usage records of one unit from a file that another process wrote."""
+        ...
+
     def close(self, *, keep: bool) -> None:
         """Finish; without `keep`, leave everything as it was."""
         ...
+
+
+def line_of(document: dict[str, Any]) -> bytes:
+    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def quarantine_line(entry: Quarantined) -> bytes:
@@ -52,11 +69,12 @@ def quarantine_line(entry: Quarantined) -> bytes:
 class OneFile:
     """All documents in one file, in the order of the units."""
 
-    def __init__(self, path: Path, quarantine: Path | None = None) -> None:
+    def __init__(self, path: Path, quarantine: Path | None = None, usage: Path | None = None) -> None:
         self.path = path
         self._partial = AtomicFile(path)
         self._quarantine = _LazyFile(quarantine or path.with_name(f"{path.name}.quarantine.jsonl"))
         self.stream = self._partial.open()
+        self._usage = _UsageFile(usage)
 
     def begin(self, unit: Unit) -> BinaryIO:
         _ = unit
@@ -74,16 +92,28 @@ class OneFile:
     def set_aside(self, quarantined: Quarantined) -> None:
         self._quarantine.write(quarantine_line(quarantined))
 
+    @property
+    def keeps_usage(self) -> bool:
+        return self._usage.is_wanted
+
+    def used(self, record: dict[str, Any]) -> None:
+        self._usage.write(record)
+
+    def adopt_usage(self, part: Path) -> None:
+        self._usage.adopt(part)
+
     def close(self, *, keep: bool) -> None:
         self._partial.close(keep=keep)
         self._quarantine.close(keep=keep)
+        self._usage.close(keep=keep)
 
 
 class StandardOutput:
     """All documents to standard output; quarantined bytes only to a file that was asked for."""
 
-    def __init__(self, quarantine: Path | None = None) -> None:
+    def __init__(self, quarantine: Path | None = None, usage: Path | None = None) -> None:
         self._quarantine = _LazyFile(quarantine) if quarantine else None
+        self._usage = _UsageFile(usage)
 
     def begin(self, unit: Unit) -> BinaryIO:
         _ = unit
@@ -103,9 +133,20 @@ class StandardOutput:
         if self._quarantine:
             self._quarantine.write(quarantine_line(quarantined))
 
+    @property
+    def keeps_usage(self) -> bool:
+        return self._usage.is_wanted
+
+    def used(self, record: dict[str, Any]) -> None:
+        self._usage.write(record)
+
+    def adopt_usage(self, part: Path) -> None:
+        self._usage.adopt(part)
+
     def close(self, *, keep: bool) -> None:
         if self._quarantine:
             self._quarantine.close(keep=keep)
+        self._usage.close(keep=keep)
 
 
 class Nowhere:
@@ -126,6 +167,14 @@ class Nowhere:
         part.unlink()
 
     def set_aside(self, quarantined: Quarantined) -> None:
+        pass
+
+    keeps_usage = False
+
+    def used(self, record: dict[str, Any]) -> None:
+        pass
+
+    def adopt_usage(self, part: Path) -> None:
         pass
 
     def close(self, *, keep: bool) -> None:
@@ -168,6 +217,29 @@ class AtomicFile:
 
     def _cannot_write(self, error: OSError) -> SourceError:
         return SourceError(f"cannot write {self.path}: {error.strerror or error}")
+
+
+class _UsageFile:
+    """The file of usage records, where one is wanted: it is there even when there are none."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.is_wanted = path is not None
+        self._file = AtomicFile(path) if path else None
+        self._stream = self._file.open() if self._file else None
+
+    def write(self, record: dict[str, Any]) -> None:
+        if self._stream:
+            self._stream.write(line_of(record))
+
+    def adopt(self, part: Path) -> None:
+        if self._stream:
+            with part.open("rb") as stream:
+                shutil.copyfileobj(stream, self._stream, CHUNK_BYTES)
+        part.unlink()
+
+    def close(self, *, keep: bool) -> None:
+        if self._file:
+            self._file.close(keep=keep)
 
 
 class _LazyFile:

@@ -1,6 +1,7 @@
 """The hallway: what the user pointed at becomes units, units become documents, valid documents are written.
 
     paths ──find──▶ units ──read──▶ documents ──check──▶ valid documents ──write──▶ JSON Lines
+                                  └──▶ usage records ──check──▶ those as well, if a file is named
 
 Nothing in one source can end the run: a failure is told in that source's report, and the next source is read.
 """
@@ -8,7 +9,8 @@ Nothing in one source can end the run: a failure is told in that source's report
 import json
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from contextlib import ExitStack
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,17 +20,20 @@ from palaver.errors import OptionError, PalaverError
 from palaver.importers import importer, judge, platforms, winner
 from palaver.model.metrics import MetricsTally
 from palaver.model.report import Report, SourceReport
-from palaver.outputs import BUFFER_BYTES, Output
+from palaver.outputs import BUFFER_BYTES, Output, line_of
 from palaver.sources.cursors import Cursor
 from palaver.sources.discovery import Claim, Recall, Unclaimed, Unit, discover, distinct, size_of
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.validate.repair import INVALID_DOCUMENT, made_writable, repaired
 from palaver.validate.schema import is_valid, schema_errors
+from palaver.validate.usage import passed_on
 
 T = TypeVar("T")
 Document = dict[str, Any]
 SetAside = Callable[[Quarantined], None]
+Used = Callable[[Document], Any]
+"""Whoever takes usage records: it encodes each at once, so that what cannot be written is found here."""
 Tallies = dict[tuple[str, str], MetricsTally]
 Measured = Callable[[Document, Tallies, Document | None], MetricsTally]
 
@@ -99,8 +104,11 @@ def import_units(
     if jobs > 1 and len(units) > 1 and total > _WORTH_PROCESSES and all(unit.source.can_move for unit in units):
         from palaver.workers import in_processes
 
-        for unit, part, done, set_aside in in_processes(_read_to_file, units, options, jobs=jobs, advance=advance):
+        work = partial(_read_to_file, keeps_usage=output.keeps_usage)
+        for unit, part, done, set_aside in in_processes(work, units, options, jobs=jobs, advance=advance):
             output.adopt(unit, part)
+            if output.keeps_usage:
+                output.adopt_usage(_usage_of(part))
             for quarantined in set_aside:
                 output.set_aside(quarantined)
             output.end(unit)
@@ -110,7 +118,9 @@ def import_units(
         done = SourceReport(unit.source.label, unit.platform)
         stream = output.begin(unit)
         troubles: list[Exception] = []
-        for line in documents(unit, done, options, _told_apart(output.set_aside, troubles), advance):
+        set_aside = _told_apart(output.set_aside, troubles)
+        used = _told_apart(output.used, troubles) if output.keeps_usage else None
+        for line in documents(unit, done, options, set_aside, advance, used=used):
             stream.write(line)
         if troubles:
             raise troubles[0]
@@ -122,12 +132,12 @@ _WORTH_PROCESSES = 1 << 27
 """Below this many bytes, starting processes takes longer than they save."""
 
 
-def _told_apart(set_aside: SetAside, troubles: list[Exception]) -> SetAside:
+def _told_apart(write: Callable[[T], Any], troubles: list[Exception]) -> Callable[[T], None]:
     """The same, with trouble in writing kept for the run: the source that is being read is not to blame for it."""
 
-    def attempt(quarantined: Quarantined) -> None:
+    def attempt(value: T) -> None:
         try:
-            set_aside(quarantined)
+            write(value)
         except (PalaverError, OSError) as error:
             troubles.append(error)
 
@@ -135,14 +145,21 @@ def _told_apart(set_aside: SetAside, troubles: list[Exception]) -> SetAside:
 
 
 def _read_to_file(
-    unit: Unit, options: dict[str, str], part: Path, advance: Callable[[int], None]
+    unit: Unit, options: dict[str, str], part: Path, advance: Callable[[int], None], *, keeps_usage: bool = False
 ) -> tuple[SourceReport, list[Quarantined]]:
     report = SourceReport(unit.source.label, unit.platform)
     set_aside: list[Quarantined] = []
-    with part.open("wb", buffering=BUFFER_BYTES) as stream:
-        for line in documents(unit, report, options, set_aside.append, advance):
+    with ExitStack() as files:
+        stream = files.enter_context(part.open("wb", buffering=BUFFER_BYTES))
+        usage = files.enter_context(_usage_of(part).open("wb", buffering=BUFFER_BYTES)) if keeps_usage else None
+        used = (lambda record: usage.write(line_of(record))) if usage else None
+        for line in documents(unit, report, options, set_aside.append, advance, used=used):
             stream.write(line)
     return report, set_aside
+
+
+def _usage_of(part: Path) -> Path:
+    return part.with_suffix(".usage")
 
 
 def documents(
@@ -151,9 +168,11 @@ def documents(
     options: dict[str, str],
     set_aside: SetAside | None = None,
     advance: Callable[[int], None] = lambda _: None,
+    *,
+    used: Used | None = None,
 ) -> Iterator[bytes]:
-    """Read one unit: its valid documents, each as a line of JSON."""
-    return read(unit, begin(unit, report, options, set_aside, advance), report, _line)
+    """Read one unit: its valid documents, each as a line of JSON; usage records go to `used`, if anybody wants them."""
+    return read(unit, begin(unit, report, options, set_aside, advance, used=used), report, line_of)
 
 
 def begin(
@@ -164,8 +183,13 @@ def begin(
     advance: Callable[[int], None] = lambda _: None,
     *,
     cursors: Mapping[str, Cursor] | None = None,
+    used: Used | None = None,
 ) -> Run:
     """Prepare the reading of one unit; with `cursors`, even none, the run tells where the next one may continue."""
+
+    def use(record: Document) -> None:
+        report.usage_records += passed_on(record, run, used or orjson.dumps)
+
     report.size_bytes = unit.size_bytes
     if not unit.source.can_move:
         advance = _counting(report, advance)
@@ -177,6 +201,7 @@ def begin(
         keeps_cursors=cursors is not None,
         set_aside=set_aside,
         advance=advance,
+        used=use,
     )
     report.ledger, report.findings = run.ledger, run.findings
     for kind, where, message in unit.remarks:
@@ -203,10 +228,6 @@ def read(
         report.traceback = traceback.format_exc()
     if not (report.failure or run.ledger.adds_up):
         report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug of palaver)"
-
-
-def _line(document: Document) -> bytes:
-    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
 
 
 _WHOLE = {"final": True}

@@ -199,9 +199,8 @@ def _judge_one(
     document: Json, kind: str, tally: SourceTally, judging: Judge, *, where: str = "", line: int | None = None
 ) -> None:
     tally.documents += 1
-    if kind != "ucs":
-        verdicts = judging.judge_other(document, "exchange" if kind == "exchange" else "cooked")
-        tally.add_verdicts(document, verdicts, line)
+    if kind == "exchange" or kind == "cooked" or kind == "usage":  # noqa: PLR1714 - so that the type is known
+        tally.add_verdicts(document, judging.judge_other(document, kind), line)
         return
     messages = document.get("messages")
     tally.messages += len(messages) if isinstance(messages, list) else 0
@@ -228,7 +227,7 @@ def _settle_own(unit: Unit, tally: SourceTally, judging: Judge, run: Run) -> Non
     _add_findings(tally, noticed, {})
 
 
-_OWN_KINDS = {"ucs", "exchange", "cooked"}
+_OWN_KINDS = {"ucs", "exchange", "cooked", "usage"}
 _OWN_FORMS = {"lines": _check_lines, "array": _check_lines, "whole": _check_whole}
 
 

@@ -13,12 +13,43 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from archiving import exported, keep_folder
+from archiving import exported, keep_documents, keep_folder, keep_usage
 from importing import FIXTURES, set_time
 from palaver.archive.migrations import APPLICATION_ID, MIGRATIONS
 
 CASES = ("claude_code/plain_session", "claude_code/damage_bad_line_middle", "chatgpt/branches")
 HOME = "/home/ada/stored"
+AT = "2026-01-01T10:00:00.000Z"
+
+
+def answered(api_message_id: str, output_tokens: int) -> dict:
+    """The same words, by one of several calls."""
+    return {
+        "schema_version": "1.0.0",
+        "conversation_id": "twice",
+        "platform": {"name": "azure_openai"},
+        "created_at": AT,
+        "messages": [
+            {
+                "message_id": "m1",
+                "role": "assistant",
+                "timestamp": AT,
+                "content": [{"type": "text", "text": "Yes."}],
+                "tokens": {"output_tokens": output_tokens},
+                "metadata": {"api_message_id": api_message_id},
+            }
+        ],
+    }
+
+
+RECORD = {
+    "schema_version": "1.0.0",
+    "usage_id": "call-1",
+    "platform": {"name": "azure_openai"},
+    "kind": "request",
+    "started_at": AT,
+    "tokens": {"output_tokens": 7},
+}
 
 
 def main() -> None:
@@ -32,6 +63,8 @@ def main() -> None:
             set_time(path)
         archive = folder / "archive.db"
         keep_folder(folder, archive)
+        keep_documents(archive, answered("chatcmpl-1", 3), answered("chatcmpl-2", 4))
+        keep_usage(archive, RECORD)
         with closing(sqlite3.connect(archive)) as connection:
             lines = [line.replace(str(folder), HOME) for line in dumped(connection)]
         (stored / f"{len(MIGRATIONS)}.sql").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -76,19 +76,26 @@ NAMES = st.sampled_from(["m1", "m2", "m3", "m4"])
 TIMES = st.sampled_from([f"2026-04-0{day}T10:00:00.000Z" for day in range(1, 6)])
 WORDS = st.sampled_from(["beans", "peas", "corn"])
 MESSAGES = st.builds(
-    lambda name, text, timestamp, parent, update, tokens: a_message(
+    lambda name, text, timestamp, parent, metadata, tokens: a_message(
         name,
         text,
         timestamp=timestamp,
         **({"parent_message_id": parent} if parent else {}),
-        **({"metadata": {"update_time": update}} if update else {}),
+        **({"metadata": metadata} if metadata else {}),
         **({"tokens": tokens} if tokens else {}),
     ),
     NAMES,
     WORDS,
     TIMES,
     st.none() | NAMES,
-    st.none() | TIMES,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "update_time": TIMES,
+            "api_message_id": st.sampled_from(["msg_1", "msg_2", "msg_3", ""]),
+            "known_from": st.sampled_from(["request", "history"]),
+        },
+    ),
     st.none() | st.fixed_dictionaries({"input_tokens": st.integers(0, 9), "output_tokens": st.integers(0, 9)}),
 )
 SUMMARIES = st.builds(

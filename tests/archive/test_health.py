@@ -49,7 +49,7 @@ def test_what_is_well_is_found_well(archive, name):
 
 
 DAMAGE = {
-    "tables": "update migration set number = 7",
+    "tables": "update migration set number = number + 7",
     "references": "insert into source_tag values (99, 'of nobody')",
     "index": "delete from search_docsize",
     "full index": "update body set search_key = search_key + (1 << 31) where body_key = 2",

@@ -79,7 +79,7 @@ def test_every_command_with_json_has_a_published_answer(command):
 
 def test_no_answer_is_without_its_command():
     assert answers.commands() == sorted(ANSWERING)
-    assert set(kinds()) - {"conversation", "exchange", "cooked"} == set(map(answers.kind, ANSWERING))
+    assert set(kinds()) - {"conversation", "exchange", "cooked", "usage"} == set(map(answers.kind, ANSWERING))
 
 
 def test_there_are_invocations_of_every_command_and_of_no_other():

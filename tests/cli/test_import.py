@@ -298,7 +298,8 @@ def test_the_report_as_json(run, damaged, case, out):
     report = json.loads(result.stdout)
     assert report.keys() == {"sources", "unclaimed", "refused", "totals"}
     first = report["sources"][0]
-    assert first.keys() == {"source", "platform", "bytes", "conversations", "messages", "records", "findings"}
+    counted = {"bytes", "conversations", "messages", "usage_records", "records", "findings"}
+    assert first.keys() == {"source", "platform", *counted}
     assert (first["source"], first["platform"]) == (str(damaged), "claude_code")
     assert first["bytes"] == damaged.stat().st_size
     assert first["findings"]["bad-json"] == 3

@@ -110,7 +110,7 @@ def test_an_unstated_error_is_no_error():
 
 def test_every_block_type_has_a_builder():
     builders = {name for name, _ in inspect.getmembers(build, inspect.isfunction)}
-    assert builders == {*FULL, "source", "message", "summary", "conversation"}
+    assert builders == {*FULL, "source", "message", "summary", "conversation", "usage", "subject"}
 
 
 def test_building_and_reading_published_schemas_needs_no_pydantic():

@@ -6,9 +6,11 @@ The first is the least by time, conversation id, message id and platform, whatev
 # ruff: noqa: S608 - conditions are words of this program, every value is bound
 
 import sqlite3
+from collections import Counter
 from functools import cached_property
 from typing import Literal, NamedTuple
 
+from palaver.archive.calls import has_other_calls
 from palaver.archive.duplicates import window_duplicates
 from palaver.archive.usage import FIRST, HAS_USAGE, usage_owner
 from palaver.archive.viewing import Viewed
@@ -80,6 +82,8 @@ class Copies:
 
 def counted_elsewhere(connection: sqlite3.Connection, key: int) -> list[CountedThere]:
     """The conversations in which usage that stands here as well is counted, the most of it first."""
+    if has_other_calls(connection):
+        return _counted_one_by_one(connection, key)
     rows = connection.execute(
         f"""
         select platform, conversation_id, messages from (
@@ -93,3 +97,16 @@ def counted_elsewhere(connection: sqlite3.Connection, key: int) -> list[CountedT
         (key, key),
     )
     return [CountedThere(*row) for row in rows]
+
+
+def _counted_one_by_one(connection: sqlite3.Connection, key: int) -> list[CountedThere]:
+    """The same where messages answer several calls: asked as one question it would look at all of them each time."""
+    query = "select platform, conversation_id from conversation where conversation_key = ?"
+    here = connection.execute(query, (key,)).fetchone()
+    found: Counter[tuple[str, str]] = Counter()
+    own = "select api_message_id from message where conversation = ? and api_message_id <> '' and tokens is not null"
+    for (api_message_id,) in connection.execute(own, (key,)).fetchall():
+        owner = usage_owner(connection, api_message_id)
+        if owner is not None and owner[:2] != here:
+            found[owner[:2]] += 1
+    return [CountedThere(*place, count) for place, count in sorted(found.items(), key=lambda one: (-one[1], one[0]))]

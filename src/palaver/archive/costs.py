@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import orjson
 
+from palaver.archive.calls import calls_table
 from palaver.archive.merge import joined_tokens
 from palaver.prices import Prices
 
@@ -20,8 +21,9 @@ class ConversationCost(NamedTuple):
 
 def cost_of(connection: sqlite3.Connection, key: int, prices: Prices) -> ConversationCost:
     rows = connection.execute(
-        "select coalesce(m.api_message_id, m.message_key), coalesce(m.model, c.model), c.platform, "
-        "cast(m.tokens as blob), m.timestamp from message m join conversation c on c.conversation_key = m.conversation "
+        "select coalesce(m.api_message_id, m.message_key), coalesce(m.model, c.model), c.platform, "  # noqa: S608
+        f"cast(m.tokens as blob), m.timestamp from {calls_table(connection)} m "
+        "join conversation c on c.conversation_key = m.conversation "
         "where m.conversation = ? and m.tokens is not null order by m.timestamp, m.message_id",
         (key,),
     )

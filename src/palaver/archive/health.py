@@ -42,8 +42,10 @@ def tables(connection: sqlite3.Connection) -> Check:
     current = version(connection)
     if recorded != (current, current) or current != len(MIGRATIONS):
         return Check("tables", "problem", f"the tables are of version {current}, their record says {recorded}", REPORT)
-    held = [connection.execute(f"select count(*) from {table}").fetchone()[0] for table in ("conversation", "message")]  # noqa: S608
-    return Check("tables", "ok", f"version {current}, {held[0]:,} conversations, {held[1]:,} messages")
+    names = ("conversation", "message", "usage_record")
+    held = [connection.execute(f"select count(*) from {table}").fetchone()[0] for table in names]  # noqa: S608
+    used = f", {held[2]:,} usage records" if held[2] else ""
+    return Check("tables", "ok", f"version {current}, {held[0]:,} conversations, {held[1]:,} messages{used}")
 
 
 def integrity(connection: sqlite3.Connection, *, is_full: bool = False) -> Check:

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from palaver.archive import merge
+from palaver.archive.calls import COUNTS, Figures, join_call
 from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow
+from palaver.archive.versions import join_version
 from palaver.archive.withheld import withhold
 
 Json = dict[str, Any]
@@ -33,7 +35,14 @@ _ADD_MESSAGE = (
     "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as text), ?, ?, cast(? as text)) "
     "on conflict do nothing"
 )
-_ADD_REVISION = "insert or ignore into revision values (?, ?, ?, ?, ?, ?, ?, cast(? as text))"
+_STORED = (
+    "select message_key, version, position, exists (select 1 from answer_usage where message = message_key), "  # noqa: S608
+    f"api_message_id, cast(tokens as blob), {COUNTS} from message where conversation = ? and message_id = ?"
+)
+_SET_FIGURES = (
+    "update message set tokens = cast(? as text), input_tokens = ?, output_tokens = ?, cache_read_tokens = ?, "
+    "cache_write_tokens = ?, cache_write_1h_tokens = ?, thinking_tokens = ? where message_key = ?"
+)
 _ADD_SUMMARY = (
     "insert into summary values (?, ?, ?, ?, cast(? as text)) on conflict do update set "
     "position = max(position, excluded.position), timestamp = max(timestamp, excluded.timestamp), summary = "
@@ -226,58 +235,27 @@ class Ingest:
         """Look at those that were there before, or stand twice in what was handed in."""
         is_changed = False
         for row in rows:
-            stored = self._connection.execute(
-                "select message_key, version, position, cast(tokens as blob), input_tokens, output_tokens, "
-                "cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, thinking_tokens from message "
-                "where conversation = ? and message_id = ?",
-                (key, row.message_id),
+            message_key, version, position, is_split, api_id, tokens, *counted = self._connection.execute(
+                _STORED, (key, row.message_id)
             ).fetchone()
-            message_key, version, position, tokens, *counted = stored
+            own = row.api_message_id
             if version != row.version:
-                is_changed |= self._join_version(key, message_key, row, bodies[row.body])
-            joined = _joined_tokens(tokens, row.tokens)
-            counts = [_greater(*pair) for pair in zip(counted, row.counts, strict=True)]
-            if joined != tokens or counts != counted or row.position > position:
-                self._connection.execute(
-                    "update message set position = ?, tokens = cast(? as text), input_tokens = ?, output_tokens = ?, "
-                    "cache_read_tokens = ?, cache_write_tokens = ?, cache_write_1h_tokens = ?, thinking_tokens = ? "
-                    "where message_key = ?",
-                    (max(position, row.position), joined, *counts, message_key),
-                )
+                is_joined, own = join_version(self._connection, key, message_key, row, bodies[row.body])
+                is_changed |= is_joined
+            counts = tuple(counted)
+            if is_split or (row.api_message_id or "") != (api_id or ""):
+                before = (api_id, Figures(tokens, counts))
+                is_changed |= join_call(self._connection, message_key, before, row, own)
+            else:
+                joined, greater = merge.joined_text(tokens, row.tokens), merge.greatest(counts, row.counts)
+                if joined != tokens or greater != counts:
+                    self._connection.execute(_SET_FIGURES, (joined, *greater, message_key))
+                    is_changed = True
+            if row.position > position:
+                move = "update message set position = ? where message_key = ?"
+                self._connection.execute(move, (row.position, message_key))
                 is_changed = True
         return is_changed
-
-    def _join_version(self, key: int, message_key: int, row: MessageRow, body: int) -> bool:
-        """Keep both versions, the greater one as the message itself."""
-        current = self._connection.execute(
-            "select m.message_id, m.version, m.parent_message_id, m.role, m.timestamp, m.body, cast(m.rest as blob), "
-            "json_array_length(b.content) from message m join body b on b.body_key = m.body where m.message_key = ?",
-            (message_key,),
-        ).fetchone()
-        *stored, blocks = current
-        content = self._connection.execute(
-            "select json_array_length(content) from body where body_key = ?", (body,)
-        ).fetchone()
-        is_greater = merge.version_key(content[0], orjson.loads(row.rest), row.version) > merge.version_key(
-            blocks, orjson.loads(stored[6]), stored[1]
-        )
-        if not is_greater:
-            own = (row.message_id, row.version, row.parent_message_id, row.role, row.timestamp, body, row.rest)
-            return self._connection.execute(_ADD_REVISION, (key, *own)).rowcount > 0
-        self._connection.execute(_ADD_REVISION, (key, *stored))
-        self._connection.execute(
-            "delete from revision where conversation = ? and message_id = ? and version = ?",
-            (key, row.message_id, row.version),
-        )
-        self._connection.execute(
-            "update message set parent_message_id = ?, role = ?, author_kind = ?, timestamp = ?, model = ?, "
-            "api_message_id = ?, body = ?, version = ?, rest = cast(? as text) where message_key = ?",
-            (
-                *(row.parent_message_id, row.role, row.author_kind, row.timestamp, row.model),
-                *(row.api_message_id, body, row.version, row.rest, message_key),
-            ),
-        )
-        return True
 
 
 def _search_key(row: BodyRow, number: int) -> int:
@@ -302,17 +280,6 @@ def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
         version,
         rest,
     )
-
-
-def _greater(one: int | None, other: int | None) -> int | None:
-    return one if other is None or (one is not None and one > other) else other
-
-
-def _joined_tokens(stored: bytes | None, new: bytes | None) -> bytes | None:
-    if stored == new or new is None:
-        return stored
-    joined = merge.joined_tokens(orjson.loads(stored) if stored else None, orjson.loads(new))
-    return orjson.dumps(joined, option=orjson.OPT_SORT_KEYS)
 
 
 def columns_of(header: Json) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """The join of two accounts of one thing: the order in which they arrive, and how often, never matters.
 
-Per message the greatest version is the current one, the others are revisions; figures of usage join field by field.
+Per message the greatest version is the current one, the others are revisions; figures of usage join field by field, for
+each call of an API by itself.
 A conversation's other fields each come from the latest account that has them.
 """
 
@@ -15,14 +16,31 @@ State = tuple[str, bytes, bytes]
 
 _DOUBTS = ("tokens_partial", "missing_parent", "parent_inferred", "timestamp_inferred")
 _REVISED = ("update_time", "updated_at", "revised_at")
+_HANDS: dict[str | None, int] = {"history": 0, "request": 1}
+_FIRST_HAND = 2
 
 
-def version_key(blocks: int, rest: Json, version: bytes) -> tuple[Any, ...]:
-    """The greater, the later or the fuller: by the source's own time of revision, blocks, certainty, what is known."""
+def version_key(blocks: int, rest: Json, timestamp: str, version: bytes) -> tuple[Any, ...]:
+    """The greater, the later or the fuller: by the source's own time of revision, how it is known, blocks, certainty.
+
+    Of two that are known from requests the earlier is greater, since it is nearer to when it was said.
+    """
     metadata = rest.get("metadata") or {}
     revised = max((str(metadata[key]) for key in _REVISED if isinstance(metadata.get(key), str)), default="")
+    hand = _HANDS.get(metadata.get("known_from"), _FIRST_HAND)
     doubts = sum(bool(metadata.get(key)) for key in _DOUBTS)
-    return revised, blocks, -doubts, len(orjson.dumps(rest)), version
+    earliness = () if hand == _FIRST_HAND else tuple([-sign for sign in timestamp.encode()])
+    return revised, hand, blocks, -doubts, earliness, len(orjson.dumps(rest)), version
+
+
+def is_retold(metadata: Json) -> bool:
+    """Whether this account comes from a later request only, and knows of no call of its own."""
+    return metadata.get("known_from") in _HANDS and not metadata.get("api_message_id")
+
+
+def says_nothing_more(rest: Json) -> bool:
+    """Whether a version that a greater one with the same body stands for can be let go."""
+    return "tokens" not in rest and is_retold(rest.get("metadata") or {})
 
 
 def joined_tokens(one: Json | None, other: Json | None) -> Json | None:
@@ -30,6 +48,22 @@ def joined_tokens(one: Json | None, other: Json | None) -> Json | None:
     if one is None or other is None:
         return other if one is None else one
     return {key: _greater(one.get(key), other.get(key)) for key in sorted({*one, *other})}
+
+
+def joined_text(stored: bytes | None, new: bytes | None) -> bytes | None:
+    """The same of usage as it is stored."""
+    if stored == new or new is None:
+        return stored
+    joined = joined_tokens(orjson.loads(stored) if stored else None, orjson.loads(new))
+    return orjson.dumps(joined, option=orjson.OPT_SORT_KEYS)
+
+
+def greatest(one: tuple[int | None, ...], other: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    """The greater of each figure; one that nobody states stays unknown."""
+    if one == other:
+        return one
+    pairs = zip(one, other, strict=True)
+    return tuple([more if held is None or (more is not None and more > held) else held for held, more in pairs])
 
 
 def _greater(one: Any, other: Any) -> Any:

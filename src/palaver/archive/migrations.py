@@ -245,6 +245,55 @@ MIGRATIONS: tuple[Migration, ...] = (
             "insert into search (search, rank) values ('automerge', 8)",
         ),
     ),
+    Migration(
+        "usage records, usage of several calls with the same words",
+        (
+            """
+            create table answer_usage (
+                message integer not null references message on delete cascade,
+                api_message_id text not null,
+                input_tokens integer,
+                output_tokens integer,
+                cache_read_tokens integer,
+                cache_write_tokens integer,
+                cache_write_1h_tokens integer,
+                thinking_tokens integer,
+                tokens text not null,
+                primary key (message, api_message_id)
+            ) without rowid""",
+            "create index answer_usage_by_api_message_id on answer_usage (api_message_id)",
+            """
+            create table usage_record (
+                usage_key integer primary key,
+                platform text not null,
+                usage_id text not null,
+                kind text not null,
+                started_at text not null,
+                ended_at text,
+                subject_kind text,
+                subject_id text,
+                model text,
+                request_id text,
+                api_message_id text,
+                input_tokens integer,
+                output_tokens integer,
+                cache_read_tokens integer,
+                cache_write_tokens integer,
+                cache_write_1h_tokens integer,
+                thinking_tokens integer,
+                record text not null,
+                unique (platform, usage_id)
+            )""",
+            "create index usage_record_by_time on usage_record (started_at)",
+            """
+            create table usage_origin (
+                usage_record integer not null references usage_record on delete cascade,
+                source integer not null references source on delete cascade,
+                primary key (usage_record, source)
+            ) without rowid""",
+            "create index usage_origin_by_source on usage_origin (source)",
+        ),
+    ),
 )
 
 

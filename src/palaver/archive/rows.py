@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from palaver.archive.merge import is_retold
 from palaver.archive.words import searchable
 from palaver.model.build import Document
 
@@ -18,6 +19,7 @@ _APART = frozenset(
     ("schema_version", "conversation_id", "messages", "summaries", "tags", "created_at", "updated_at", "fragment")
 )
 _IN_COLUMNS = ("message_id", "parent_message_id", "role", "timestamp", "content", "tokens")
+_RETOLD_IN_COLUMNS = _IN_COLUMNS[:-1]
 _SORTED = orjson.OPT_SORT_KEYS
 _LARGEST = (1 << 63) - 1
 
@@ -120,13 +122,16 @@ def message_row(message: Json, position: int) -> tuple[MessageRow, BodyRow]:
     content, role, timestamp = message["content"], message["role"], message["timestamp"]
     body = orjson.dumps(content, option=_SORTED)
     body_hash = hashlib.blake2b(body, digest_size=16, person=_PERSONS[role]).digest()
-    rest = orjson.dumps({key: value for key, value in message.items() if key not in _IN_COLUMNS}, option=_SORTED)
+    metadata = message.get("metadata") or _WHOLE
+    tokens = message.get("tokens")
+    in_columns = _IN_COLUMNS
+    if tokens is not None and is_retold(metadata):  # what a later request carries was not used by it
+        in_columns, tokens = _RETOLD_IN_COLUMNS, None
+    rest = orjson.dumps({key: value for key, value in message.items() if key not in in_columns}, option=_SORTED)
     parent = message.get("parent_message_id")
     version = hashlib.blake2b(body_hash, digest_size=8)
     version.update(f"{parent}\n{timestamp}\n".encode())
     version.update(rest)
-    metadata = message.get("metadata") or _WHOLE
-    tokens = message.get("tokens")
     row = MessageRow(
         message["message_id"],
         position,
@@ -137,7 +142,7 @@ def message_row(message: Json, position: int) -> tuple[MessageRow, BodyRow]:
         _text(metadata.get("model_override")),
         _text(metadata.get("api_message_id")),
         # A message may continue one that left with an earlier fragment: then its own tokens are only what it adds.
-        token_counts(metadata.get("answer_tokens") or tokens) if tokens else _NO_COUNTS,
+        token_counts(metadata.get("answer_tokens") or tokens) if tokens else NO_COUNTS,
         orjson.dumps(tokens, option=_SORTED) if tokens is not None else None,
         body_hash,
         version.digest(),
@@ -164,7 +169,7 @@ def _text(value: Any) -> str | None:
     return value if value.__class__ is str else None
 
 
-_NO_COUNTS: tuple[int | None, ...] = (None,) * 6
+NO_COUNTS: tuple[int | None, ...] = (None,) * 6
 
 
 def token_counts(tokens: Json) -> tuple[int | None, ...]:

@@ -1,8 +1,8 @@
 """Everything that the archive knows of a conversation, as documents: joined again, they make the same conversation.
 
 What is exported is the conversation as it is now. Here it comes with all accounts of its header and with the older
-versions of its messages, and every message in its own place, so that nothing of it is lost on the way to another
-archive, whatever that one knows already.
+versions of its messages, each with what its own call has used, and every message in its own place, so that nothing of
+it is lost on the way to another archive, whatever that one knows already.
 """
 
 import sqlite3
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from palaver.archive.merge import State, state_key
+from palaver.archive.calls import calls_of
+from palaver.archive.merge import State, is_retold, state_key
 from palaver.archive.reading import MESSAGE, message_of, rating_of, tags_of
 from palaver.model import SCHEMA_VERSION
 from palaver.model.build import Document
@@ -19,8 +20,9 @@ from palaver.model.build import Document
 Json = dict[str, Any]
 
 _REVISIONS = (
-    "select m.position, r.message_id, r.version from revision r join message m on m.conversation = r.conversation "
-    "and m.message_id = r.message_id where r.conversation = ? order by m.position, r.message_id, r.version"
+    "select m.position, m.message_key, r.message_id, r.version from revision r "
+    "join message m on m.conversation = r.conversation and m.message_id = r.message_id "
+    "where r.conversation = ? order by m.position, r.message_id, r.version"
 )
 _REVISION_AT = (
     "select r.message_id, r.parent_message_id, r.role, r.timestamp, cast(b.content as blob), null, "
@@ -28,7 +30,8 @@ _REVISION_AT = (
     "where r.conversation = ? and r.message_id = ? and r.version = ?"
 )
 _MESSAGE_AT = (
-    f"select m.position, {MESSAGE} from message m join body b on b.body_key = m.body "  # noqa: S608 - our own words
+    "select m.position, m.api_message_id, exists (select 1 from answer_usage where message = m.message_key), "  # noqa: S608
+    f"{MESSAGE} from message m join body b on b.body_key = m.body "
     "where m.message_key = ?"
 )
 _SUMMARIES = "select position, cast(summary as blob) from summary where conversation = ? order by position, summary_id"
@@ -106,12 +109,16 @@ def _parts(connection: sqlite3.Connection, key: int) -> Iterator[_Part]:
     start = size_bytes = 0
     messages: list[Json] = []
     for message_key in _in_chains(connection, key):
-        position, *row = connection.execute(_MESSAGE_AT, (message_key,)).fetchone()
+        position, api_id, is_split, *row = connection.execute(_MESSAGE_AT, (message_key,)).fetchone()
         if position != start + len(messages) or size_bytes > _PART_BYTES:
             if messages or summaries:
                 yield _Part(start, messages, summaries)
             start, messages, summaries, size_bytes = position, [], [], 0
-        messages.append(message_of(tuple(row)))
+        message = message_of(tuple(row))
+        metadata = message.get("metadata") or {}
+        if is_split or "known_from" in metadata or metadata.get("api_message_id") != api_id:
+            message = message_of((*row[:5], _own_figures(connection, message_key, metadata), row[6]))
+        messages.append(message)
         size_bytes += len(row[4]) + len(row[6])
     yield _Part(start, messages, summaries, is_last=True)
 
@@ -121,22 +128,32 @@ def _older_versions(connection: sqlite3.Connection, key: int) -> Iterator[list[J
 
     The place of a message is the last one that any account gives it, so that these do not move it.
     """
-    waiting: list[tuple[int, str, bytes]] = connection.execute(_REVISIONS, (key,)).fetchall()
+    waiting: list[tuple[int, int, str, bytes]] = connection.execute(_REVISIONS, (key,)).fetchall()
     while waiting:
         chosen: list[Json] = []
         names: set[str] = set()
-        later: list[tuple[int, str, bytes]] = []
+        later: list[tuple[int, int, str, bytes]] = []
         size_bytes = 0
-        for position, name, version in waiting:
+        for position, message_key, name, version in waiting:
             if name in names or len(chosen) > position or size_bytes > _PART_BYTES:
-                later.append((position, name, version))
+                later.append((position, message_key, name, version))
                 continue
             row = connection.execute(_REVISION_AT, (key, name, version)).fetchone()
             names.add(name)
-            chosen.append(message_of(row))
+            metadata = orjson.loads(row[6]).get("metadata") or {}
+            chosen.append(message_of((*row[:5], _own_figures(connection, message_key, metadata), row[6])))
             size_bytes += len(row[4]) + len(row[6])
         yield chosen
         waiting = later
+
+
+def _own_figures(connection: sqlite3.Connection, message_key: int, metadata: Json) -> bytes | None:
+    """What the call that a version tells of has used; figures of a message are those of one of its calls."""
+    if is_retold(metadata):
+        return None
+    own = metadata.get("api_message_id")
+    figures = calls_of(connection, message_key).get(own if isinstance(own, str) else "")
+    return figures.tokens if figures else None
 
 
 def _summaries(connection: sqlite3.Connection, key: int) -> Iterator[tuple[int, list[Json]]]:

@@ -1,6 +1,7 @@
 """Totals of the archive, and the same by day, project, model and the like.
 
-Messages are counted as they are stored. Usage counts once (`usage.py`), and so do tool calls, by the same rule: per
+Messages are counted as they are stored. Usage counts once (`usage.py`), calls that only a usage record tells of
+included, and so do tool calls, by the same rule: per
 answer, or per body where there is no answer's id, at the first message that holds them. Cost is made here from prices,
 request by request; what sources themselves say that something cost is told beside it and never mixed in.
 """
@@ -14,11 +15,12 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
-from palaver.archive.usage import FIRST, MODEL, Answer, Counts, Scope, Usage, answers
+from palaver.archive.calls import calls_table
+from palaver.archive.usage import FIRST, MODEL, Answer, Counts, Scope, Usage, answers, recorded_answers
 from palaver.prices import PriceRow, Prices
 
 By = Literal["day", "week", "month", "project", "model", "platform", "tool", "conversation"]
@@ -68,6 +70,10 @@ class Tally:
     """Messages that call the tool, where tools are what is grouped by."""
     answers: int = 0
     """Usages that were counted."""
+    usage_records: int = 0
+    """How many of them only a usage record tells of; or all records, where these are what is counted."""
+    counts: dict[str, float] = field(default_factory=dict[str, float])
+    """What else usage records count, by name."""
     tokens: Tokens = field(default_factory=Tokens)
     cost: Decimal | None = None
     """In USD, of those whose model has a known price; None when there are none."""
@@ -90,6 +96,8 @@ class Statistics:
     """Counted usages whose source did not record their end."""
     agents: int = 0
     """Conversations of agents, among all."""
+    periods: int = 0
+    """Usage records that are sums over a time, where records are what is counted."""
 
     def group(self, key: Key) -> Tally:
         try:
@@ -136,9 +144,9 @@ def priced(answer: Answer, prices: Prices) -> Priced | None:
 def _count_usage(connection: sqlite3.Connection, scope: Scope, by: By, prices: Prices, found: Statistics) -> None:
     key_of = _USAGE_KEYS[by]
     groups: dict[Key, Tally] = found.groups if by != "tool" else {}
-    for answer in answers(connection, scope):
+    for answer in chain(answers(connection, scope), recorded_answers(connection, scope)):
         owner = answer.owner
-        if answer.copies:
+        if answer.copies and owner.conversation_key is not None:
             _note_copies(answer, found)
         if not owner.is_chosen:
             continue
@@ -149,19 +157,25 @@ def _count_usage(connection: sqlite3.Connection, scope: Scope, by: By, prices: P
             tally = groups[key]
         except KeyError:
             tally = groups[key] = Tally()
-        tally.answers += 1
-        tally.tokens.add(answer.counts)
-        cost = priced(answer, prices)
-        if cost is None:
-            found.unpriced[owner.model] += 1
-        else:
-            tally.cost = cost.amount if tally.cost is None else tally.cost + cost.amount
+        tally.usage_records += owner.conversation_key is None
+        count_answer(answer, tally, found, prices)
     for tally in groups.values():
         found.total.answers += tally.answers
+        found.total.usage_records += tally.usage_records
         found.total.tokens.join(tally.tokens)
         found.naive.join(tally.tokens)
         if tally.cost is not None:
             found.total.cost = (found.total.cost or Decimal(0)) + tally.cost
+
+
+def count_answer(answer: Answer, tally: Tally, found: Statistics, prices: Prices) -> None:
+    tally.answers += 1
+    tally.tokens.add(answer.counts)
+    cost = priced(answer, prices)
+    if cost is None:
+        found.unpriced[answer.owner.model] += 1
+    else:
+        tally.cost = cost.amount if tally.cost is None else tally.cost + cost.amount
 
 
 def _note_copies(answer: Answer, found: Statistics) -> None:
@@ -257,7 +271,7 @@ def _message_costs(connection: sqlite3.Connection, scope: Scope, key: str) -> It
     query = (
         f"select coalesce(nullif(m.api_message_id, ''), m.message_key) as answer, {where}, {key}, "
         "json_extract(m.rest, '$.cost.amount'), json_extract(m.rest, '$.cost.currency') "
-        "from message m join conversation c on c.conversation_key = m.conversation "
+        f"from {calls_table(connection)} m join conversation c on c.conversation_key = m.conversation "
         f"where {_HAS_COST.format('m')} order by answer, {FIRST}"
     )
     for _, copies in groupby(connection.execute(query, values), itemgetter(0)):
@@ -323,6 +337,6 @@ def last_days(groups: dict[Key, Tally], days: int) -> dict[Key, Tally]:
 
 
 def titles(connection: sqlite3.Connection, keys: Iterable[Key]) -> dict[Key, tuple[str, str, str | None]]:
-    """Platform, id and title of conversations."""
+    """Platform, id and title of conversations; what is of none has none."""
     query = "select platform, conversation_id, title from conversation where conversation_key = ?"
-    return {key: connection.execute(query, (key,)).fetchone() for key in keys}
+    return {key: connection.execute(query, (key,)).fetchone() for key in keys if key is not None}

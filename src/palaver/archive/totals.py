@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from palaver.archive.calls import calls_table
+
 
 class Totals(NamedTuple):
     messages: int = 0
@@ -32,10 +34,10 @@ _TOTALS = """
         cast(total(output) as integer), cast(total(cache_read) as integer), cast(total(cache_write) as integer),
         cast(total(thinking) as integer), max(has_tokens)
     from (
-        select conversation, count(*) as messages, sum(author_kind = 'human') as human_messages,
+        select conversation, sum(is_message) as messages, sum(author_kind = 'human') as human_messages,
             max(input_tokens) as input, max(output_tokens) as output, max(cache_read_tokens) as cache_read,
             max(cache_write_tokens) as cache_write, max(thinking_tokens) as thinking, max(tokens is not null) has_tokens
-        from message where conversation in ({}) group by conversation, coalesce(api_message_id, message_key)
+        from {} where conversation in ({}) group by conversation, coalesce(api_message_id, message_key)
     )
     group by conversation
 """
@@ -43,6 +45,6 @@ _TOTALS = """
 
 def totals_of(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, Totals]:
     """Of some hundred conversations, by key; one without messages has them as well."""
-    rows = connection.execute(_TOTALS.format(", ".join("?" * len(keys))), keys)
+    rows = connection.execute(_TOTALS.format(calls_table(connection), ", ".join("?" * len(keys))), keys)
     found = {key: Totals(*numbers, has_tokens=bool(has_tokens)) for key, *numbers, has_tokens in rows}
     return {key: found.get(key, Totals()) for key in keys}

@@ -4,6 +4,8 @@ Resumed, forked and branched sessions, side questions and compaction write answe
 message id, wherever it was recorded, with the greatest figure of each kind over all its copies; what has no such id
 counts once per message. Day, project, model and conversation of a usage are those of its owner, the first of the
 copies: least time, then conversation id, then message id, then platform. A message without token counts is no usage.
+One that answers several calls with the same words is a usage for each. What a usage record tells of a call counts where
+no message tells of it.
 """
 
 # ruff: noqa: S608 - conditions are words of this program, every value is bound
@@ -13,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
+from palaver.archive.calls import calls_table
 from palaver.archive.filters import Filters
 
 Counts = tuple[int | None, ...]
@@ -20,14 +23,14 @@ Counts = tuple[int | None, ...]
 
 
 class Usage(NamedTuple):
-    """What one message says was used."""
+    """What one message says was used; or one usage record, which has no conversation."""
 
     api_message_id: str | None
     timestamp: str
     conversation_id: str
     message_id: str
     platform: str
-    conversation_key: int
+    conversation_key: int | None
     day: str
     project: str | None
     model: str | None
@@ -83,6 +86,16 @@ class Scope:
         begins = " or ".join([f"substr({MODEL}, 1, ?) = ? collate nocase"] * len(names))
         return f"({begins})" if names else "true", [value for name in names for value in (len(name), name)]
 
+    def records(self) -> tuple[str, list[Any]]:
+        """A condition on `usage_record m`, of which nothing is left where conversations are asked for."""
+        wanted = self.filters
+        if wanted.projects or wanted.has or wanted.tools or wanted.tags:
+            return "false", []
+        times, time_values = self.times()
+        models, model_values = self.models()
+        platforms = f"m.platform in ({', '.join('?' * len(wanted.platforms))})" if wanted.platforms else "true"
+        return f"{platforms} and {times} and {models}", [*wanted.platforms, *time_values, *model_values]
+
     def day(self) -> str:
         """The day of `message m`, as a column."""
         day = "substr(m.timestamp, 1, 10)"
@@ -94,6 +107,8 @@ HAS_USAGE = (
     "(m.input_tokens is not null or m.output_tokens is not null or m.cache_read_tokens is not null "
     "or m.cache_write_tokens is not null or m.thinking_tokens is not null)"
 )
+RECORDS = "(select *, started_at as timestamp from usage_record) m cross join (select null as model) c"
+"""Usage records under the names that messages and their conversations have."""
 FIRST = "m.timestamp, c.conversation_id, m.message_id, c.platform"
 """The order in which copies of one thing are told: the first is its owner."""
 
@@ -103,9 +118,36 @@ _TIER = """iif(instr(m.tokens, '"service_tier":"standard"'), 'standard', json_ex
 
 def answers(connection: sqlite3.Connection, scope: Scope, *, in_time_order: bool = False) -> Iterator[Answer]:
     """Every usage that the scope lets through, itself or a copy of it, each with all of its copies."""
+    return _once(map(Usage._make, _usages(connection, scope, in_time_order=in_time_order)))
+
+
+def recorded_answers(connection: sqlite3.Connection, scope: Scope) -> Iterator[Answer]:
+    """The same of usage records of single calls, without those that a message tells of."""
+    is_told = (
+        "exists (select 1 from message t where t.api_message_id = m.api_message_id and "
+        f"{HAS_USAGE.replace('m.', 't.')}) or exists (select 1 from answer_usage t "
+        "where t.api_message_id = m.api_message_id)"
+    )
+    condition = f"m.kind = 'request' and {HAS_USAGE} and not ({is_told})"
+    return _once(record_usages(connection, scope, condition))
+
+
+def record_usages(connection: sqlite3.Connection, scope: Scope, condition: str = "true") -> Iterator[Usage]:
+    """Usage records, those of one call next to each other with the first before the others."""
+    chosen, values = scope.records()
+    query = (
+        f"select m.api_message_id, m.timestamp, '', m.usage_id, m.platform, null, {scope.day()}, null, {MODEL}, "
+        f"json_extract(m.record, '$.tokens.service_tier'), 0, {chosen}, m.input_tokens, m.output_tokens, "
+        "m.cache_read_tokens, m.cache_write_tokens, m.cache_write_1h_tokens, m.thinking_tokens "
+        f"from {RECORDS} where {condition} order by 1, 2, 5, 4"
+    )
+    return map(Usage._make, connection.execute(query, values))
+
+
+def _once(usages: Iterable[Usage]) -> Iterator[Answer]:
     owner: Usage | None = None
     copies: list[Usage] = []
-    for usage in map(Usage._make, _usages(connection, scope, in_time_order=in_time_order)):
+    for usage in usages:
         if owner is not None:
             if usage.api_message_id is not None and usage.api_message_id == owner.api_message_id:
                 copies.append(usage)
@@ -130,7 +172,7 @@ def _copied(owner: Usage, copies: list[Usage]) -> Iterator[Answer]:
 def usage_owner(connection: sqlite3.Connection, api_message_id: str) -> tuple[str, str, str] | None:
     """Where the usage of an answer is counted: platform, conversation id, message id; None where it has none."""
     query = (
-        "select c.platform, c.conversation_id, m.message_id from message m "
+        f"select c.platform, c.conversation_id, m.message_id from {calls_table(connection)} m "
         "join conversation c on c.conversation_key = m.conversation "
         f"where m.api_message_id = ? and {HAS_USAGE} order by {FIRST} limit 1"
     )
@@ -162,7 +204,7 @@ def _usages(connection: sqlite3.Connection, scope: Scope, *, in_time_order: bool
         columns = f"{columns}, min(m.timestamp) over (partition by {answer}) as began"
         order = "began, api_message_id"
     query = (
-        f"select {columns} from message m join conversation c on c.conversation_key = m.conversation "
+        f"select {columns} from {calls_table(connection)} m join conversation c on c.conversation_key = m.conversation "
         f"where {HAS_USAGE} order by {order}, {FIRST}"
     )
     rows = connection.execute(query, [*values, *time_values, *model_values])

@@ -24,6 +24,7 @@ from palaver.cli.forget import forget
 from palaver.cli.identify import identify
 from palaver.cli.import_ import import_
 from palaver.cli.list_ import list_
+from palaver.cli.merge import merge
 from palaver.cli.rate import rate
 from palaver.cli.scan import scan
 from palaver.cli.schema import schema
@@ -128,6 +129,7 @@ app.command()(rate)
 app.command()(forget)
 app.command(options_metavar="[OPTIONS]")(export)
 app.command()(cook)
+app.command()(merge)
 app.command()(convert)
 app.command()(schema)
 app.command()(doctor)

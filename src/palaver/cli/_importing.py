@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from palaver.cli import _output
 from palaver.cli._words import place
@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from palaver.sources.discovery import Unit
 
 
+USAGE_NOT_KEPT = "{records} read and not kept; with --usage FILE they are written."
+
+
+class Sentences(NamedTuple):
+    """Where the result is, where refused records are, what may follow, and where usage records are."""
+
+    told: str
+    set_aside: str
+    following: str
+    used: str
+    """With `{records}` for how many there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Destination:
     """Where documents go, and the sentences that tell it."""
@@ -24,11 +37,12 @@ class Destination:
     told: str
     set_aside_told: str = ""
     following: str = ""
+    used_told: str = "{records} read."
     is_terminal: bool = False
 
     @property
-    def sentences(self) -> tuple[str, str, str]:
-        return self.told, self.set_aside_told, self.following
+    def sentences(self) -> Sentences:
+        return Sentences(self.told, self.set_aside_told, self.following, self.used_told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +81,14 @@ def keep_all(plan: "Plan", *, jobs: int | None, began: float) -> Effort:
     return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)
 
 
-def archive_told() -> tuple[str, str, str]:
-    """Where the archive is, where refused records are, and what can be done next, in sentences."""
+def archive_told() -> Sentences:
     from palaver.cli._archive import archive_path
 
-    return (
+    return Sentences(
         f"The archive is {place(archive_path())}.",
         "The records that were refused are kept there: `palaver quarantine list`.",
         "Run it again at any time: what was found once stays, even when its source is deleted.",
+        "{records} kept: `palaver stats --usage`.",
     )
 
 

@@ -9,13 +9,15 @@ from palaver.archive.statistics import TIMES, By, Key, Statistics, Tally, titles
 from palaver.archive.usage import Scope
 from palaver.cli import _archive, _output
 from palaver.cli._chart import bar, can_draw
-from palaver.cli._words import amount, counted, gist, place, plain, tallied
+from palaver.cli._words import amount, counted, gist, place, plain, tallied, usage_records
 
 if TYPE_CHECKING:
     import sqlite3
     from decimal import Decimal
 
     from rich.text import Text
+
+    from palaver.archive.usage_statistics import UsageBy
 
 _AUTHORS = ("human", "model", "tool", "harness")
 _MODELS_NAMED = 5
@@ -27,9 +29,12 @@ _LONGEST_GAP = 7
 """Days without anything are shown as such, unless there are more of them in a row."""
 
 
-def answer(connection: "sqlite3.Connection", found: Statistics, scope: Scope, by: By) -> dict[str, Any]:
+def answer(
+    connection: "sqlite3.Connection", found: Statistics, scope: Scope, by: "By | UsageBy", *, is_of_records: bool
+) -> dict[str, Any]:
     names = titles(connection, found.groups) if by == "conversation" else {}
     return {
+        "of": "usage_records" if is_of_records else "messages",
         "since": scope.filters.since or None,
         "until": scope.filters.until or None,
         "by": by,
@@ -46,6 +51,7 @@ def answer(connection: "sqlite3.Connection", found: Statistics, scope: Scope, by
         "left_out": {"copies": found.copies, "answers": found.copied_answers, "naive_tokens": asdict(found.naive)},
         "unpriced": [{"model": model, "answers": count} for model, count in found.unpriced.most_common()],
         "partial_answers": found.partial,
+        "periods": found.periods,
     }
 
 
@@ -55,13 +61,15 @@ def _counted(tally: Tally) -> dict[str, Any]:
         "messages": {**dict.fromkeys(_AUTHORS, 0), **tally.messages},
         "tool_calls": tally.tool_calls,
         "answers": tally.answers,
+        "usage_records": tally.usage_records,
+        "counts": dict(sorted(tally.counts.items())),
         "tokens": asdict(tally.tokens),
         "cost": None if tally.cost is None else {"amount": float(tally.cost), "currency": "USD"},
         "stated_costs": [{"amount": sum_, "currency": currency} for currency, sum_ in sorted(tally.stated.items())],
     }
 
 
-def _in_order(found: Statistics, by: By) -> list[tuple[Key, Tally]]:
+def _in_order(found: Statistics, by: "By | UsageBy") -> list[tuple[Key, Tally]]:
     """Times as they come, everything else with the greatest first."""
     if by in TIMES:
         return sorted(found.groups.items(), key=lambda entry: str(entry[0]))
@@ -74,7 +82,7 @@ def _size(tally: Tally) -> float:
 
 
 def _measure(found: Statistics) -> tuple[str, Any]:
-    """What bars are drawn of: cost, else tokens, else messages, else calls; what the groups have."""
+    """What bars are drawn of: cost, else tokens, else messages, else calls, else records; what the groups have."""
     groups = found.groups.values()
     if any(group.cost for group in groups):
         return "cost", lambda tally: float(tally.cost or 0)
@@ -82,13 +90,15 @@ def _measure(found: Statistics) -> tuple[str, Any]:
         return "tokens", lambda tally: tally.tokens.total()
     if any(group.messages for group in groups):
         return "messages", lambda tally: tally.messages.total()
-    return "calls", lambda tally: tally.tool_calls
+    if any(group.tool_calls for group in groups):
+        return "calls", lambda tally: tally.tool_calls
+    return "records", lambda tally: tally.usage_records
 
 
 # -- for people -----------------------------------------------------------------------------------------------------
 
 
-def show(connection: "sqlite3.Connection", found: Statistics, by: By, *, is_recent: bool) -> None:
+def show(connection: "sqlite3.Connection", found: Statistics, by: "By | UsageBy", *, is_recent: bool) -> None:
     for line in _totals(found):
         _output.answer(line)
     if found.groups:
@@ -105,29 +115,46 @@ def _totals(found: Statistics) -> "Iterator[Text]":
     from rich.text import Text
 
     total = found.total
-    conversations = counted(len(total.conversations), "conversation")
-    if found.agents:
-        conversations += f" ({found.agents:,} of agents)"
-    facts = [conversations, counted(total.messages.total(), "message")]
+    facts: list[str] = []
+    if total.conversations:
+        agents = f" ({found.agents:,} of agents)" if found.agents else ""
+        facts += [counted(len(total.conversations), "conversation") + agents]
+        facts += [counted(total.messages.total(), "message")]
     if total.tool_calls:
         facts.append(f"{counted(total.tool_calls, 'call')} of tools")
+    if total.usage_records:
+        facts.append(usage_records(total.usage_records))
     yield Text(", ".join(facts), "bold")
-    yield Text(f"messages by {tallied(dict(total.messages))}", "dim")
-    if not total.answers:
-        return
-    yield Text("")
-    figures = asdict(total.tokens)
-    rows = [
-        (name.replace("_", " "), f"{count:,}", "") for name, count in figures.items() if count or name != "thinking"
-    ]
-    rows[0] = (*rows[0][:2], f"tokens of {counted(total.answers, 'answer')}, each counted once")
-    if total.cost is not None:
-        rows.append(("cost", money(total.cost), "by public API prices"))
-    for currency, sum_ in sorted(total.stated.items()):
-        rows.append(("stated", money(sum_, currency), "by sources themselves, in no other number here"))
-    width = max(len(figure) for _, figure, _ in rows)
+    if total.messages:
+        yield Text(f"messages by {tallied(dict(total.messages))}", "dim")
+    rows = list(_figures(total))
+    if rows:
+        yield Text("")
+    width = max((len(figure) for _, figure, _ in rows), default=0)
+    wide = max((len(name) for name, _, _ in rows), default=0) + 1
     for name, figure, note in rows:
-        yield Text.assemble((f"{name:<12}", "dim"), f"{figure:>{width}}", (f"  {note}" if note else "", "dim"))
+        yield Text.assemble(
+            (f"{name:<{max(wide, _FIGURES_AT)}}", "dim"), f"{figure:>{width}}", (f"  {note}" if note else "", "dim")
+        )
+
+
+_FIGURES_AT = 12
+
+
+def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
+    """Names, numbers, and what these are of."""
+    if total.answers:
+        named = asdict(total.tokens).items()
+        rows = [(name.replace("_", " "), f"{count:,}", "") for name, count in named if count or name != "thinking"]
+        of = f"{counted(total.answers, 'answer')}, each counted once"
+        yield *rows[0][:2], f"tokens of {of if total.conversations else usage_records(total.answers)}"
+        yield from rows[1:]
+    for name, count in sorted(total.counts.items()):
+        yield plain(name.replace("_", " ")), f"{count:,}", ""
+    if total.cost is not None:
+        yield "cost", money(total.cost), "by public API prices"
+    for currency, sum_ in sorted(total.stated.items()):
+        yield "stated", money(sum_, currency), "by sources themselves, in no other number here"
 
 
 def footnotes(found: Statistics) -> "Iterator[Text]":
@@ -149,6 +176,12 @@ def footnotes(found: Statistics) -> "Iterator[Text]":
         others = len(found.unpriced) - len(names)
         told = ", ".join(names) + (f" and {counted(others, 'other')}" if others else "")
         yield Text(f"{counted(found.unpriced.total(), 'answer')} by models without a known price: {told}.", "dim")
+    if found.total.usage_records and found.total.conversations:
+        told = counted(found.total.usage_records, "answer")
+        yield Text(f"{told} by calls that only usage records tell of; --usage counts these alone.", "dim")
+    if found.periods:
+        are = "is a sum" if found.periods == 1 else "are sums"
+        yield Text(f"{counted(found.periods, 'record')} {are} over a time, and may hold what others tell of.", "dim")
     if found.partial:
         was = "was" if found.partial == 1 else "were"
         yield Text(
@@ -167,6 +200,7 @@ def money(value: "Decimal | float", currency: str = "USD") -> str:
 _HEADS = {
     "messages": "msgs",
     "calls": "calls",
+    "records": "records",
     "input": "input",
     "output": "output",
     "cache_read": "cache r",
@@ -175,7 +209,9 @@ _HEADS = {
 }
 
 
-def _groups(connection: "sqlite3.Connection", found: Statistics, by: By, *, is_recent: bool) -> "Iterator[Text]":
+def _groups(
+    connection: "sqlite3.Connection", found: Statistics, by: "By | UsageBy", *, is_recent: bool
+) -> "Iterator[Text]":
     from rich.text import Text
 
     name, measure = _measure(found)
@@ -216,20 +252,22 @@ def _cell(tally: Tally | None, column: str) -> str:
             return f"{tally.messages.total():,}" if tally.messages else ""
         case "calls":
             return f"{tally.tool_calls:,}" if tally.tool_calls else ""
+        case "records":
+            return f"{tally.usage_records:,}" if tally.usage_records else ""
         case "cost":
             return "" if tally.cost is None else money(tally.cost)
         case _:
             return amount(getattr(tally.tokens, column)) if tally.answers else ""
 
 
-def _labels(connection: "sqlite3.Connection", keys: Sequence[Key], by: By) -> "list[Text]":
+def _labels(connection: "sqlite3.Connection", keys: Sequence[Key], by: "By | UsageBy") -> "list[Text]":
     from rich.text import Text
 
     names = titles(connection, keys) if by == "conversation" else {}
     labels: list[Text] = []
     for key in keys:
         match by:
-            case "conversation":
+            case "conversation" if key is not None:
                 platform, conversation_id, title = names[key]
                 text = gist(title or f"{platform}:{conversation_id}", 200)
             case "platform":
@@ -246,7 +284,7 @@ def _labels(connection: "sqlite3.Connection", keys: Sequence[Key], by: By) -> "l
     return labels
 
 
-def _with_gaps(rows: list[tuple[Key, Tally]], by: By) -> Iterator[tuple[Key, Tally | None]]:
+def _with_gaps(rows: list[tuple[Key, Tally]], by: "By | UsageBy") -> Iterator[tuple[Key, Tally | None]]:
     """Days, weeks and months on which nothing happened are part of the picture; long pauses are told in a word."""
     if by not in TIMES:
         yield from rows
@@ -262,7 +300,7 @@ def _with_gaps(rows: list[tuple[Key, Tally]], by: By) -> Iterator[tuple[Key, Tal
         before = str(key)
 
 
-def _between(first: str, last: str, by: By) -> list[str]:
+def _between(first: str, last: str, by: "By | UsageBy") -> list[str]:
     """The days, Mondays or months between two of them."""
     found: list[str] = []
     try:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from palaver.cli._verdict import of_import
-from palaver.cli._words import counted, duration, place, plain, rate, size, tallied
+from palaver.cli._words import counted, duration, place, plain, rate, size, tallied, usage_records
 from palaver.importers import importer, load_whole
 from palaver.model.finding import KINDS
 from palaver.model.ledger import Ledger
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from palaver.cli._importing import Effort
+    from palaver.cli._importing import Effort, Sentences
     from palaver.model.finding import Finding
     from palaver.model.report import Report, SourceReport
 
@@ -30,8 +30,8 @@ _FAILURES_SHOWN = 20
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def summary(report: "Report", effort: "Effort", told: tuple[str, str, str]) -> "Iterator[RenderableType]":
-    """All there is to tell; `told` says where the result is, where refused records are, and what may follow."""
+def summary(report: "Report", effort: "Effort", told: "Sentences") -> "Iterator[RenderableType]":
+    """All there is to tell; `told` says where everything is, and what may follow."""
     if report.sources:
         yield _numbers(report, effort)
         yield _ledger(report)
@@ -78,6 +78,7 @@ def _numbers(report: "Report", effort: "Effort") -> Text:
         (counted(totals["conversations"], "conversation"), "bold"),
         " and ",
         (counted(totals["messages"], "message"), "bold"),
+        f" and {usage_records(totals['usage_records'])}" if totals["usage_records"] else "",
         " from ",
         (counted(totals["sources"], "source"), "bold"),
         f"\n{size(effort.size_bytes)} in {duration(effort.seconds)}, {rate(effort.size_bytes, effort.seconds)}",
@@ -92,7 +93,9 @@ def _archived(report: "Report", changes: dict[str, int]) -> Text:
     as_they_were = f"{counted(len(report.unchanged), 'source')} {are}, and not read again"
     if not report.sources:
         return Text(f"Nothing new: {as_they_were}.")
-    return Text(f"In the archive: {became or 'nothing new'}" + (f"; {as_they_were}" if report.unchanged else ""))
+    has_usage = any(source.usage_records for source in report.sources)
+    nothing = "no conversation" if has_usage else "nothing new"
+    return Text(f"In the archive: {became or nothing}" + (f"; {as_they_were}" if report.unchanged else ""))
 
 
 def _ledger(report: "Report") -> Text:
@@ -170,10 +173,14 @@ def _unclaimed(labels: list[str]) -> Group:
     return Group(*lines)
 
 
-def _closing(report: "Report", told: tuple[str, str, str]) -> Text:
-    where, set_aside, following = told
-    has_refused = any(source.ledger.quarantined for source in report.sources)
-    return Text("\n".join(sentence for sentence in (where, set_aside if has_refused else "", following) if sentence))
+def _closing(report: "Report", told: "Sentences") -> Text:
+    sentences = [told.told]
+    if used := sum(source.usage_records for source in report.sources):
+        words = f"{usage_records(used)} without a conversation {'was' if used == 1 else 'were'}"
+        sentences.append(told.used.replace("{records}", words))
+    if any(source.ledger.quarantined for source in report.sources):
+        sentences.append(told.set_aside)
+    return Text("\n".join(sentence for sentence in (*sentences, told.following) if sentence))
 
 
 class _Place:

@@ -18,6 +18,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
+def usage_records(number: int) -> str:
+    """`1 usage record`, `2 usage records`: here the noun is not the first word."""
+    return f"{number:,} usage {'record' if number == 1 else 'records'}"
+
+
 def plural(noun: str) -> str:
     head, space, rest = noun.partition(" ")
     if head.endswith("y") and head[-2:-1] not in set("aeiou"):

@@ -42,6 +42,10 @@ def import_(
         Path | None,
         typer.Option(metavar="FILE", help="The bytes of refused records.", show_default="beside the output"),
     ] = None,
+    usage: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="What was used without a conversation, as JSON Lines.", show_default="none"),
+    ] = None,
     options: ImporterOptions = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
@@ -52,7 +56,8 @@ def import_(
 
     PATH may also be - for standard input. PLATFORM is recognised when it is left out; `palaver sources` lists them.
     The archive is in $PALAVER_HOME, or in the place that this system has for such things; what is in it and did not
-    change since is not read again.
+    change since is not read again. Usage records (calls that were logged without their words, sums by day) go to the
+    archive as well; with --output they are written to the file that --usage names.
 
     Exit codes: 0 everything was imported, 1 some records were refused, 2 a path could not be read.
     """
@@ -61,6 +66,8 @@ def import_(
         raise SourceError("--output - and --json both want standard output: give --output a file")
     if quarantine and output is None:
         raise SourceError("--quarantine goes with --output: the archive keeps refused records itself")
+    if usage and output is None:
+        raise SourceError("--usage goes with --output: the archive keeps usage records itself")
     platform, paths = platform_and_paths(words)
     chosen = importer_options(options, platform)
     if output is None:
@@ -70,7 +77,7 @@ def import_(
 
     units, report = find(paths, platform)
     _refuse(report, is_anything_found=bool(units), as_json=as_json)
-    destination = _importing.nowhere() if dry_run else _destination(output, quarantine, paths, units)
+    destination = _importing.nowhere() if dry_run else _destination(output, quarantine, usage, paths, units)
     effort = _importing.import_all(units, report, destination, chosen, jobs=jobs, began=began)
     _tell(report, effort, destination.sentences, as_json=as_json)
 
@@ -111,7 +118,7 @@ def _refuse(report: "Report", *, is_anything_found: bool, as_json: bool) -> None
         raise typer.Exit(report.exit_code)
 
 
-def _tell(report: "Report", effort: _importing.Effort, told: tuple[str, str, str], *, as_json: bool) -> NoReturn:
+def _tell(report: "Report", effort: _importing.Effort, told: _importing.Sentences, *, as_json: bool) -> NoReturn:
     if as_json:
         _output.answer_json(report.to_json())
     elif report.sources or report.unchanged:
@@ -126,31 +133,45 @@ def _tell(report: "Report", effort: _importing.Effort, told: tuple[str, str, str
 
 
 def _destination(
-    output: str | None, quarantine: Path | None, paths: list[Path], units: "list[Unit]"
+    output: str | None, quarantine: Path | None, usage: Path | None, paths: list[Path], units: "list[Unit]"
 ) -> _importing.Destination:
     from palaver.outputs import OneFile, StandardOutput
 
     quarantine = output_path(quarantine) if quarantine else None
+    usage = output_path(usage) if usage else None
     file = output_path(output) if output and output != STANDARD else None
-    if file and quarantine and os.path.realpath(file) == os.path.realpath(quarantine):
-        raise SourceError(f"--output and --quarantine are the same file: {file}")
-    for written in (file, quarantine):
+    _refuse_one_file_for_two({"--output": file, "--quarantine": quarantine, "--usage": usage})
+    for written in (file, quarantine, usage):
         if written and written.exists():
             _refuse_to_overwrite_a_source(written, paths, units)
+    used = "{records} written to " + place(usage) + "." if usage else _importing.USAGE_NOT_KEPT
     refused = f"The records that were refused are in {place(quarantine)}." if quarantine else ""
     if file is None:
         told = "Written to standard output."
         refused = refused or "Records were refused; with --quarantine FILE their bytes are kept."
         return _importing.Destination(
-            StandardOutput(quarantine), "standard output", told, refused, is_terminal=sys.stdout.isatty()
+            StandardOutput(quarantine, usage),
+            "standard output",
+            told,
+            refused,
+            used_told=used,
+            is_terminal=sys.stdout.isatty(),
         )
     return _importing.Destination(
-        OneFile(file, quarantine),
+        OneFile(file, quarantine, usage),
         place(file),
         f"Written to {place(file)}.",
         refused or f"The records that were refused are in {place(file.with_name(f'{file.name}.quarantine.jsonl'))}.",
         f"`palaver validate {place(file)}` checks it again at any time.",
+        used_told=used,
     )
+
+
+def _refuse_one_file_for_two(files: dict[str, Path | None]) -> None:
+    seen: dict[str, str] = {}
+    for option, file in files.items():
+        if file and (other := seen.setdefault(os.path.realpath(file), option)) != option:
+            raise SourceError(f"{other} and {option} are the same file: {file}")
 
 
 def _refuse_to_overwrite_a_source(written: Path, paths: list[Path], units: "list[Unit]") -> None:

@@ -1,6 +1,6 @@
 """`palaver stats`: what the archive holds, what was used, and what it cost."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,7 +9,8 @@ from palaver.cli._arguments import AsJson
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
-    from palaver.archive.statistics import By
+    from palaver.archive.statistics import By, Statistics
+    from palaver.archive.usage_statistics import UsageBy
 
 _DAYS = 30
 
@@ -20,7 +21,7 @@ def stats(
         str | None,
         typer.Option(
             metavar="WHAT",
-            help="day, week, month, project, model, platform, tool, conversation.",
+            help="day, week, month, project, model, platform, tool, conversation; with --usage also subject.",
             show_default="day, the last 30",
         ),
     ] = None,
@@ -36,13 +37,17 @@ def stats(
     explain: Annotated[
         bool, typer.Option("--explain", help="Every message with usage: whether it counts, where, at what price.")
     ] = False,
+    usage: Annotated[
+        bool, typer.Option("--usage", help="Usage records instead: what was used without a conversation.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Count messages, tokens and what they cost.
 
     Usage counts once per answer of an API, however many sessions it was copied into, with the greatest figures that any
     copy states; it belongs to the day, project, model and conversation of the first copy. --since and --until look at
-    messages, --model at the model that answered.
+    messages, --model at the model that answered. Calls that only a usage record tells of, such as those that a gateway
+    logged without their words, count as well; --usage counts such records alone, sums over a time included.
 
     Cost is what the provider's public API would have charged. What a source itself states stands apart. Models without
     a known price have no cost, and are named.
@@ -51,12 +56,16 @@ def stats(
     """
     from palaver.archive.statistics import BY, last_days, statistics
     from palaver.archive.usage import Scope
+    from palaver.archive.usage_statistics import USAGE_BY, usage_statistics
     from palaver.cli import _explaining, _statistics
     from palaver.config import config_path, load_config
     from palaver.prices import Prices
 
-    if by is not None and by not in BY:
-        raise OptionError(f"--by {by}: it is counted by {', '.join(BY)}")
+    known = USAGE_BY if usage else BY
+    if by is not None and by not in known:
+        raise OptionError(f"--by {by}: it is counted by {', '.join(known)}")
+    if usage and explain:
+        raise OptionError("--explain is about messages: leave out --usage")
     wanted = _archive.filters(
         platforms=platforms,
         projects=projects,
@@ -69,22 +78,24 @@ def stats(
     )
     scope = Scope(wanted, is_utc=utc)
     prices = Prices(load_config(config_path()))
-    grouping: By = by or "day"  # pyright: ignore[reportAssignmentType] - one of `BY`
+    grouping: By | UsageBy = by or "day"  # pyright: ignore[reportAssignmentType] - one of those that are known
+    count: Any = usage_statistics if usage else statistics
     with _archive.reading() as connection:
-        found = statistics(connection, scope, grouping, prices)
+        found: Statistics = count(connection, scope, grouping, prices)
+        is_empty = not (found.total.conversations or found.total.usage_records)
         is_recent = by is None and not since and not until
         if is_recent:
             found.groups = last_days(found.groups, _DAYS)
         if as_json:
-            told = _statistics.answer(connection, found, scope, grouping)
+            told = _statistics.answer(connection, found, scope, grouping, is_of_records=usage)
             if explain:
                 _output.answer_json_with(told, "usages", _explaining.entries(connection, scope, prices))
             else:
                 _output.answer_json({**told, "usages": None})
         elif explain and found.total.conversations:
             _explaining.show(connection, found, scope, prices)
-        elif found.total.conversations:
+        elif not is_empty:
             _statistics.show(connection, found, grouping, is_recent=is_recent)
-    if not found.total.conversations:
+    if is_empty:
         _output.tell("There is nothing like that to count.")
         raise typer.Exit(1)

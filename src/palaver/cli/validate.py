@@ -38,7 +38,8 @@ def validate(
     """Report on what is wrong or odd, in sources or in the archive.
 
     PATH is anything that can be imported (then the documents that an import would make of it are judged), a file of
-    palaver's own documents (conversations, API exchanges, cooked traces), a folder of such, or - for standard input.
+    palaver's own documents (conversations, API exchanges, cooked traces, usage records), a folder of such, or - for
+    standard input.
     Without any, the archive is judged. Every document is checked against the published schema, then by rules:
     docs/rules.md tells them.
 

@@ -115,3 +115,12 @@ class Describing(Protocol):
     """An importer that has something to say about its documents."""
 
     def describes(self) -> Description: ...
+
+
+@runtime_checkable
+class Exchanging(Protocol):
+    """An importer of API traffic: what it reads are requests with their responses."""
+
+    def exchanges(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+        """Yield exchange documents, one a call; give every record that the readers count a disposition, as `read`."""
+        ...

@@ -17,14 +17,15 @@ Role = Literal["user", "assistant", "system", "tool", "function"]
 SourceType = Literal["base64", "url", "file"]
 Status = Literal["active", "completed", "archived", "error"]
 SummaryType = Literal["automatic", "user_generated", "system"]
+UsageKind = Literal["request", "period"]
 
 
 METADATA = frozenset(
     {
         *("accepted", "agent_id", "api_message_id", "author_kind", "completion_index", "context_incomplete"),
-        *("duration_ms", "edit_count", "estimated_tokens", "hidden", "is_compact_summary", "model_override"),
-        *("on_active_path", "parent_inferred", "queued", "request_id", "sidechain_conversation_ids", "source_ids"),
-        *("stop_reason", "timestamp_inferred", "tokens_partial", "user_type"),
+        *("duration_ms", "edit_count", "estimated_tokens", "hidden", "is_compact_summary", "known_from"),
+        *("model_override", "on_active_path", "parent_inferred", "queued", "request_id", "sidechain_conversation_ids"),
+        *("source_ids", "stop_reason", "timestamp_inferred", "tokens_partial", "user_type"),
     }
 )
 """The documented keys of a message's metadata, for whoever must not import the models to know them."""
@@ -112,6 +113,47 @@ def summary(
     if covers_messages is not None:
         document["covers_messages"] = covers_messages
     return document
+
+
+def usage(
+    *,
+    usage_id: str,
+    platform: JsonObject,
+    kind: UsageKind,
+    started_at: str,
+    ended_at: str | None = None,
+    subject: JsonObject | None = None,
+    model: str | None = None,
+    request_id: str | None = None,
+    api_message_id: str | None = None,
+    tokens: JsonObject | None = None,
+    counts: JsonObject | None = None,
+    cost: JsonObject | None = None,
+    duration_ms: float | None = None,
+    metadata: JsonObject | None = None,
+) -> JsonObject:
+    """A usage record: what was used, without a conversation."""
+    record: JsonObject = {"schema_version": SCHEMA_VERSION, "usage_id": usage_id, "platform": platform, "kind": kind}
+    record["started_at"] = started_at
+    known = {
+        "ended_at": ended_at,
+        "subject": subject,
+        "model": model,
+        "request_id": request_id,
+        "api_message_id": api_message_id,
+        "tokens": tokens,
+        "counts": counts,
+        "cost": cost,
+        "duration_ms": duration_ms,
+        "metadata": metadata,
+    }
+    record.update((name, value) for name, value in known.items() if value is not None)
+    return record
+
+
+def subject(kind: str, id: str) -> JsonObject:  # noqa: A002  (the field's name)
+    """Whose usage it is: a caller, a user, a team, an organization, ..."""
+    return {"kind": kind, "id": id}
 
 
 def text(text: str, *, citations: list[JsonObject] | None = None) -> Block:

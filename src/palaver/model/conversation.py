@@ -153,6 +153,11 @@ class MessageMetadata(OpenModel):
     parent_inferred: bool | None = Field(
         default=None, description="The source's parent link was missing or led nowhere."
     )
+    known_from: Literal["request", "history"] | None = Field(
+        default=None,
+        description="How a message of an API log is known, where not at first hand: it stood as new in a `request`, or "
+        "only in the `history` that a later request carried. Of two accounts of a message, the first hand counts most.",
+    )
     context_incomplete: bool | None = Field(
         default=None, description="Earlier messages were pruned or compacted, so references may lead nowhere."
     )

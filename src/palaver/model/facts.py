@@ -123,6 +123,8 @@ class Thread:
         self.repeated_calls: list[Named] = []
         self.circles: list[Named] = []
         self._ids: set[Key] = set()
+        self._answers: set[int] = set()
+        """Messages of fragments with the call that they answer."""
         self._calls: set[Key] = set()
         self._open_calls: dict[Key, Named] = {}
         self._loose_results: dict[Key, list[Named]] = {}
@@ -173,21 +175,31 @@ class Thread:
         keys = self._keys(facts.ids)
         distinct = set(keys)
         if len(distinct) < len(keys) or not self._ids.isdisjoint(distinct):
-            known = set(self._ids)
+            here: set[Key] = set()
             for index, key in enumerate(keys):
-                if key in known:
+                if key in here or (key in self._ids and not self._is_told_again(facts, index)):
                     self.repeated_ids.append(Named(facts.ids[index], ("messages", index, "message_id"), facts.place))
-                known.add(key)
+                here.add(key)
         if not self.is_whole:
             for key in [key for key in self._loose_parents if key in distinct]:
                 del self._loose_parents[key]
                 self._has_forward_links = True
+            answers = zip(facts.ids, facts.metadata, strict=True)
+            self._answers.update(
+                hash((name, call)) for name, metadata in answers if (call := metadata.get("api_message_id"))
+            )
         self._ids |= distinct
         if not facts.is_in_order:
             self._add_links(facts)
         if not self.is_whole:
             self._links[0].extend(map(hash, facts.ids))
             self._links[1].extend(0 if parent is None else hash(parent) for parent in facts.parents)
+
+    def _is_told_again(self, facts: Facts, index: int) -> bool:
+        """Whether a message comes again since another call had the same words as its answer, or told it differently."""
+        metadata = facts.metadata[index]
+        call = metadata.get("api_message_id")
+        return "known_from" in metadata or (bool(call) and hash((facts.ids[index], call)) not in self._answers)
 
     def _add_links(self, facts: Facts) -> None:
         parents = set(facts.parents)

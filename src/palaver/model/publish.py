@@ -88,6 +88,13 @@ def cooked_schema() -> Schema:
     return _schema(Cooked, "cooked", Cooked.SCHEMA_VERSION)
 
 
+def usage_schema() -> Schema:
+    """JSON Schema of a usage record, made from the models."""
+    from palaver.model.usage import UsageRecord
+
+    return _schema(UsageRecord, "usage", UsageRecord.SCHEMA_VERSION)
+
+
 def answer_schema(command: str) -> Schema:
     """JSON Schema of what a command prints with `--json`, made from its models."""
     from palaver.model import answers

@@ -15,6 +15,8 @@ class SourceReport:
     size_bytes: int = 0
     conversations: int = 0
     messages: int = 0
+    usage_records: int = 0
+    """What was used without a conversation."""
     ledger: Ledger = field(default_factory=Ledger)
     findings: FindingTally = field(default_factory=FindingTally)
     failure: str = ""
@@ -34,6 +36,7 @@ class SourceReport:
             "bytes": self.size_bytes,
             "conversations": self.conversations,
             "messages": self.messages,
+            "usage_records": self.usage_records,
             "records": self.ledger.to_json(),
             "findings": dict(sorted(self.findings.counts.items())),
         }
@@ -74,6 +77,7 @@ class Report:
             "bytes": sum(source.size_bytes for source in self.sources),
             "conversations": sum(source.conversations for source in self.sources),
             "messages": sum(source.messages for source in self.sources),
+            "usage_records": sum(source.usage_records for source in self.sources),
             "records": ledger.to_json(),
             "findings": dict(sorted(findings.items())),
         }

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from palaver.model import SCHEMA_VERSION
-from palaver.model.publish import conversation_schema
+from palaver.model.publish import conversation_schema, usage_schema
 from palaver.model.timestamps import TIMESTAMP_PATTERN
 
 Schema = dict[str, Any]
@@ -13,13 +13,31 @@ Schema = dict[str, Any]
 
 def schema_tables() -> str:
     """The conversation schema as Markdown: one table per model."""
-    schema = conversation_schema()
-    definitions: dict[str, Schema] = {schema["title"]: schema, **schema["$defs"]}
     opening = (
         f"# The Unified Conversation Schema {SCHEMA_VERSION}\n\n"
-        f"The same in machine-readable form: `schema/conversation/{SCHEMA_VERSION}.json`. "
-        "A field that is not required may also be null. Objects are open: keys beyond the ones below are kept.\n"
+        f"The same in machine-readable form: `schema/conversation/{SCHEMA_VERSION}.json`. {_OPEN}\n"
     )
+    return _tables(conversation_schema(), opening)
+
+
+def usage_tables() -> str:
+    """The schema of usage records as Markdown, in the same manner."""
+    schema = usage_schema()
+    version = schema["$id"].rpartition(":")[2]
+    opening = (
+        f"# Usage records {version}\n\n"
+        "What was used without a conversation: calls that a gateway logged without their words, sums that a platform "
+        "reports.\nAn import keeps them in the archive, or writes them with `--usage FILE`; `palaver stats --usage` "
+        f"counts them. The same\nin machine-readable form: `schema/usage/{version}.json`. {_OPEN}\n"
+    )
+    return _tables(schema, opening)
+
+
+_OPEN = "A field that is not required may also be null. Objects are open: keys beyond the ones below are kept."
+
+
+def _tables(schema: Schema, opening: str) -> str:
+    definitions: dict[str, Schema] = {schema["title"]: schema, **schema["$defs"]}
     return "\n".join([opening, *(_section(name, definition) for name, definition in definitions.items())])
 
 

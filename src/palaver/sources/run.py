@@ -33,6 +33,7 @@ class Run:
         keeps_cursors: bool = False,
         set_aside: Callable[[Quarantined], None] | None = None,
         advance: Callable[[int], None] | None = None,
+        used: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
         self.source = source
         self.options = options
@@ -49,6 +50,7 @@ class Run:
         self.advance = advance or (lambda _: None)
         """Told by the readers how many bytes they took in, for whoever shows progress."""
         self._set_aside = set_aside
+        self._used = used
 
     @property
     def is_joined(self) -> bool:
@@ -70,6 +72,11 @@ class Run:
 
     def skipped(self, rule: str, count: int = 1) -> None:
         self.ledger.skipped[rule] += count
+
+    def used(self, record: dict[str, Any]) -> None:
+        """Hand over what was used without a conversation, as `build.usage` makes it; its records are `mapped`."""
+        if self._used is not None:
+            self._used(record)
 
     def quarantined(self, kind: FindingKind, raw: bytes, where: str, message: str = "") -> None:
         self.ledger.quarantined[kind.code] += 1

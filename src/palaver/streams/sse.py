@@ -15,6 +15,8 @@ _BOM = b"\xef\xbb\xbf"
 _NAMES_KEPT = 64
 _NAME_BYTES = 100
 _MOST_DIGITS = 18
+_FIELDS = (b"", b"id", b"retry")
+_MAY_BE_EMPTY = ("message", "ping")
 _IS_JSON = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*[\[{]")
 _HAS_BEGUN = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*[^ \t\r\n\xef]")
 
@@ -65,12 +67,15 @@ class SseParser:
         "_retry_ms",
         "last_event_id",
         "retry_ms",
+        "strays",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_strays: bool = False) -> None:
         self.last_event_id = ""
         self.retry_ms: int | None = None
         """How long the stream asks to wait before connecting again."""
+        self.strays: list[bytes] | None = [] if keeps_strays else None
+        """Lines that mean nothing though somebody wrote them: no field at all, or an event's name without data."""
         self._has_begun = False
         self._is_after_cr = False
         self._held = b""
@@ -108,6 +113,8 @@ class SseParser:
                         self._more_data.clear()
                     events.append(Event(name, data, self.last_event_id, self._retry_ms))
                     data = None
+                elif self.strays is not None and name not in _MAY_BE_EMPTY:
+                    self.strays.append(f"event: {name}".encode())
                 name = "message"
                 self._retry_ms = None
             elif line[:6] == b"data: " and data is None:
@@ -127,7 +134,7 @@ class SseParser:
                     if len(names) < _NAMES_KEPT and len(line) < _NAME_BYTES:
                         names[line] = name
                 else:
-                    self._take_other(field, value)
+                    self._take_other(field, value, line)
         self._name, self._data = name, data
         return events
 
@@ -138,11 +145,13 @@ class SseParser:
             self.feed(b"\n")
         return [Event(event.name, event.data, event.id, event.retry_ms, is_cut=True) for event in self.feed(b"\n")]
 
-    def _take_other(self, field: bytes, value: bytes) -> None:
+    def _take_other(self, field: bytes, value: bytes, line: bytes) -> None:
         if field == b"id" and b"\0" not in value:
             self.last_event_id = value.decode("utf-8", "replace")
         elif field == b"retry" and value.isdigit() and len(value) <= _MOST_DIGITS:
             self.retry_ms = self._retry_ms = int(value)
+        elif self.strays is not None and field not in _FIELDS:
+            self.strays.append(line)
 
     def _without_bom(self, chunk: bytes) -> bytes:
         head = b"".join((*self._pieces, chunk))

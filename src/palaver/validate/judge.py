@@ -22,7 +22,8 @@ from palaver.validate.schema import is_valid, schema_errors
 from palaver.validate.tidying import speaks_of, tidied
 
 Json = dict[str, Any]
-Kind = Literal["conversation", "exchange", "cooked"]
+Kind = Literal["conversation", "exchange", "cooked", "usage"]
+_OTHER_RULES: dict[str, tuple[Rule, ...]] = {"exchange": exchange.RULES, "cooked": cooked.RULES}
 
 COERCED = Rule("coerced", "note", "A value was converted before the schema was asked; at `lenient` only.", "schema")
 
@@ -130,14 +131,14 @@ class Judge:
         return said
 
     def judge_other(self, document: Json, kind: Kind) -> list[Verdict]:
-        """The same for an exchange or a cooked file."""
+        """The same for an exchange, a cooked file or a usage record."""
         if not _is_valid(document, kind):
             return _schema_verdicts(document, kind)
         if self.level is Level.LENIENT:
             return []
         return [
             verdict
-            for rule in (exchange.RULES if kind == "exchange" else cooked.RULES)
+            for rule in _OTHER_RULES.get(kind, ())
             if rule.check and rule.name in self.asked
             for verdict in _verdicts(rule, rule.check(document))
         ]

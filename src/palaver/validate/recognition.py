@@ -9,7 +9,7 @@ _COOKED_KEYS = {"messages", "tools", "requests"}
 
 
 class OwnForm(NamedTuple):
-    kind: Literal["ucs", "exchange", "cooked"]
+    kind: Literal["ucs", "exchange", "cooked", "usage"]
     form: Literal["lines", "array", "whole"]
     reason: str
 
@@ -25,6 +25,8 @@ def own_form(source: Source) -> OwnForm | None:
     if "schema_version" in value:
         if "exchange_id" in value or isinstance(value.get("request"), dict):
             return OwnForm("exchange", form, "API exchanges")
+        if "usage_id" in value and "conversation_id" not in value:
+            return OwnForm("usage", form, "usage records")
         if not _DOCUMENT_KEYS.isdisjoint(value):
             return OwnForm("ucs", form, "conversation documents")
     return OwnForm("cooked", "whole", "a cooked trace") if _is_cooked(value, source) else None

@@ -5,7 +5,7 @@ Such a value moves to `invalid_fields` of the metadata next to it, an odd block 
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
@@ -59,27 +59,32 @@ def _set_aside(document: Json, error: SchemaError, note: Note) -> None:
         case ("messages", int(index), *path) if path and isinstance(document["messages"][index], dict):
             message = document["messages"][index]
             if path[0] in {"tokens", "cost", "parent_message_id", "metadata"}:
-                odd = message.get("metadata")
-                if not isinstance(odd, dict):
-                    message["metadata"] = {} if odd is None else {"invalid_fields": {"metadata": odd}}
-                if path == ["metadata"] or _move(message, path, message["metadata"]):
-                    note(INVALID_VALUE, error.pointer, error.message)
+                moved(message, error, message, note, len(error.path) - len(path))
         case (str(top), *_) if top not in {"schema_version", "conversation_id", "created_at", "messages"}:
-            platform = document["platform"]
-            odd = platform.get("metadata")
-            if not isinstance(odd, dict):
-                platform["metadata"] = {} if odd is None else {"invalid_fields": {"platform/metadata": odd}}
-            if error.path == ("platform", "metadata") or _move(document, list(error.path), platform["metadata"]):
-                note(INVALID_VALUE, error.pointer, error.message)
+            moved(document, error, document["platform"], note)
         case _:
             pass
+
+
+def moved(holder: Json, error: SchemaError, keeper: Json, note: Note, above: int = 0) -> None:
+    """Move what is wrong somewhere in `holder`, which stands `above` steps down, to the metadata of `keeper`."""
+    path = list(error.path[above:])
+    own = ["metadata"] if keeper is holder else ["platform", "metadata"]
+    odd = keeper.get("metadata")
+    if not isinstance(odd, dict):
+        keeper["metadata"] = {} if odd is None else {"invalid_fields": {"/".join(own): odd}}
+    if path == own or _move(holder, path, keeper["metadata"]):
+        note(INVALID_VALUE, error.pointer, error.message)
 
 
 def _move(holder: Json, path: list[str | int], metadata: Json) -> bool:
     """Take the value at a path out of its place and keep it in the metadata."""
     node: Any = holder
     for part in path[:-1]:
-        node = cast("Any", node)[part] if isinstance(node, dict | list) else None
+        try:
+            node = node[part]
+        except (KeyError, IndexError, TypeError):
+            return False  # it went with another value that was wrong
     place: Any = path[-1]
     if (isinstance(node, list) and place < len(node)) or (isinstance(node, dict) and place in node):
         value = node.pop(place)
@@ -111,7 +116,8 @@ def _wrapped(message: Any, created_at: str) -> Json:
 def made_writable(document: Json, note: Note) -> None:
     """Change what the writer refuses: text for values nested too deeply, digits for integers past 64 bits."""
     parts: list[tuple[str, Any, Any]] = [(f"/{key}", document, key) for key in document if key != "messages"]
-    parts += [(f"/messages/{index}", document["messages"], index) for index in range(len(document["messages"]))]
+    messages = document.get("messages", ())
+    parts += [(f"/messages/{index}", messages, index) for index in range(len(messages))]
     for where, holder, key in parts:
         try:
             orjson.dumps(holder[key])

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 from palaver.errors import UnrecognizedError
@@ -16,6 +17,7 @@ def formats() -> list[str]:
     return sorted(name.replace("_", "-") for name in names)
 
 
+@cache
 def wire_format(name: str) -> "WireFormat":
     if name not in formats():
         raise UnrecognizedError(f"there is no wire format {name!r}; known: {', '.join(formats())}")

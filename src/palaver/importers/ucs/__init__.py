@@ -3,7 +3,8 @@
 Where the files are
     Where the user saved them: the JSON Lines that `palaver import --output` and `palaver export --format jsonl` write,
     one document a line; also documents that another program wrote in the same schema, one document alone or several
-    pretty-printed ones (`jq .`), and a JSON array of documents. The file that an import sets refused records aside in
+    pretty-printed ones (`jq .`), and a JSON array of documents; usage records, which `palaver import --usage` writes,
+    in the same forms. The file that an import sets refused records aside in
     (`….quarantine.jsonl`) is known, and holds no conversation. Or the archive of another machine, `archive.db`: with
     the log beside it (`archive.db-wal`) if it is in use, from a folder that may not be written to, in a ZIP or
     compressed as well. It is only read; one with older tables is brought up to date in a copy.
@@ -19,6 +20,7 @@ What comes out
     The conversations of an archive go into another one with all that is known of them, older versions of messages
     included, so that two archives that are merged, either into the other, hold the same afterwards; elsewhere
     (`--output`) they go as they are now. Tags and ratings that were given by hand arrive as the document's own.
+    Usage records, those of an archive as well, come out as they are.
 
 What is left out
     `computed_cost` of messages, which `palaver export --with-cost` adds: it is made of prices again whenever it is
@@ -40,6 +42,7 @@ from palaver.importers._exports import BAD_CONVERSATION
 from palaver.importers._findings import UNFORESEEN
 from palaver.importers.ucs.links import sound
 from palaver.importers.ucs.totals import Totals, leave_out_costs
+from palaver.model import SCHEMA_VERSION
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import TIMESTAMP_PATTERN
 from palaver.model.upgrade import upgrade
@@ -50,6 +53,7 @@ from palaver.sources.parse import NOT_JSON, parse, parses
 from palaver.sources.run import Run
 from palaver.sources.source import HEAD_BYTES, Source
 
+BAD_USAGE = finding_kind("bad-usage-record", "error", "A usage record lacks what makes it one; it is set aside.")
 UNKNOWN_VERSION = finding_kind(
     "unknown-version", "error", "A document has a schema version that this palaver does not know; it is set aside."
 )
@@ -106,6 +110,9 @@ class OwnDocuments:
                 if not isinstance(value, dict):
                     run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
                     continue
+                if _is_usage(value):
+                    _use(value, run, records)
+                    continue
                 try:
                     document = upgrade(value)
                     problem = _problem(document)
@@ -134,7 +141,34 @@ def _is_document(value: Any, *, is_cut: bool = False) -> bool:
         case {"schema_version": str(), "conversation_id": str()}:
             return is_cut or isinstance(value.get("messages"), list)
         case _:
+            return _is_usage(value)
+
+
+def _is_usage(value: Any) -> bool:
+    match value:
+        case {"schema_version": str(), "usage_id": str(), "kind": str()}:
+            return "conversation_id" not in value
+        case _:
             return False
+
+
+def _use(record: Json, run: Run, records: JsonElements | JsonLines) -> None:
+    """Hand over a usage record; what is odd further inside can be kept there."""
+    match record:
+        case {"schema_version": version} if version != SCHEMA_VERSION:
+            problem = f"the usage record has schema_version {version!r:.40}; this palaver knows {SCHEMA_VERSION}"
+            run.quarantined(UNKNOWN_VERSION, records.raw, records.where(), problem)
+        case {
+            "usage_id": str(usage_id),
+            "kind": "request" | "period",
+            "started_at": str(started_at),
+            "platform": {"name": str(name)},
+        } if usage_id and _TIMESTAMP.fullmatch(started_at) and _PLATFORM.fullmatch(name):
+            run.mapped()
+            run.used(record)
+        case _:
+            problem = f"the usage record {record['usage_id']!r:.200} does not say what was used where and when"
+            run.quarantined(BAD_USAGE, records.raw, records.where(), problem)
 
 
 def _is_set_aside(value: Any) -> bool:

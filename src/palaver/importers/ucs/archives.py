@@ -1,4 +1,4 @@
-"""Another archive's file: every conversation in it is a record."""
+"""Another archive's file: every conversation in it is a record, and so is every usage record."""
 
 import shutil
 import sqlite3
@@ -11,6 +11,7 @@ from typing import Any
 from palaver.archive.elsewhere import LOG, SIDE_FILES, is_archive, reading_elsewhere
 from palaver.archive.reading import conversation_keys, document
 from palaver.archive.states import states
+from palaver.archive.usage_records import usage_records
 from palaver.importers._contract import Match
 from palaver.importers._findings import UNFORESEEN
 from palaver.sources.run import Run
@@ -45,6 +46,10 @@ def read_archive(source: Source, run: Run) -> Iterator[Json]:
             else:
                 run.mapped()
             run.advance(step_bytes)
+        for record in usage_records(connection):
+            run.read()
+            run.used(record)
+            run.mapped()
 
 
 def _header(connection: sqlite3.Connection, key: int) -> bytes:

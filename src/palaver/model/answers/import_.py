@@ -24,6 +24,7 @@ class ImportedSource(Part):
     bytes: Count = Field(description="Size of the source.")
     conversations: Count = Field(description="Conversations that came out of it.")
     messages: Count = Field(description="Messages in them.")
+    usage_records: Count = Field(description="What it says was used without a conversation, in records.")
     records: Records = Field(description="What became of its records.")
     findings: dict[str, Count] = Field(description="What was noticed: how often, by code.")
     failure: str | None = Field(
@@ -50,6 +51,7 @@ class Totals(Part):
     bytes: Count = Field(description="Their size.")
     conversations: Count = Field(description="Conversations that came out of them.")
     messages: Count = Field(description="Messages in them.")
+    usage_records: Count = Field(description="What they say was used without a conversation, in records.")
     records: Records = Field(description="What became of their records.")
     findings: dict[str, Count] = Field(description="What was noticed: how often, by code.")
     unchanged_sources: Count | None = Field(

@@ -33,6 +33,12 @@ class Counted(Part):
     )
     tool_calls: int = Field(description="Calls of tools, each counted once.")
     answers: int = Field(description="Answers with token counts, each counted once.")
+    usage_records: int = Field(
+        description="How many of these only a usage record tells of; with --usage, all usage records."
+    )
+    counts: dict[str, float] = Field(
+        description="With --usage, what else the records count, by name: requests, suggestions, lines, …"
+    )
     tokens: TokenCounts = Field(description="What these answers used.")
     cost: Amount | None = Field(
         description="What these answers cost by known prices, those of unknown ones left out; null when there are none."
@@ -52,8 +58,8 @@ class Group(Counted):
     """One day, one project, one model or the like."""
 
     group: str | None = Field(
-        description="The day, the Monday of the week, the month, the folder, the model, the platform, the tool, or the "
-        "conversation as platform:id; null for what has none."
+        description="The day, the Monday of the week, the month, the folder, the model, the platform, the tool, the "
+        "conversation as platform:id, or the subject as kind:id; null for what has none."
     )
     title: str | None = Field(description="The title, where groups are conversations.")
 
@@ -103,9 +109,12 @@ class ExplainedUsage(Place):
 class StatsAnswer(Answer):
     """Totals, the same by group, and what they leave out."""
 
+    of: Literal["messages", "usage_records"] = Field(
+        description="What is counted: messages, with calls that only a usage record tells of; or, with --usage, those."
+    )
     since: str | None = Field(description="Messages before this time are not counted.")
     until: str | None = Field(description="Neither are those at this time or after it.")
-    by: Literal["day", "week", "month", "project", "model", "platform", "tool", "conversation"] = Field(
+    by: Literal["day", "week", "month", "project", "model", "platform", "tool", "conversation", "subject"] = Field(
         description="What the groups are."
     )
     time_zone: Literal["local", "UTC"] = Field(description="Whose days they are.")
@@ -115,6 +124,9 @@ class StatsAnswer(Answer):
     unpriced: list[Unpriced] = Field(description="Models without a known price; their answers have no cost.")
     partial_answers: int = Field(
         description="Counted answers whose source did not record their end: their output may have been more."
+    )
+    periods: int = Field(
+        description="With --usage, how many records are sums over a time, which may hold calls that others tell of."
     )
     usages: list[ExplainedUsage] | None = Field(
         description="With --explain, every message with usage: those that are counted, each followed by its copies."

@@ -37,8 +37,8 @@ class ReportedSource(Part):
 
     source: str = Field(description="The path; `ZIP!member` inside a ZIP, `-` for standard input.")
     read_as: str = Field(
-        description="The platform whose importer read it; `ucs`, `exchange` and `cooked` are files of documents of "
-        "palaver's own, judged as they stand."
+        description="The platform whose importer read it; `ucs`, `exchange`, `cooked` and `usage` are files of "
+        "documents of palaver's own, judged as they stand."
     )
     valid: bool = Field(description="True when nothing in it fails at the level of the report.")
     bytes: Count = Field(description="Its size.")

@@ -17,7 +17,7 @@ def _unless_incomplete(thread: Thread) -> Severity | None:
 
 @on_conversation("duplicate-message-id", "error")
 def duplicate_message_id(thread: Thread) -> Iterator[Fault]:
-    """Two messages of a conversation have the same id."""
+    """Two messages of a conversation have the same id, and are not two tellings of one, or answers of two calls."""
     for named in thread.repeated_ids:
         yield _at(thread, named, f"Message {named.path[1]} has the id of another one: {named.name!r:.80}")
 

@@ -1,0 +1,90 @@
+"""Usage records in the archive: each once, whatever the number of sources that tell of it.
+
+A record is known by its platform and id. Of two accounts the greater stands: the one that ends later, then the fuller,
+then the greater text; so neither order nor repetition matters.
+"""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from palaver.archive.rows import NO_COUNTS, token_counts
+
+Json = dict[str, Any]
+
+
+class UsageRow(NamedTuple):
+    platform: str
+    usage_id: str
+    kind: str
+    started_at: str
+    ended_at: str | None
+    subject_kind: str | None
+    subject_id: str | None
+    model: str | None
+    request_id: str | None
+    api_message_id: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+    cache_write_1h_tokens: int | None
+    thinking_tokens: int | None
+    record: bytes
+
+
+_COLUMNS = UsageRow._fields
+_IS_GREATER = (
+    "(coalesce(excluded.ended_at, ''), length(excluded.record), excluded.record) "
+    "> (coalesce(ended_at, ''), length(record), record)"
+)
+_ADD = (
+    f"insert into usage_record ({', '.join(_COLUMNS)}) values ({'?, ' * (len(_COLUMNS) - 1)}cast(? as text)) "  # noqa: S608
+    f"on conflict (platform, usage_id) do update set "
+    f"{', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[2:])} where {_IS_GREATER}"
+)
+_ADD_ORIGIN = (
+    "insert or ignore into usage_origin (usage_record, source) "
+    "select usage_key, ? from usage_record where platform = ? and usage_id = ?"
+)
+
+
+def usage_row(record: Json) -> UsageRow:
+    """What a valid record says, ready to be stored; this runs where records are read."""
+    platform = record["platform"]
+    subject = record.get("subject") or _NOTHING
+    tokens = record.get("tokens")
+    row = (
+        platform["name"],
+        record["usage_id"],
+        record["kind"],
+        record["started_at"],
+        record.get("ended_at"),
+        subject.get("kind"),
+        subject.get("id"),
+        record.get("model") or platform.get("model"),
+        record.get("request_id"),
+        record.get("api_message_id") or None,
+        *(token_counts(tokens) if tokens else NO_COUNTS),
+        orjson.dumps(record, option=orjson.OPT_SORT_KEYS),
+    )
+    return UsageRow._make(row)
+
+
+_NOTHING: Json = {}
+
+
+def add_usage(connection: sqlite3.Connection, rows: Sequence[UsageRow], source: int | None) -> None:
+    """Join records with those that are there, in the caller's transaction."""
+    connection.executemany(_ADD, rows)
+    if source is not None:
+        connection.executemany(_ADD_ORIGIN, [(source, row.platform, row.usage_id) for row in rows])
+
+
+def usage_records(connection: sqlite3.Connection) -> Iterator[Json]:
+    """Every record as it came, in an order that does not depend on when."""
+    query = "select cast(record as blob) from usage_record order by platform, usage_id"
+    for (record,) in connection.execute(query):
+        yield orjson.loads(record)

@@ -1,0 +1,148 @@
+"""What a log says about a call beside its payloads: columns under clear names, the others under their own.
+
+Of headers, only those that are known to be harmless are kept; addresses lose what lets in; a column that may hold a
+secret is left out.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from palaver.importers.azure_openai.groups import Parts
+from palaver.importers.azure_openai.numbers import number_of, time_of_ticks
+from palaver.importers.azure_openai.row import BODIES, MESSAGES, TABLE_NAMES, TIMES, Row, is_category, plain
+from palaver.importers.azure_openai.secrets import headers_of, kept_value
+from palaver.model.timestamps import readable_timestamp
+from palaver.redact import masked_url
+
+Json = dict[str, Any]
+
+_masked_url = lru_cache(1 << 10)(masked_url)
+"""A log has thousands of rows and few addresses."""
+
+_NAMES = {
+    "apiid": "api_id",
+    "apirevision": "api_revision",
+    "apimsubscriptionid": "subscription_id",
+    "backendid": "backend_id",
+    "callerip": "caller_ip",
+    "calleripaddress": "caller_ip",
+    "clientip": "caller_ip",
+    "deploymentname": "deployment",
+    "location": "region",
+    "method": "method",
+    "modelname": "model_name",
+    "operationid": "operation_id",
+    "operationname": "operation_name",
+    "productid": "product_id",
+    "region": "region",
+    "requestip": "caller_ip",
+    "resourceid": "resource_id",
+    "userid": "user_id",
+}
+_NUMBERS = {
+    "backendresponsecode": "backend_status_code",
+    "backendtime": "backend_time_ms",
+    "cachetime": "cache_time_ms",
+    "clienttime": "client_time_ms",
+    "requestsize": "request_size_bytes",
+    "responsesize": "response_size_bytes",
+}
+_ADDRESSES = {"url": "url", "backendurl": "backend_url"}
+_HEADERS = {
+    "requestheaders": "request_headers",
+    "responseheaders": "response_headers",
+    "backendrequestheaders": "backend_request_headers",
+    "backendresponseheaders": "backend_response_headers",
+}
+_TICKS = {"requesttime": "request_time", "responsetime": "response_time"}
+_PAYLOADS = frozenset({*BODIES, *MESSAGES})
+_COUNTED = frozenset(
+    {"sequencenumber", "prompttokens", "completiontokens", "totaltokens", "responsecode", "statuscode"}
+)
+_NAMED = frozenset({*TABLE_NAMES, "apiversion"})
+
+OWN_NAMES = frozenset(
+    {*_NAMES.values(), *_NUMBERS.values(), *_ADDRESSES.values(), *_HEADERS.values(), *_TICKS.values()}
+    | {"deployment", "status_code", "filters", "resource_log", "other_rows", "apim_request_id", "cut_event"}
+    | {"request_body", "response_body", "backend_request_body", "backend_response_body", "llm_request_messages"}
+    | {"llm_response_messages", "api_message_id", "other_values", "logged_tokens"}
+)
+"""Names in metadata that are ours."""
+
+
+def about(parts: Parts) -> Json:
+    """All that the rows of a call say beside what the call has a place for."""
+    told: Json = {}
+    for row in (*parts.heads, *parts.llm):
+        for name, value in _columns(row).items():
+            _add(told, name, value)
+    for word, rows in (
+        ("resource_log", [row for row in parts.others if row.table == "resource"]),
+        ("other_rows", [row for row in parts.others if row.table != "resource"]),
+    ):
+        if found := [columns for row in rows if (columns := _columns(row))]:
+            told[word] = found if len(found) > 1 or word == "other_rows" else found[0]
+    headers: Json = told.get("response_headers") or told.get("backend_response_headers") or {}
+    if found := headers.get("apim-request-id"):
+        told["apim_request_id"] = found
+    if "region" not in told and (found := headers.get("x-ms-region")):
+        told["region"] = found
+    return told
+
+
+def _add(told: Json, name: str, value: Any) -> None:
+    """Of several rows, each says its own; what they agree on stands once."""
+    if name not in told:
+        told[name] = value
+    elif told[name] != value:
+        others = told.setdefault("other_values", {}).setdefault(name, [])
+        if value not in others:
+            others.append(value)
+
+
+def _columns(row: Row) -> Json:
+    told: Json = {}
+    for own, value in row.columns.items():
+        name = plain(own)
+        if row.values[name] is value and _is_told_elsewhere(row, name, value):
+            continue
+        for ours, item in _told(row, name, own, value):
+            if item is not None:
+                told[ours if ours not in told else own] = item
+    return told
+
+
+def _told(row: Row, name: str, own: str, value: Any) -> list[tuple[str, Any]]:
+    """One column under our name for it, or its own."""
+    if name in _NAMES and isinstance(value, str | int):
+        return [(_NAMES[name], kept_value(own, value))]
+    if name in _NUMBERS and (number := number_of(value)) is not None:
+        return [(_NUMBERS[name], number)]
+    if name in _ADDRESSES and isinstance(value, str):
+        return [(_ADDRESSES[name], _masked_url(value))]
+    if name in _HEADERS:
+        return [(_HEADERS[name], headers_of(value) or None)]
+    if name in _TICKS and (time := time_of_ticks(value)):
+        return [(_TICKS[name], time)]
+    if name == "requestid" and row.table == "llm" and isinstance(value, str):
+        return [("api_message_id", value)]
+    return [(own, kept_value(own, value))]
+
+
+def _is_told_elsewhere(row: Row, name: str, value: Any) -> bool:
+    """Whether a call has a place for a column, or it only tells of which table its row is."""
+    match name:
+        case "correlationid" | "requestid" | "traceid":
+            return row.call_id == value
+        case "operationname":
+            return is_category(value)
+        case "durationms" | "totaltime":
+            return (number_of(value) or -1) >= 0 and row.table != "resource"
+        case _ if name in TIMES:
+            return bool(readable_timestamp(value)) and row.table != "resource"
+        case _ if name in _COUNTED:
+            return number_of(value) is not None
+        case _ if name in _NAMED:
+            return isinstance(value, str)
+        case _:
+            return name in _PAYLOADS

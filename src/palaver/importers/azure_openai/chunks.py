@@ -1,0 +1,96 @@
+"""Chunks: messages that the gateway's log for language models spreads over rows, put together again.
+
+The log has the messages of a request and those of its answer in rows of their own, in pieces of 32 KB where they are
+larger, each with a number. A piece may be an array, the text of one, or a part of such a text that means nothing
+alone. Rows come in any order, more than once, or not at all; nothing is taken from which number which part has.
+"""
+
+from typing import Any
+
+from palaver.importers.azure_openai.bodies import Body, decoded
+from palaver.importers.azure_openai.numbers import whole_number
+from palaver.importers.azure_openai.row import MESSAGES, Row, plain
+from palaver.model.timestamps import readable_timestamp
+
+_FIRST = 1
+"""Number 0 has only counts, and is often not logged."""
+
+
+def sets_of(rows: list[Row]) -> list[list[Row]]:
+    """Rows of one correlation id, apart where a number comes again with something else: that is another call."""
+    ordered = sorted(enumerate(rows), key=lambda one: (readable_timestamp(one[1].get("timegenerated", "time")), one[0]))
+    sets: list[list[Row]] = []
+    counts: dict[object, int] = {}
+    for at, row in ordered:
+        number = _number(row)
+        # Without a number, every row is its own.
+        key: object = (number, _sides(row)) if number is not None else at
+        seen = counts[key] = counts.get(key, -1) + 1
+        while len(sets) <= seen:
+            sets.append([])
+        sets[seen].append(row)
+    return [sorted(some, key=lambda row: (_number(row) is None, _number(row) or 0)) for some in sets]
+
+
+def missing_numbers(rows: list[Row]) -> list[int]:
+    """Numbers of rows that are not there, up to the last that is."""
+    numbers = {number for row in rows if (number := _number(row)) is not None and number >= 0}
+    # A damaged number would have millions of others miss.
+    if not numbers or max(numbers) > 2 * len(rows) + 1_000:
+        return []
+    return sorted(set(range(_FIRST, max(numbers))) - numbers)
+
+
+def messages_of(rows: list[Row], side: str, missing: list[int]) -> Body | None:
+    """The messages of one side, out of all rows that have a part of them."""
+    held = [row for row in rows if row.get(side) is not None]
+    body = _joined([row.get(side) for row in held]) if held else None
+    if body is not None:
+        numbers = [number for row in held if (number := _number(row)) is not None]
+        body.is_cut |= any(min(numbers) < one < max(numbers) for one in missing if numbers)
+    return body
+
+
+def _joined(pieces: list[Any]) -> Body | None:
+    bodies = [decoded(piece) for piece in pieces]
+    if all(body is not None and isinstance(body.value, list) and not body.is_cut for body in bodies):
+        return _extended([body for body in bodies if body is not None])
+    texts = [piece if isinstance(piece, str) else None for piece in pieces]
+    if None not in texts:
+        return decoded("".join(text for text in texts if text is not None))
+    # Some are arrays already: only texts that follow each other can be parts of one.
+    joined: list[Body] = []
+    run: list[str] = []
+    for piece in [*pieces, None]:
+        if isinstance(piece, str):
+            run.append(piece)
+            continue
+        found = (decoded("".join(run)), decoded(piece))
+        joined += [body for body in found if body is not None]
+        run = []
+    return _extended(joined)
+
+
+def _extended(bodies: list[Body]) -> Body | None:
+    values: list[Any] = []
+    texts: list[str] = []
+    for body in bodies:
+        if isinstance(body.value, list):
+            values += body.value
+        elif body.value is not None:
+            values.append(body.value)
+        elif body.text:
+            texts.append(body.text)
+    is_cut = any(body.is_cut or body.is_opaque for body in bodies)
+    remarks = [remark for body in bodies for remark in body.remarks]
+    if not values and not texts:
+        return None
+    return Body(values or None, text="".join(texts), is_cut=is_cut, remarks=remarks)
+
+
+def _number(row: Row) -> int | None:
+    return whole_number(row.get("sequencenumber"))
+
+
+def _sides(row: Row) -> tuple[str, ...]:
+    return tuple(sorted(name for name in map(plain, row.columns) if name in MESSAGES))

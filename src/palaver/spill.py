@@ -1,0 +1,114 @@
+"""Groups that outgrow memory: values by key, beyond a limit in a temporary file.
+
+Keys are spread over a number of parts by their hash. When the values in memory are more than the limit, each part is
+written behind the others; in the end one part after the other is read back, so that only one of them is in memory. A
+part that is too large itself is spread once more.
+"""
+
+import pickle
+import tempfile
+from collections.abc import Iterator
+from hashlib import blake2b
+from types import TracebackType
+from typing import Any, Self
+
+LIMIT_BYTES = 1 << 26
+PARTS = 64
+_DEEPEST = 4
+_OVERHEAD_BYTES = 200
+"""What a value costs beside its size: the list, the numbers, the names."""
+
+
+class Spill:
+    """Takes values one by one; gives them back by groups, each key once, its values in the order they came."""
+
+    def __init__(self, limit_bytes: int = LIMIT_BYTES, *, depth: int = 0) -> None:
+        self._limit_bytes = limit_bytes
+        self._depth = depth
+        self._held: dict[str, list[Any]] = {}
+        self._held_bytes = 0
+        self._file: Any = None
+        self._pieces: list[list[tuple[int, int]]] = []
+        """Of every part, where in the file its pieces are."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def spilled_bytes(self) -> int:
+        """How much was written to the file."""
+        return sum(size for pieces in self._pieces for _, size in pieces)
+
+    def add(self, key: str, value: Any, size_bytes: int) -> None:
+        """Take a value that can be pickled and is about this large."""
+        values = self._held.get(key)
+        if values is None:
+            values = self._held[key] = []
+            self._held_bytes += _OVERHEAD_BYTES
+        values.append(value)
+        self._held_bytes += size_bytes + _OVERHEAD_BYTES
+        if self._held_bytes > self._limit_bytes and self._depth < _DEEPEST:
+            self._write()
+
+    def groups(self) -> Iterator[tuple[str, list[Any]]]:
+        """All that was taken; nothing can be added any more."""
+        if not self._pieces:
+            while self._held:
+                key = next(iter(self._held))
+                yield key, self._held.pop(key)
+            return
+        self._write()
+        for pieces in self._pieces:
+            yield from self._part(pieces)
+
+    def close(self) -> None:
+        self._held = {}
+        if self._file is not None:
+            self._file.close()
+
+    def _write(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="palaver-")  # noqa: SIM115 - closed in `close`
+            self._pieces = [[] for _ in range(PARTS)]
+        parts: list[list[tuple[str, list[Any]]]] = [[] for _ in range(PARTS)]
+        for key, values in self._held.items():
+            parts[self._part_of(key)].append((key, values))
+        self._held = {}
+        self._held_bytes = 0
+        for part, pieces in zip(parts, self._pieces, strict=True):
+            if part:
+                start = self._file.tell()
+                pickle.dump(part, self._file, protocol=5)
+                pieces.append((start, self._file.tell() - start))
+
+    def _part_of(self, key: str) -> int:
+        salt = self._depth.to_bytes(2, "little")
+        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=4, salt=salt).digest()
+        return int.from_bytes(digest, "little") % PARTS
+
+    def _part(self, pieces: list[tuple[int, int]]) -> Iterator[tuple[str, list[Any]]]:
+        is_large = sum(size for _, size in pieces) > self._limit_bytes and self._depth + 1 < _DEEPEST
+        if is_large:
+            with Spill(self._limit_bytes, depth=self._depth + 1) as again:
+                for start, size in pieces:
+                    for key, values in self._loaded(start):
+                        for value in values:
+                            again.add(key, value, size // max(1, len(values)))
+                yield from again.groups()
+            return
+        groups: dict[str, list[Any]] = {}
+        for start, _ in pieces:
+            for key, values in self._loaded(start):
+                groups.setdefault(key, []).extend(values)
+        while groups:
+            key = next(iter(groups))
+            yield key, groups.pop(key)
+
+    def _loaded(self, start: int) -> list[tuple[str, list[Any]]]:
+        self._file.seek(start)
+        return pickle.load(self._file)  # noqa: S301 - a file without a name, which only this object has written

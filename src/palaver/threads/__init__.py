@@ -1,0 +1,1 @@
+"""Threads: calls of an API joined into the conversations that they are parts of."""

@@ -1,0 +1,260 @@
+"""What a request says: its system prompt and its turns, of which most were said in the request before.
+
+A request repeats all that was said. To read it anew every time would take the square of the time, so the place in its
+list up to which another request said the same, byte by byte, is looked up; only what follows is read.
+"""
+
+from dataclasses import dataclass
+from itertools import accumulate, takewhile
+from typing import Any, NamedTuple
+
+import orjson
+
+from palaver.threads.call import Call
+from palaver.threads.chain import BEGINNING, Chain, dumped, following
+from palaver.threads.plainly import plain_request
+from palaver.wire import wire_format
+from palaver.wire._openai_responses_items import role_of_item
+
+Json = dict[str, Any]
+
+MOST_PLACES = 1 << 16
+"""How many places are remembered; when there are more, all are forgotten, and requests are read whole again."""
+_LISTS = {
+    "openai-chat": "messages",
+    "anthropic": "messages",
+    "openai-responses": "input",
+    "gemini": "contents",
+}
+PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction")
+"""Where a request has its system prompt, apart from its messages."""
+_PROMPTING = ("system", "developer")
+_OWN = {
+    "openai_chat": frozenset({"shape", "message"}),
+    "openai_responses": frozenset({"shape", "item"}),
+    "anthropic": frozenset({"_form", "_absent", "cache_control"}),
+    "gemini": frozenset({"shape"}),
+}
+"""Notes of a wire format about how it was spelled, and marks for the cache, which move with every request."""
+_ROLES = ("user", "assistant", "tool", "function")
+
+
+class Place(NamedTuple):
+    """Where in a conversation a request's list has come to."""
+
+    chain: Chain
+    depth: int
+    """How many messages come before the next one."""
+    conversation_id: str
+
+
+class Turn(NamedTuple):
+    role: str
+    content: list[Json]
+    chain: Chain
+    before: Chain
+    depth: int
+    metadata: Json
+
+
+@dataclass(slots=True)
+class Said:
+    """What a request adds to what is known."""
+
+    system: Turn | None
+    """The system prompt, where it is not part of the chain."""
+    turns: list[Turn]
+    known: Place | None
+    """Where the turns go on from; None where they are all that was said."""
+    fresh: int
+    """How many turns of the end were not said before: all behind the last one of the model."""
+    prompts: int
+    """How many of the turns are the system prompt: 1 or 0."""
+
+
+class Histories:
+    """Reads the requests of many calls."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, Place] = {}
+        self._prompts: set[int] = set()
+
+    def read_whole(self, call: Call) -> Said:
+        """All that a request says, though much of it may be known."""
+        return self._read(call, _items(call), None, has_prompt=True)
+
+    def read(self, call: Call) -> tuple[Said, "Marks"]:
+        """What a request says beyond what is known, and the marks to remember it by."""
+        items = _items(call)
+        marks = Marks(call.wire, items, _beginning(call), self._places)
+        skipped, known = marks.deepest()
+        has_prompt = known is None or (bool(call.session_id) and self._is_new_prompt(call, known))
+        said = self._read(call, items[skipped:], known, has_prompt=has_prompt)
+        marks.ends = _ends(call.wire, items[skipped:], len(said.turns) - said.prompts, skipped)
+        return said, marks
+
+    def _is_new_prompt(self, call: Call, known: Place) -> bool:
+        """Whether a conversation that goes on has another system prompt than before."""
+        mark = hash(dumped([known.conversation_id, [call.request.get(name) for name in PROMPTS]]))
+        if mark in self._prompts:
+            return False
+        if len(self._prompts) > MOST_PLACES:
+            self._prompts.clear()
+        self._prompts.add(mark)
+        return True
+
+    def _read(self, call: Call, tail: list[Any], known: Place | None, *, has_prompt: bool) -> Said:
+        prompts = {key: call.request[key] for key in PROMPTS if key in call.request} if has_prompt else {}
+        request = plain_request(call.wire, tail) if not prompts else None
+        if request is None:
+            request = wire_format(call.wire).request_from_wire({**prompts, _LISTS[call.wire]: tail})
+        is_apart = bool(call.session_id)
+        chain, depth = (known.chain, known.depth) if known else (BEGINNING, 0)
+        system: Turn | None = None
+        turns: list[Turn] = []
+        if prompt := request.get("system"):
+            content = [plain(block) for block in prompt]
+            system = Turn("system", content, following(BEGINNING, "system", content), BEGINNING, 0, {})
+            if known is None:
+                depth += 1
+            if not is_apart:
+                turns.append(system)
+                chain, system = system.chain, None
+        for message in request["messages"]:
+            role, content, metadata = _message(message)
+            after = following(chain, role, content)
+            turns.append(Turn(role, content, after, chain, depth, metadata))
+            chain, depth = after, depth + 1
+        fresh = len(list(takewhile(lambda turn: turn.role != "assistant", reversed(turns))))
+        return Said(system, turns, known, fresh, len(turns) - len(request["messages"]))
+
+
+class Marks:
+    """The places of one request's list, by hashes over all that comes before them."""
+
+    def __init__(self, wire: str, items: list[Any], beginning: int, places: dict[int, Place]) -> None:
+        self._places = places
+        self._items, self._wire = items, wire
+        self._hashes: list[int] = []
+        self.ends: list[int] = []
+        """Of each turn that was read, which item of the list ends it."""
+        numbers = range(len(items))
+        self._first = next((at for at in numbers if _is_models(wire, items[at])), -1)
+        self._last = next((at for at in reversed(numbers) if _is_models(wire, items[at])), -1)
+        if self._first < 0 or (wire == "openai-chat" and any(map(_needs_others, items))):
+            return
+        try:
+            # Only this process asks for these, a few thousand times: its own hash is the quickest there is.
+            hashes = map(hash, map(orjson.dumps, items))
+            self._hashes = list(accumulate(hashes, lambda before, one: hash((before, one)), initial=beginning))[1:]
+        except TypeError:  # half of a surrogate pair, or an integer past 64 bits: this one is read whole
+            self._hashes = []
+
+    def deepest(self) -> tuple[int, Place | None]:
+        """How many items need not be read, and where they lead to; what follows the model's last turn is always read.
+
+        Before the first turn of the model, it is not known yet which conversation it is.
+        """
+        if self._hashes:
+            for at in range(self._last, self._first - 1, -1):
+                if (place := self._places.get(self._hashes[at])) and self._is_between_turns(at):
+                    return at + 1, place
+        return 0, None
+
+    def remember(self, turns: list[Turn], conversation_id: str) -> None:
+        """Note where each turn that was read leads to."""
+        if not self._hashes:
+            return
+        if len(self._places) > MOST_PLACES:
+            self._places.clear()
+        for at, turn in zip(reversed(self.ends), reversed(turns), strict=False):
+            if at >= self._first:
+                self._places[self._hashes[at]] = Place(turn.chain, turn.depth + 1, conversation_id)
+
+    def _is_between_turns(self, at: int) -> bool:
+        """Whether a turn ends here: of the Responses API, several items may be one turn of the model."""
+        following_item = self._items[at + 1] if at + 1 < len(self._items) else None
+        if self._wire != "openai-responses":
+            return not (isinstance(following_item, dict) and following_item.get("role") in _PROMPTING)
+        return not (_is_models(self._wire, self._items[at]) and _is_models(self._wire, following_item))
+
+
+def plain(block: Json) -> Json:
+    """A block without what only tells how a format spelled it."""
+    notes = block.get("provider_data")
+    if not notes:
+        return block
+    kept = {name: _source_fields(name, held) for name, held in notes.items()}
+    kept = {name: held for name, held in kept.items() if held}
+    rest = {key: value for key, value in block.items() if key != "provider_data"}
+    return {**rest, "provider_data": kept} if kept else rest
+
+
+def _source_fields(wire: str, notes: Json) -> Json:
+    """What a source says beside what has a place here; that something is empty says nothing."""
+    own = _OWN.get(wire, frozenset())
+    return {key: value for key, value in notes.items() if key not in own and value not in (None, [], {})}
+
+
+def _items(call: Call) -> list[Any]:
+    given = call.request.get(_LISTS[call.wire])
+    if isinstance(given, list):
+        return given
+    return [{"role": "user", "content": given}] if isinstance(given, str) and call.wire == "openai-responses" else []
+
+
+def _beginning(call: Call) -> int:
+    """What must be the same for two lists to lead to the same place."""
+    prompts = [call.request.get(name) for name in PROMPTS]
+    if call.session_id:
+        prompts = [bool(prompt) for prompt in prompts]
+    return hash(dumped([call.wire, call.caller, call.session_id, prompts]))
+
+
+def _message(message: Json) -> tuple[str, list[Json], Json]:
+    """Role, content and metadata of a message as the source has it."""
+    notes: Json = {}
+    for name, held in (message.get("provider_data") or {}).items():
+        notes |= _source_fields(name, held)
+    stated = notes.pop("role", message["role"])
+    role = "system" if stated in _PROMPTING else stated
+    if role not in (*_ROLES, "system"):
+        notes["role"] = stated
+        role = message["role"]
+    return role, [plain(block) for block in message["content"]], notes
+
+
+def _is_models(wire: str, item: Any) -> bool:
+    if not isinstance(item, dict):
+        return False
+    if (role := item.get("role")) is not None:
+        return role in ("assistant", "model")
+    return wire == "openai-responses" and role_of_item(item) == "assistant"
+
+
+def _needs_others(item: Any) -> bool:
+    """Whether a message can be understood only together with those before it: a call or a result without an id."""
+    if not isinstance(item, dict):
+        return True
+    if item.get("role") in ("tool", "function"):
+        return not isinstance(item.get("tool_call_id"), str)
+    if "function_call" in item:
+        return True
+    calls = item.get("tool_calls")
+    return isinstance(calls, list) and any(not isinstance(call, dict) or not call.get("id") for call in calls)
+
+
+def _ends(wire: str, tail: list[Any], turns: int, skipped: int) -> list[int]:
+    """Which item ends each turn; only the last one where that is not certain."""
+    if wire == "openai-responses":
+        ends = [
+            at
+            for at, item in enumerate(tail)
+            if at + 1 == len(tail) or not (_is_models(wire, item) and _is_models(wire, tail[at + 1]))
+        ]
+    else:
+        ends = list(range(len(tail)))
+    ends = ends[len(ends) - turns :] if turns <= len(ends) else []
+    if not ends:
+        ends = [len(tail) - 1] if tail else []
+    return [skipped + at for at in ends]

@@ -1,0 +1,78 @@
+"""Token counts of an answer, in the provider's own numbers and the names of a message's `tokens`."""
+
+from typing import Any
+
+from palaver.threads.call import Call
+
+Json = dict[str, Any]
+Path = tuple[str, ...]
+
+_NAMES: dict[str, dict[str, tuple[Path, ...]]] = {
+    "openai": {
+        "input_tokens": (("prompt_tokens",), ("input_tokens",)),
+        "output_tokens": (("completion_tokens",), ("output_tokens",)),
+        "cache_read_input_tokens": (
+            ("prompt_tokens_details", "cached_tokens"),
+            ("input_tokens_details", "cached_tokens"),
+        ),
+        "thinking_tokens": (
+            ("completion_tokens_details", "reasoning_tokens"),
+            ("output_tokens_details", "reasoning_tokens"),
+        ),
+    },
+    "anthropic": {
+        "input_tokens": (("input_tokens",),),
+        "output_tokens": (("output_tokens",),),
+        "cache_creation_input_tokens": (("cache_creation_input_tokens",),),
+        "cache_read_input_tokens": (("cache_read_input_tokens",),),
+        "thinking_tokens": (("output_tokens_details", "thinking_tokens"),),
+    },
+    "gemini": {
+        "input_tokens": (("promptTokenCount",),),
+        "output_tokens": (("candidatesTokenCount",),),
+        "cache_read_input_tokens": (("cachedContentTokenCount",),),
+        "thinking_tokens": (("thoughtsTokenCount",),),
+    },
+}
+_LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+
+
+def tokens_of(call: Call) -> Json | None:
+    """What the payload says and, where that says nothing, what the log says beside it."""
+    payload = call.response or {}
+    usage = payload.get("usageMetadata" if call.wire == "gemini" else "usage")
+    tokens: Json = _named(usage, _NAMES[call.wire.partition("-")[0]]) if isinstance(usage, dict) else {}
+    for name, count in (call.usage or {}).items():
+        if tokens.get(name) is None:
+            tokens[name] = count
+    return tokens or None
+
+
+def _named(usage: Json, names: dict[str, tuple[Path, ...]]) -> Json:
+    """Counts by our names; all that has none, by its own."""
+    tokens: Json = {}
+    for ours, paths in names.items():
+        for path in paths:
+            if _is_count(count := _at(usage, path)):
+                tokens[ours] = count
+                break
+    match usage.get("cache_creation"):
+        case dict() as written:
+            tokens["cache_creation"] = {name: written[name] for name in _LIFETIMES if _is_count(written.get(name))}
+        case _:
+            pass
+    if isinstance(tier := usage.get("service_tier"), str):
+        tokens["service_tier"] = tier
+    taken = {path[0] for paths in names.values() for path in paths} | {"cache_creation", "service_tier"}
+    return tokens | {name: value for name, value in usage.items() if name not in taken and value is not None}
+
+
+def _at(usage: Json, path: Path) -> Any:
+    value: Any = usage
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0

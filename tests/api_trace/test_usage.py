@@ -1,0 +1,75 @@
+"""A call counts once, whether the client wrote it down, a proxy did, or both."""
+
+from contextlib import closing
+
+import pytest
+
+from api_trace.tracing import asked, events, lines, message, pair, sse
+from archiving import keep_paths
+from palaver.archive.connection import open_to_read
+from palaver.archive.statistics import statistics
+from palaver.archive.usage import Scope, answers, usage_owner
+from palaver.config import Config
+from palaver.prices import Prices
+
+SESSION = "3f0c1d2e-5a6b-4c7d-8e9f-0a1b2c3d4e5f"
+HASH = "0123456789abcdef" * 4
+QUESTION, ANSWER = "Which way does the wind blow on the pier?", "From the west, and rather strongly today."
+USAGE = {"input_tokens": 50, "output_tokens": 20, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 7}
+
+
+def session():
+    """What Claude Code writes of one turn."""
+    common = {"sessionId": SESSION, "version": "2.1.90", "cwd": "/pier", "isSidechain": False, "userType": "external"}
+    said = {**message(ANSWER, "msg_wind"), "usage": USAGE}
+    user = {"type": "user", "uuid": "u-1", "parentUuid": None, "timestamp": "2026-01-05T10:00:00.250Z"}
+    model = {"type": "assistant", "uuid": "u-2", "parentUuid": "u-1", "timestamp": "2026-01-05T10:00:02.000Z"}
+    return lines(
+        {**common, **user, "message": {"role": "user", "content": QUESTION}},
+        {**common, **model, "requestId": "req_wind", "message": said},
+    )
+
+
+def log(**more):
+    """What a proxy writes of the same turn."""
+    body = asked(QUESTION, metadata={"user_id": f"user_{HASH}_account__session_{SESSION}"})
+    streamed = events(ANSWER, message_id="msg_wind")
+    streamed[0]["message"]["usage"] = {**USAGE, "output_tokens": 1}
+    streamed[-2]["usage"] = {"output_tokens": 20}
+    answer = {"body_raw": sse(streamed), "headers": {"request-id": "req_wind"}}
+    return lines(pair(body, answer, **more))
+
+
+@pytest.mark.parametrize("names", [["session", "log"], ["log", "session"], ["log", "page", "session"]])
+def test_a_session_and_the_trace_of_it_count_once(tmp_path, names):
+    (tmp_path / "project").mkdir()
+    files = {
+        "session": (tmp_path / "project" / f"{SESSION}.jsonl", session()),
+        "log": (tmp_path / "log-2026-01-05-10-00-00.jsonl", log()),
+        "page": (tmp_path / "log-2026-01-05-11-00-00.jsonl", log(note="the same call in another file")),
+    }
+    archive = tmp_path / "archive.db"
+    for name in names:
+        path, raw = files[name]
+        path.write_bytes(raw)
+        report = keep_paths([path], archive)
+        assert not report.refused
+        assert not [source.failure for source in report.sources if source.failure]
+    with closing(open_to_read(archive)) as connection:
+        (only,) = answers(connection, Scope())
+        assert only.owner.api_message_id == "msg_wind"
+        found = statistics(connection, Scope(), "platform", Prices(Config()))
+        tokens = found.total.tokens
+        assert (tokens.input, tokens.output, tokens.cache_read) == (50, 20, 7)
+        assert found.copied_answers == 1
+        assert usage_owner(connection, "msg_wind") is not None
+
+
+def test_both_accounts_of_the_call_are_kept(tmp_path):
+    (tmp_path / f"{SESSION}.jsonl").write_bytes(session())
+    (tmp_path / "log-2026-01-05-10-00-00.jsonl").write_bytes(log())
+    archive = tmp_path / "archive.db"
+    keep_paths([tmp_path / f"{SESSION}.jsonl", tmp_path / "log-2026-01-05-10-00-00.jsonl"], archive)
+    with closing(open_to_read(archive)) as connection:
+        platforms = {row[0] for row in connection.execute("select platform from conversation")}
+    assert platforms == {"claude_code", "api_trace"}

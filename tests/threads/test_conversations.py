@@ -1,0 +1,244 @@
+"""Calls joined into conversations: what grows is one, what differs from the beginning is another."""
+
+from typing import Any
+
+import pytest
+
+from calling import TIME, answer, call
+from palaver.model.ids import deterministic_uuid
+from palaver.threads.call import Call
+from palaver.threads.chain import following
+from palaver.threads.conversations import Threads
+from palaver.validate.schema import is_valid
+
+Json = dict[str, Any]
+
+
+def threaded(*calls: Call, platform: str = "azure_openai") -> tuple[list[Json], list[str]]:
+    notes: list[str] = []
+    with Threads(platform, lambda kind, *_, **__: notes.append(kind.code), TIME) as threads:
+        for one in calls:
+            threads.add(one)
+        documents = list(threads.documents())
+    assert all(map(is_valid, documents))
+    return documents, notes
+
+
+def all_told(documents: list[Json]) -> list[str]:
+    return sorted(line for lines in told(documents) for line in lines)
+
+
+def told(documents: list[Json]) -> list[list[str]]:
+    return [[f"{m['role']}: {m['content'][0].get('text')}" for m in document["messages"]] for document in documents]
+
+
+FIRST = call("openai-chat", [], "one", "ONE", prompt="P", minute=1, number=1)
+SECOND = call("openai-chat", [("user", "one"), ("assistant", "ONE")], "two", "TWO", prompt="P", minute=2, number=2)
+
+
+def test_a_history_that_grows_is_one_conversation():
+    documents, notes = threaded(FIRST, SECOND)
+    assert told(documents) == [["system: P", "user: one", "assistant: ONE", "user: two", "assistant: TWO"]]
+    assert not notes
+    assert [message["timestamp"][14:19] for message in documents[0]["messages"]] == [
+        *("01:00", "01:00", "01:05", "02:00", "02:05")
+    ]
+    assert [message["metadata"].get("known_from") for message in documents[0]["messages"]] == [
+        *("request", "request", None, "request", None)
+    ]
+
+
+def test_the_id_is_made_of_the_caller_and_of_all_up_to_the_first_answer():
+    chain = b""
+    for role, text in (("system", "P"), ("user", "one"), ("assistant", "ONE")):
+        chain = following(chain, role, [{"type": "text", "text": text}])
+    for calls in ([FIRST], [SECOND], [FIRST, SECOND]):
+        (document,), _ = threaded(*calls)
+        assert document["conversation_id"] == deterministic_uuid(f"azure_openai---{chain.hex()}")
+
+
+def test_what_is_known_from_a_later_request_only_has_a_time_that_is_inferred():
+    (document,), _ = threaded(SECOND)
+    assert told([document]) == [["system: P", "user: one", "assistant: ONE", "user: two", "assistant: TWO"]]
+    inferred = [message["metadata"].get("timestamp_inferred") for message in document["messages"]]
+    assert inferred == [True, True, True, None, None]
+    assert {message["timestamp"] for message in document["messages"][:4]} == {"2026-01-01T00:02:00.000Z"}
+
+
+def test_another_try_is_a_branch():
+    other = call("openai-chat", [("user", "one"), ("assistant", "ONE")], "two", "ZWEI", prompt="P", minute=3, number=3)
+    documents, _ = threaded(FIRST, SECOND, other)
+    assert told(documents) == [
+        ["system: P", "user: one", "assistant: ONE", "user: two", "assistant: TWO"],
+        ["assistant: ZWEI"],
+    ]
+    parents = {document["messages"][-1]["parent_message_id"] for document in documents}
+    assert parents == {documents[0]["messages"][3]["message_id"]}
+    assert [document["fragment"]["start"] for document in documents] == [0, 4]
+
+
+def test_the_same_answer_to_the_same_words_is_another_call():
+    again = call("openai-chat", [], "one", "ONE", prompt="P", minute=9, number=9)
+    documents, _ = threaded(FIRST, again)
+    assert told(documents) == [["system: P", "user: one", "assistant: ONE"], ["assistant: ONE"]]
+    answers = [document["messages"][-1] for document in documents]
+    assert len({message["message_id"] for message in answers}) == 1
+    assert [message["metadata"]["api_message_id"] for message in answers] == ["answer-1", "answer-9"]
+
+
+def test_a_call_that_a_log_holds_twice_is_one():
+    documents, _ = threaded(FIRST, FIRST)
+    assert told(documents) == [["system: P", "user: one", "assistant: ONE"]]
+
+
+@pytest.mark.parametrize("difference", [{"caller": "other"}, {"session_id": "other"}, {"prompt": "Q"}])
+def test_callers_sessions_and_prompts_keep_conversations_apart(difference):
+    settings = {"prompt": "P", "minute": 2, "number": 2} | difference
+    documents, _ = threaded(FIRST, call("openai-chat", [], "one", "ONE", **settings))
+    assert len({document["conversation_id"] for document in documents}) == 2
+
+
+def test_in_a_session_the_system_prompt_may_change():
+    first = call("anthropic", [], "one", "ONE", prompt="P", minute=1, number=1, session_id="s")
+    history = [("user", "one"), ("assistant", "ONE")]
+    second = call("anthropic", history, "two", "TWO", prompt="Q", minute=2, number=2, session_id="s")
+    documents, _ = threaded(first, second)
+    assert len({document["conversation_id"] for document in documents}) == 1
+    assert documents[0]["session"] == {"session_id": "s"}
+    assert all_told(documents) == sorted(
+        ["system: P", "user: one", "assistant: ONE", "user: two", "assistant: TWO", "system: Q"]
+    )
+
+
+def test_marks_for_the_cache_reminders_and_reasoning_do_not_matter():
+    """Traps of clients: what they add and take away again with every request."""
+    reply = answer("anthropic", "ONE", 1)
+    reply["content"].insert(0, {"type": "thinking", "thinking": "hm", "signature": "s"})
+    first = call("anthropic", [], "one", "ONE", minute=1, number=1)
+    first.response = reply
+    first.request["messages"][0]["content"] = [
+        {"type": "text", "text": "<system-reminder>today</system-reminder>"},
+        {"type": "text", "text": "one", "cache_control": {"type": "ephemeral"}},
+    ]
+    second = call("anthropic", [("user", "one"), ("assistant", "ONE")], "two", "TWO", minute=2, number=2)
+    (document,), _ = threaded(first, second)
+    assert [message["role"] for message in document["messages"]] == ["user", "assistant", "user", "assistant"]
+    assert "cache_control" not in str(document)
+    assert document["messages"][1]["content"][0]["type"] == "thinking"
+
+
+def test_a_call_without_an_answer_stays_alone():
+    documents, notes = threaded(call("openai-chat", [], "one", None, minute=1, number=1))
+    assert told(documents) == [["user: one", "system: slow down"]]
+    assert notes == ["unthreaded"]
+    failure = documents[0]["messages"][1]
+    assert failure["metadata"]["error"]["category"] == "rate_limit"
+    assert [message["message_id"] for message in documents[0]["messages"][:1]] == ["call-1-0"]
+
+
+def test_a_call_without_an_answer_that_goes_on_is_joined():
+    failed = call("openai-chat", [("user", "one"), ("assistant", "ONE")], "two", None, prompt="P", minute=3, number=3)
+    documents, notes = threaded(FIRST, failed)
+    assert told(documents) == [["system: P", "user: one", "assistant: ONE", "user: two", "system: slow down"]]
+    assert not notes
+
+
+@pytest.mark.parametrize("field", ["is_request_cut", "is_answer_cut"])
+def test_a_call_that_is_cut_stays_alone(field):
+    cut = call("openai-chat", [], "one", "ONE", minute=1, number=1)
+    setattr(cut, field, True)
+    documents, notes = threaded(cut)
+    assert told(documents) == [["user: one", "assistant: ONE"]]
+    assert notes == ["unthreaded"]
+    assert documents[0]["messages"][1]["message_id"] == "call-1-response"
+
+
+def continuing(number: int, asked: str, answered: str, previous: str | None) -> Call:
+    made = call("openai-responses", [], asked, answered, minute=number, number=number)
+    if previous:
+        made.request["previous_response_id"] = previous
+    return made
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_a_response_that_continues_another_is_joined_with_it(order):
+    calls = [continuing(1, "one", "ONE", None), continuing(2, "two", "TWO", "answer-1")]
+    calls.append(continuing(3, "three", "THREE", "answer-2"))
+    documents, notes = threaded(*(calls[number] for number in order))
+    said = ["user: one", "assistant: ONE", "user: two", "assistant: TWO", "user: three", "assistant: THREE"]
+    assert told(documents) == [said]
+    assert not notes
+
+
+def test_a_response_that_continues_what_is_not_here_stays_alone():
+    documents, notes = threaded(continuing(2, "two", "TWO", "answer-1"))
+    assert told(documents) == [["user: two", "assistant: TWO"]]
+    assert notes == ["unthreaded"]
+
+
+def test_further_choices_are_further_answers():
+    several = call("openai-chat", [], "one", "ONE", minute=1, number=1)
+    assert several.response is not None
+    other = {"index": 1, "finish_reason": "stop", "message": {"role": "assistant", "content": "UNO"}}
+    several.response["choices"].append(other)
+    documents, _ = threaded(several)
+    assert all_told(documents) == ["assistant: ONE", "assistant: UNO", "user: one"]
+    uno = next(m for d in documents for m in d["messages"] if m["content"][0]["text"] == "UNO")
+    assert uno["metadata"]["completion_index"] == 1
+    assert "tokens" not in uno
+
+
+def test_a_helper_call_is_flagged():
+    helper = call("anthropic", [], "Please write a title", "A title", minute=1, number=1, session_id="s")
+    helper.helper = "title"
+    (document,), _ = threaded(helper)
+    assert document["session"]["is_sidechain"] is True
+    assert document["messages"][-1]["metadata"]["helper"] == "title"
+
+
+def test_tools_settings_filters_and_counts_are_kept():
+    asked = call("openai-chat", [], "one", "ONE", minute=1, number=1)
+    tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
+    asked.request |= {"tools": tools, "temperature": 0.2}
+    assert asked.response is not None
+    asked.response |= {
+        "system_fingerprint": "fp",
+        "usage": {
+            "prompt_tokens": 9,
+            "completion_tokens": 7,
+            "total_tokens": 16,
+            "prompt_tokens_details": {"cached_tokens": 4},
+            "completion_tokens_details": {"reasoning_tokens": 2},
+        },
+    }
+    asked.response["choices"][0]["content_filter_results"] = {"hate": {"filtered": False}}
+    asked.answer = {"region": "north"}
+    (document,), _ = threaded(asked)
+    assert document["platform"] == {
+        "name": "azure_openai",
+        "version": "1",
+        "model": "m",
+        "metadata": {"deployment": "d", "tools": tools},
+    }
+    reply = document["messages"][-1]
+    assert reply["tokens"] == {
+        "input_tokens": 9,
+        "output_tokens": 7,
+        "cache_read_input_tokens": 4,
+        "thinking_tokens": 2,
+        "total_tokens": 16,
+    }
+    about = reply["metadata"]
+    assert about["request"] == {"temperature": 0.2}
+    assert about["response"] == {"system_fingerprint": "fp"}
+    assert about["content_filter_results"] == {"hate": {"filtered": False}}
+    assert (about["region"], about["request_id"], about["duration_ms"]) == ("north", "call-1", 5_000)
+
+
+def test_counts_of_the_log_fill_what_the_payload_does_not_say():
+    asked = call("openai-chat", [], "one", "ONE", minute=1, number=1)
+    assert asked.response is not None
+    del asked.response["usage"]
+    asked.usage = {"input_tokens": 5, "output_tokens": 6}
+    (document,), _ = threaded(asked)
+    assert document["messages"][-1]["tokens"] == {"input_tokens": 5, "output_tokens": 6}
