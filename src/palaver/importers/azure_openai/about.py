@@ -73,9 +73,11 @@ OWN_NAMES = frozenset(
 def about(parts: Parts) -> Json:
     """All that the rows of a call say beside what the call has a place for."""
     told: Json = {}
+    before: Json = {}
     for row in (*parts.heads, *parts.llm):
-        for name, value in _columns(row).items():
+        for name, value in _columns(row, before).items():
             _add(told, name, value)
+        before = row.columns
     for word, rows in (
         ("resource_log", [row for row in parts.others if row.table == "resource"]),
         ("other_rows", [row for row in parts.others if row.table != "resource"]),
@@ -100,9 +102,12 @@ def _add(told: Json, name: str, value: Any) -> None:
             others.append(value)
 
 
-def _columns(row: Row) -> Json:
+def _columns(row: Row, before: Json | None = None) -> Json:
+    """What the columns of a row say; those that say what another row said before are left out."""
     told: Json = {}
     for own, value in row.columns.items():
+        if before and before.get(own) == value:
+            continue
         name = plain(own)
         if row.values[name] is value and _is_told_elsewhere(row, name, value):
             continue

@@ -11,6 +11,7 @@ from palaver.importers.azure_openai.bodies import Body, decoded
 from palaver.importers.azure_openai.numbers import whole_number
 from palaver.importers.azure_openai.row import MESSAGES, Row, plain
 from palaver.model.timestamps import readable_timestamp
+from palaver.sources.parse import NOT_JSON, parse
 
 _FIRST = 1
 """Number 0 has only counts, and is often not logged."""
@@ -52,6 +53,8 @@ def messages_of(rows: list[Row], side: str, missing: list[int]) -> Body | None:
 
 
 def _joined(pieces: list[Any]) -> Body | None:
+    if (whole := _parts_of_one_text(pieces)) is not None:
+        return Body(whole)
     bodies = [decoded(piece) for piece in pieces]
     if all(body is not None and isinstance(body.value, list) and not body.is_cut for body in bodies):
         return _extended([body for body in bodies if body is not None])
@@ -69,6 +72,20 @@ def _joined(pieces: list[Any]) -> Body | None:
         joined += [body for body in found if body is not None]
         run = []
     return _extended(joined)
+
+
+def _parts_of_one_text(pieces: list[Any]) -> list[Any] | None:
+    """The array whose text was cut into these, as most that are larger than a row; None where it was not."""
+    if len(pieces) < 2 or not all(isinstance(piece, str) for piece in pieces):
+        return None
+    first, last = pieces[0].lstrip(), pieces[-1].rstrip()
+    if not first.startswith("[") or first.rstrip().endswith("]") or not last.endswith("]"):
+        return None
+    try:
+        found: Any = parse("".join(pieces).encode())
+    except (*NOT_JSON, UnicodeEncodeError):
+        return None
+    return found if isinstance(found, list) and found else None
 
 
 def _extended(bodies: list[Body]) -> Body | None:

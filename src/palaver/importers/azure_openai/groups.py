@@ -37,10 +37,12 @@ def distinct(rows: list[Row]) -> list[Row]:
     """The rows without those that say exactly what another one says."""
     if len(rows) == 1:
         return rows
-    found: dict[bytes, Row] = {}
+    found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.content(), row)
-    return list(found.values())
+        alike = found.setdefault(f"{row.table} {row.text('sequencenumber')} {len(row.columns)}", [])
+        if not any(row.columns == other.columns for other in alike):
+            alike.append(row)
+    return [row for alike in found.values() for row in alike]
 
 
 def parted(rows: list[Row]) -> list[Parts]:

@@ -19,6 +19,7 @@ Json = dict[str, Any]
 _NAME = re.compile(r"\ufeff?(request|response):([^\s{}\"]{1,100})\s*")
 _REQUEST = re.compile(r"^([A-Z]{3,10}) (\S+)(?: HTTP/\S+)?[ \r]*$", re.MULTILINE)
 _RESPONSE = re.compile(r"^HTTP/\S+ ([0-9]{3})\b.*$", re.MULTILINE)
+_START = re.compile(r"HTTP/[0-9.]+ [0-9]{3}\b|[A-Z]{3,10} \S+ HTTP/[0-9.]+\s*$")
 _EVENTS = ("data:", "event:")
 _BODY = re.compile(r"^(?:[{\[]|data:|event:)", re.MULTILINE)
 
@@ -76,17 +77,21 @@ class HttpMessages:
 
     def _texts(self) -> Iterator[str]:
         held: list[str] = []
+        has_begun = False
         offset = 0
         start = (1, 0)
         for number, raw in enumerate(self._lines(), 1):
             text = raw.decode("utf-8", "replace")
-            if _NAME.fullmatch(text) and held:
+            # A message that has lost the line with its name does not belong to the one before it.
+            begins = _START.match(text) is not None
+            if held and (_NAME.fullmatch(text) or (begins and has_begun)):
                 if "".join(held).strip():
                     self._start = start
                     yield "".join(held)
-                held = []
+                held, has_begun = [], False
             if not held:
                 start = (number, offset)
+            has_begun |= begins
             held.append(text)
             offset += len(raw)
         if "".join(held).strip():
