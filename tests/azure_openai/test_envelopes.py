@@ -6,9 +6,12 @@ import json
 import zlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from azure_logs import ANSWER, QUESTION, URL, Log, answered, asked, gateway
 from palaver.importers.azure_openai.avro import AvroRecords
+from palaver.importers.azure_openai.batches import JoinedBatches
 from palaver.sources.run import Run
 
 ROWS = [gateway("c-1", asked(), answered()), gateway("c-2", asked(ANSWER, QUESTION), answered())]
@@ -176,3 +179,27 @@ def test_a_result_that_is_not_all_is_told_in_the_querys_own_words(tmp_path):
     log = Log(tmp_path / "result.json", {**as_tables(FLAT), "error": {"code": "PartialError", "message": "Too slow."}})
     assert [(one.code, one.message) for one in log.run.findings.first] == [("partial-result", "Too slow.")]
     assert len(log.calls) == 2
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=6),
+    st.sampled_from(["", "\n", " \r\n"]),
+    st.sampled_from([None, 1]),
+)
+def test_any_number_of_batches_of_any_size_is_read(tmp_path_factory, sizes, between, indent):
+    rows = [
+        [gateway(f"c-{batch}-{row}", asked(), answered()) for row in range(size)] for batch, size in enumerate(sizes)
+    ]
+    content = between.join(json.dumps({"records": batch}, indent=indent) for batch in rows)
+    log = Log(tmp_path_factory.mktemp("hub") / "batches.json", content)
+    assert len(log.calls) == log.run.ledger.read == sum(sizes)
+    assert not log.codes
+
+
+@given(st.binary(max_size=40), st.integers(1, 30))
+def test_what_stands_between_batches_is_found_wherever_a_chunk_ends(text, size):
+    quoted = json.dumps({"records": [text.hex(), ']}{"records":[']}).encode()
+    joined = JoinedBatches(io.BytesIO(quoted + quoted))
+    pieces = list(iter(lambda: joined.read(size), b""))
+    assert json.loads(b"".join(pieces))["records"] == [text.hex(), ']}{"records":['] * 2
+    assert len(b"".join(pieces)) == 2 * len(quoted)

@@ -6,11 +6,12 @@ is anything: an object, a line of cells, an HTTP message.
 """
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, cast
 
 import msgspec
 
 from palaver.importers.azure_openai.avro import AvroRecords
+from palaver.importers.azure_openai.batches import JoinedBatches
 from palaver.importers.azure_openai.bodies import decoded
 from palaver.importers.azure_openai.cells import CsvRows, record_of
 from palaver.importers.azure_openai.custom import FieldMap, told
@@ -60,8 +61,10 @@ def rows_of(source: Source, run: Run, fields: FieldMap) -> Iterator[Row]:
 
 def _reader(form: Form, stream: BinaryIO, run: Run) -> _Reader:
     match form:
-        case "records" | "tables":
-            return JsonElements(stream, run, (form,), takes_cut=True)
+        case "records":
+            return JsonElements(cast("BinaryIO", JoinedBatches(stream)), run, ("records",), takes_cut=True)
+        case "tables":
+            return JsonElements(stream, run, ("tables",), takes_cut=True)
         case "array":
             return JsonElements(stream, run, takes_cut=True)
         case "cells":

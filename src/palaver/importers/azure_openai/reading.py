@@ -31,16 +31,18 @@ Json = dict[str, Any]
 
 PLATFORM = "azure_openai"
 _OVERHEAD_BYTES = 400
+_LIMIT_BYTES = LIMIT_BYTES // 2
+"""Of rows, and of what was made of them: both are held at a time."""
 
 
-def conversations(source: Source, run: Run, *, is_threaded: bool, limit_bytes: int = LIMIT_BYTES) -> Iterator[Json]:
+def conversations(source: Source, run: Run, *, is_threaded: bool, limit_bytes: int = _LIMIT_BYTES) -> Iterator[Json]:
     time = source.written_at()
     if not is_threaded:
         for call in calls(source, run, limit_bytes=limit_bytes):
             with _kept_apart(call, run):
                 yield literal_document(call, PLATFORM, time)
         return
-    with Threads(PLATFORM, run.note, time) as threads:
+    with Threads(PLATFORM, run.note, time, limit_bytes=limit_bytes) as threads:
         for call in calls(source, run, limit_bytes=limit_bytes):
             with _kept_apart(call, run):
                 threads.add(call)
@@ -57,7 +59,7 @@ def _kept_apart(call: Call, run: Run) -> Generator[None]:
         run.set_aside(UNFORESEEN, raw, call.where, f"{type(error).__name__}: {error}")
 
 
-def calls(source: Source, run: Run, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[Call]:
+def calls(source: Source, run: Run, *, limit_bytes: int = _LIMIT_BYTES) -> Iterator[Call]:
     """The calls that a log tells of, in no certain order; in memory are a part of the rows only."""
     masked = MaskedRun(run)
     time = source.written_at()
