@@ -18,7 +18,7 @@ import orjson
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
-RATIO_LIMITS = {"claude_code": 2.5, "chatgpt": 4.5}
+RATIO_LIMITS = {"claude_code": 2.5, "chatgpt": 4.5, "azure_openai": 2.5, "api_trace": 2.5}
 # The folders that hold whole sessions as they were recorded; the others were written by hand to show one thing each.
 REAL_SAMPLES = [
     "bastion-glm",
@@ -55,6 +55,10 @@ def start_up(platform: str, workspace: Path) -> DataSet:
         _generate(platform, folder, 0.001)
         export = folder / "export.zip"
         return DataSet(name="start-up (tiny ZIP)", platform=platform, source=export, elements=_cut(export))
+    if platform in {"azure_openai", "api_trace"}:
+        folder = workspace / "short"
+        _generate(platform, folder, 0.001)
+        return DataSet(name=f"start-up (tiny {platform})", platform=platform, source=folder)
     session = workspace / "empty" / "-home-dev-empty" / "00000000-0000-4000-a000-000000000000.jsonl"
     session.parent.mkdir(parents=True)
     session.touch()
@@ -67,6 +71,19 @@ def _sessions(name: str, megabytes: float, *options: str) -> DataSet:
     return DataSet(
         name=name,
         platform="claude_code",
+        source=folder,
+        size_mb=truth["bytes"] / 1_000_000,
+        largest_record_mb=truth["largest_line"] / 1_000_000,
+        truth=_truth_of(folder),
+    )
+
+
+def _log(platform: str, megabytes: float) -> DataSet:
+    folder = DATA / platform
+    truth = _generate(platform, folder, megabytes)
+    return DataSet(
+        name=platform,
+        platform=platform,
         source=folder,
         size_mb=truth["bytes"] / 1_000_000,
         largest_record_mb=truth["largest_line"] / 1_000_000,
@@ -148,4 +165,6 @@ PREPARE: dict[str, Callable[[str, argparse.Namespace], DataSet | None]] = {
     "chatgpt-unicode": lambda name, asked: _export(name, asked.megabytes, "--text", "unicode"),
     "chatgpt-lean": lambda name, asked: _export(name, asked.megabytes, "--lean"),
     "chatgpt-large": lambda name, asked: _export(name, asked.single_megabytes),
+    "azure_openai": lambda name, asked: _log(name, asked.log_megabytes),
+    "api_trace": lambda name, asked: _log(name, asked.log_megabytes),
 }

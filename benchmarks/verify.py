@@ -24,6 +24,8 @@ def main() -> int:
     match expected["parameters"]["platform"]:
         case "chatgpt":
             found = _in_exports(output, expected)
+        case "azure_openai" | "api_trace":
+            found = _in_logs(output, expected)
         case _:
             found = chain(_in_sessions(output, expected), _in_lines(told, expected))
     differences = [*found, *_in_ledger(told)]
@@ -67,6 +69,22 @@ def _in_exports(output: Path, expected: dict[str, Any]) -> Iterator[str]:
     yield from _difference("conversations", expected["conversations"], len(conversations))
     yield from _difference("messages", expected["messages"], messages)
     yield from _difference("tool calls", expected["tool_calls"], tool_calls)
+
+
+def _in_logs(output: Path, expected: dict[str, Any]) -> Iterator[str]:
+    conversations: set[str] = set()
+    messages = 0
+    tokens = dict.fromkeys(expected["tokens"], 0)
+    for document in _documents(output):
+        conversations.add(document["conversation_id"])
+        messages += len(document["messages"])
+        for message in document["messages"]:
+            for name in tokens:
+                tokens[name] += (message.get("tokens") or {}).get(name) or 0
+    yield from _difference("conversations", expected["conversations"], len(conversations))
+    yield from _difference("messages", expected["messages"], messages)
+    for name, count in tokens.items():
+        yield from _difference(name, expected["tokens"][name], count)
 
 
 def _documents(output: Path) -> Iterator[dict[str, Any]]:

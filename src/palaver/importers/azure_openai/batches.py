@@ -1,7 +1,7 @@
 """Batches of an Event Hub, one behind the other or one a line, seen as one: the end of each and the start of the next.
 
-`]}{"records":[` stands nowhere else: within a text, its quotes would be escaped, and within an object a comma would come
-first. In its place goes a comma, and blanks, so that every byte stays where it was.
+`]}{"records":[` stands nowhere else: within a text, its quotes would be escaped, and within an object a comma would
+come first. In its place goes a comma, and blanks, so that every byte stays where it was.
 """
 
 import re

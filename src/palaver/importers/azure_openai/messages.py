@@ -20,7 +20,6 @@ _NAME = re.compile(r"\ufeff?(request|response):([^\s{}\"]{1,100})\s*")
 _REQUEST = re.compile(r"^([A-Z]{3,10}) (\S+)(?: HTTP/\S+)?[ \r]*$", re.MULTILINE)
 _RESPONSE = re.compile(r"^HTTP/\S+ ([0-9]{3})\b.*$", re.MULTILINE)
 _START = re.compile(r"HTTP/[0-9.]+ [0-9]{3}\b|[A-Z]{3,10} \S+ HTTP/[0-9.]+\s*$")
-_EVENTS = ("data:", "event:")
 _BODY = re.compile(r"^(?:[{\[]|data:|event:)", re.MULTILINE)
 
 
@@ -37,7 +36,7 @@ def message_of(text: str) -> Json | None:
     side, call_id = named.groups()
     columns: Json = {"RequestId": call_id}
     head, _, body = rest.replace("\r\n", "\n").partition("\n\n")
-    if (begun := _BODY.search(head)) and (not body.strip() or body.lstrip().startswith(_EVENTS)):
+    if (begun := _BODY.search(head)) and not body.lstrip().startswith(("{", "[")):
         head, body = head[: begun.start()], f"{head[begun.start() :]}\n\n{body}"  # the blank line is lost
     if found := _REQUEST.search(head):
         columns |= {"method": found[1], "url": found[2]}
