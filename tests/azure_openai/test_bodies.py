@@ -81,3 +81,10 @@ def test_numbers_and_characters_that_json_does_not_have_are_told():
     found = decoded('{"messages": [{"role": "user", "content": "half \\ud83d"}], "temperature": NaN}')
     assert found.value == {"messages": [{"role": "user", "content": "half \ufffd"}], "temperature": None}
     assert {kind.code for kind, _ in found.remarks} == {"lone-surrogate", "non-finite-number"}
+
+
+def test_lines_that_are_no_events_are_kept():
+    event = {"id": "x", "choices": [{"index": 0, "delta": {"content": "flour"}, "finish_reason": "stop"}]}
+    found = decoded(f'data: {json.dumps(event)}\n\n{{"glued": "behind it"}}\ndata: [DONE]\n\n')
+    assert found.value["choices"][0]["message"]["content"] == "flour"
+    assert found.tail == '{"glued": "behind it"}'

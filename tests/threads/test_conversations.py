@@ -242,3 +242,13 @@ def test_counts_of_the_log_fill_what_the_payload_does_not_say():
     asked.usage = {"input_tokens": 5, "output_tokens": 6}
     (document,), _ = threaded(asked)
     assert document["messages"][-1]["tokens"] == {"input_tokens": 5, "output_tokens": 6}
+
+
+def test_what_is_said_of_a_call_to_which_nothing_came_back_is_kept():
+    for history in ([], [("user", "one"), ("assistant", "ONE")]):
+        asked = call("openai-chat", history, "two", None, minute=1, number=1)
+        asked.error = None
+        asked.answer = {"region": "north"}
+        (document,), _ = threaded(asked)
+        about = document["messages"][-1]["metadata"]
+        assert about["unanswered"] == {"request_id": "call-1", "region": "north"}

@@ -141,6 +141,7 @@ class Threads:
         fresh = max(0, len(turns) - said.fresh)
         for index, turn in enumerate(turns):
             is_fresh = index >= fresh
+            metadata = turn.metadata | _unanswered(call) if index + 1 == len(turns) else turn.metadata
             self._keep(
                 conversation_id,
                 Node(
@@ -151,7 +152,7 @@ class Threads:
                     turn.content,
                     "request" if is_fresh else "history",
                     call.started_at if is_fresh else None,
-                    turn.metadata,
+                    metadata,
                 ),
             )
 
@@ -214,6 +215,8 @@ class Threads:
             metadata = {"author_kind": author_of(turn.role, turn.content), **turn.metadata}
             if call.is_request_cut:
                 metadata["context_incomplete"] = True
+            if index + 1 == len(turns):
+                metadata |= _unanswered(call)
             node = Node(name, parent, index, turn.role, turn.content, "", call.started_at, metadata)
             self._keep(conversation_id, node)
             parent = name
@@ -232,6 +235,13 @@ class Threads:
 
 
 _NOWHERE = Place(b"", 0, "")
+
+
+def _unanswered(call: Call) -> Json:
+    """What a log says of a call to which nothing came back: there is no answer that could tell it."""
+    if call.response is not None or call.error is not None:
+        return {}
+    return {"unanswered": {"request_id": call.call_id, **call.answer}}
 
 
 def _size_of(node: Node) -> int:

@@ -63,7 +63,7 @@ _NAMED = frozenset({*TABLE_NAMES, "apiversion"})
 
 OWN_NAMES = frozenset(
     {*_NAMES.values(), *_NUMBERS.values(), *_ADDRESSES.values(), *_HEADERS.values(), *_TICKS.values()}
-    | {"deployment", "status_code", "filters", "resource_log", "other_rows", "apim_request_id", "cut_event"}
+    | {"deployment", "status_code", "filters", "resource_log", "other_rows", "apim_request_id", "unread_events"}
     | {"request_body", "response_body", "backend_request_body", "backend_response_body", "llm_request_messages"}
     | {"llm_response_messages", "api_message_id", "other_values", "logged_tokens"}
 )

@@ -48,7 +48,7 @@ class Body:
     wire: str = ""
     """The format of the stream it was."""
     tail: str = ""
-    """The part of a stream's last event that is there, where nothing could be made of it."""
+    """What of a stream is no event: the part of the last one that is there, or lines of something else."""
     remarks: list[tuple[FindingKind, str]] = field(default_factory=list[tuple[FindingKind, str]])
 
     @property
@@ -130,6 +130,8 @@ def _from_stream(text: str) -> Body | None:
     )
     if is_cut:
         events[-1], tail = _closed_event(events[-1])
+    if "\n{" in text:  # no event begins like this, and none would tell of it
+        tail += "\n".join(line for line in text.splitlines() if line.startswith("{"))
     if (wire := recognize(events)) is not None:
         made = assemble_events(wire, events)
         return Body(made.payload, is_cut=is_cut or not made.is_complete, is_stream=True, wire=wire, tail=tail)

@@ -112,7 +112,7 @@ class Sides:
         for kind, message in body.remarks:
             run.note(kind, where, message)
         if body.tail:
-            side.kept["cut_event"] = body.tail
+            side.kept["unread_events"] = body.tail
         if body.is_opaque:
             run.note(OPAQUE_BODY, where, f"the {side.name}")
         elif body.is_cut:
