@@ -170,6 +170,17 @@ def test_a_response_that_continues_another_is_joined_with_it(order):
     assert not notes
 
 
+def test_a_response_that_continues_another_may_repeat_what_a_third_one_said():
+    history = [("user", "one"), ("assistant", "ONE")]
+    calls = [call("openai-responses", history, "two", "TWO", minute=1, number=1), continuing(2, "six", "SIX", None)]
+    calls.append(call("openai-responses", history, "two", "VI", minute=3, number=3))
+    calls[2].request["previous_response_id"] = "answer-2"
+    documents, _ = threaded(*calls)
+    assert ["user: six", "assistant: SIX", "user: one", "assistant: ONE", "user: two", "assistant: VI"] in told(
+        documents
+    )
+
+
 def test_a_response_that_continues_what_is_not_here_stays_alone():
     documents, notes = threaded(continuing(2, "two", "TWO", "answer-1"))
     assert told(documents) == [["user: two", "assistant: TWO"]]

@@ -78,21 +78,15 @@ class Threads:
 
     def _settle(self) -> None:
         """Add the calls that wait for another one, those after it one by one; the rest stay alone."""
-        while self._has_waiting:
+        has_moved = True
+        while self._has_waiting and has_moved:
             waiting, self._waiting = self._waiting, Spill(self._limit_bytes)
-            self._has_waiting = False
-            before = len(self._responses)
-            left: Spill = self._waiting
+            self._has_waiting = has_moved = False
             with waiting:
                 for previous, calls in waiting.groups():
+                    has_moved |= previous in self._responses
                     for call in calls:
-                        if (place := self._responses.get(previous)) is not None:
-                            self._add(call, place)
-                        else:
-                            left.add(previous, call, len(dumped([call.request, call.response])))
-                            self._has_waiting = True
-            if len(self._responses) == before:
-                break
+                        self.add(call)
         with self._waiting as waiting:
             for _, calls in waiting.groups():
                 for call in calls:
@@ -104,7 +98,7 @@ class Threads:
             return
         if after is not None and (instructions := call.request.get("instructions")):
             call.answer = {**call.answer, "instructions": instructions}
-        said, marks = self._histories.read(call)
+        said, marks = self._histories.read(call) if after is None else (self._histories.read_whole(call), None)
         answers = answers_of(call)
         turns = said.turns if after is None else _moved(said.turns, after)
         end = _end(turns, after or said.known)
@@ -114,7 +108,7 @@ class Threads:
         if not conversation_id:
             self._add_alone(call, "the answer is cut off" if answers else "there is no answer")
             return
-        if after is None:
+        if marks is not None:
             marks.remember(said.turns, conversation_id)
         self._keep_turns(conversation_id, call, said, turns)
         place = self._keep_answers(conversation_id, call, answers, end)
