@@ -62,9 +62,9 @@ def told(conversation_id: str, records: list[Node | Header | Tools], fallback_ti
     first = [nodes[0] for nodes in versions.values()]
     further = [nodes for nodes in versions.values() if len(nodes) > 1]
     runs = list(_runs(first, times))
-    while further:
-        runs += _runs([nodes[1] for nodes in further], times)
-        further = [nodes[1:] for nodes in further if len(nodes) > 2]
+    for number in range(1, max(map(len, versions.values()))):
+        further = [nodes for nodes in further if len(nodes) > number]
+        runs += _runs([nodes[number] for nodes in further], times)
     stated = [node.time for nodes in versions.values() for node in nodes if node.time]
     created_at = min([*stated, *(time for time, _ in times.values())])
     header = _header(records)
