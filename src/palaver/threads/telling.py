@@ -112,7 +112,8 @@ def _ranked(versions: dict[str, list[Node]]) -> list[Node]:
     if _say_the_same(versions):
         return [next(held[0] for key, held in versions.items() if key.startswith("="))]
     calls = [min(held, key=_fuller) for key, held in versions.items() if key.startswith("=")]
-    others = [node for held in versions.values() for node in held if not any(node is one for one in calls)]
+    chosen = set(map(id, calls))
+    others = [node for held in versions.values() for node in held if id(node) not in chosen]
     ranked = sorted(calls, key=_earlier)
     said = {_words(block) for node in ranked for block in node.content}
     for node in sorted(others, key=lambda node: (node.known_from == "history", _earlier(node))):
