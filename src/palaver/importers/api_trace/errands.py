@@ -30,6 +30,8 @@ _SUMMARY = re.compile(
 )
 _SMALL_MODELS = re.compile(r"haiku|-nano|-mini|flash-lite", re.IGNORECASE)
 _LOOKED_AT = 8_192
+_MOST_MESSAGES = 2
+"""A question, and what the answer is to begin with."""
 
 
 def errand_of(request: Json, headers: dict[str, str]) -> str:
@@ -45,6 +47,8 @@ def errand_of(request: Json, headers: dict[str, str]) -> str:
         return "summary"
     if request.get("tools"):
         return "warmup" if asked.strip() == "Warmup" else ""
+    if len(messages) > _MOST_MESSAGES:
+        return ""  # a person may speak of these phrases, in the course of a conversation
     words = f"{_text_of(request.get('system'))}\n{asked}"
     for errand, phrases in _PHRASES:
         if any(phrase in words for phrase in phrases):
