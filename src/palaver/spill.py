@@ -96,9 +96,11 @@ class Spill:
         if is_large:
             with Spill(self._limit_bytes, depth=self._depth + 1) as again:
                 for start, size in pieces:
-                    for key, values in self._loaded(start):
+                    loaded = self._loaded(start)
+                    each = size // sum(len(values) for _, values in loaded)
+                    for key, values in loaded:
                         for value in values:
-                            again.add(key, value, size // max(1, len(values)))
+                            again.add(key, value, each)
                 yield from again.groups()
             return
         groups: dict[str, list[Any]] = {}

@@ -63,6 +63,25 @@ def answered_by(call: Call) -> str | None:
     return None
 
 
+def platform_of(call: Call, name: str) -> Json:
+    """What a call says of the platform: the API's version, the model, and what holds for the conversation."""
+    told: Json = {"name": name}
+    if call.version:
+        told["version"] = call.version
+    if model := answered_by(call) or call.platform.get("deployment"):
+        told["model"] = model
+    return {**told, "metadata": dict(call.platform)} if call.platform else told
+
+
+def failure_of(call: Call) -> tuple[list[Json], Json]:
+    """What the service said instead of an answer, and what is said of that."""
+    error = call.error or {}
+    metadata: Json = {"author_kind": "harness", "request_id": call.call_id, "error": error, **call.answer}
+    if call.duration_ms is not None and call.duration_ms >= 0:
+        metadata["duration_ms"] = call.duration_ms
+    return [build.text(str(error.get("message") or error.get("category") or ""))], metadata
+
+
 def api_id(call: Call) -> str | None:
     """The provider's id of the answer."""
     payload = call.response or {}

@@ -10,11 +10,10 @@ from hashlib import blake2b
 from types import TracebackType
 from typing import Any, Self
 
-from palaver.model import build
 from palaver.model.finding import finding_kind
 from palaver.model.ids import deterministic_uuid
 from palaver.spill import LIMIT_BYTES, Spill
-from palaver.threads.answers import Answer, answered_by, answers_of
+from palaver.threads.answers import Answer, answers_of, failure_of, platform_of
 from palaver.threads.call import Call
 from palaver.threads.chain import Chain, dumped, following
 from palaver.threads.history import Histories, Place, Said, Turn
@@ -55,10 +54,6 @@ class Threads:
     ) -> None:
         self._spill.close()
         self._waiting.close()
-
-    @property
-    def spilled_bytes(self) -> int:
-        return self._spill.spilled_bytes + self._waiting.spilled_bytes
 
     def add(self, call: Call) -> None:
         previous = call.request.get("previous_response_id")
@@ -177,21 +172,11 @@ class Threads:
                     self._tools.clear()
                 self._tools.add((conversation_id, digest))
                 self._spill.add(conversation_id, Tools(digest, tools), 3 * len(raw))
-        header = self._header(call, dict(call.platform))._replace(tools=digest)
-        self._spill.add(conversation_id, header, 500)
-
-    def _header(self, call: Call, metadata: Json) -> Header:
-        platform: Json = {"name": self._platform}
-        if call.version:
-            platform["version"] = call.version
-        if model := answered_by(call) or metadata.get("deployment"):
-            platform["model"] = model
-        if metadata:
-            platform["metadata"] = metadata
         session: Json = {"session_id": call.session_id} if call.session_id else {}
         if call.helper:
             session["is_sidechain"] = True
-        return Header(call.ended_at or call.started_at or "", platform, session)
+        time = call.ended_at or call.started_at or ""
+        self._spill.add(conversation_id, Header(time, platform_of(call, self._platform), session, digest), 500)
 
     def _keep(self, conversation_id: str, node: Node) -> None:
         size_bytes = _size_of(node)
@@ -269,10 +254,6 @@ def _end(turns: list[Turn], known: Place | None) -> Place:
 
 def _failure(call: Call, parent: str | None, depth: int) -> Node:
     """What the service said instead of an answer."""
-    error = call.error or {}
-    metadata: Json = {"author_kind": "harness", "request_id": call.call_id, "error": error, **call.answer}
-    if call.duration_ms is not None and call.duration_ms >= 0:
-        metadata["duration_ms"] = call.duration_ms
+    content, metadata = failure_of(call)
     name = deterministic_uuid(f"{parent}-{call.call_id}-error")
-    content = [build.text(str(error.get("message") or error.get("category") or ""))]
     return Node(name, parent, depth, "system", content, "", call.ended_at or call.started_at, metadata)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from palaver.model import build
-from palaver.threads.answers import answered_by, answers_of
+from palaver.threads.answers import answers_of, failure_of, platform_of
 from palaver.threads.call import Call
 from palaver.threads.history import Histories, plain
 from palaver.threads.telling import author_of
@@ -29,19 +29,10 @@ def literal_document(call: Call, platform: str, time: str) -> Json:
             message["tokens"] = answer.tokens
         messages.append(message)
     if call.error is not None:
-        about = {"author_kind": "harness", "error": call.error, **call.answer}
-        text = str(call.error.get("message") or call.error.get("category") or "")
-        messages.append(_message(f"{call.call_id}-error", "system", ended, [build.text(text)], about))
-    told: Json = {"name": platform}
-    if call.version:
-        told["version"] = call.version
-    if model := answered_by(call) or call.platform.get("deployment"):
-        told["model"] = model
-    metadata = dict(call.platform)
+        messages.append(_message(f"{call.call_id}-error", "system", ended, *failure_of(call)))
+    told = platform_of(call, platform)
     if tools := call.request.get("tools"):
-        metadata["tools"] = tools
-    if metadata:
-        told["metadata"] = metadata
+        told.setdefault("metadata", {})["tools"] = tools
     duration_ms = call.duration_ms
     is_counted = duration_ms is not None and duration_ms >= 0 and duration_ms == int(duration_ms)
     return build.conversation(

@@ -19,7 +19,7 @@ from palaver.sources.jsonl import CUT_OFF, JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import counted, json_document
-from palaver.spill import Spill
+from palaver.spill import LIMIT_BYTES, Spill
 from palaver.threads.call import Call
 
 Json = dict[str, Any]
@@ -30,7 +30,8 @@ _SINGLE = {"trace": trace_of, "pair": pair_of, "har": entry_of, "merged": merged
 
 def calls_in(source: Source, run: Run) -> Iterator[Call]:
     """The calls that a source tells of."""
-    with Spill() as parts, Spill() as streams:
+    # Conversations are held at the same time: together they must not take more than one would alone.
+    with Spill(LIMIT_BYTES // 4) as parts, Spill(LIMIT_BYTES // 4) as streams:
         yield from _Reader(source, DiscreetRun(run), parts, streams).calls()
 
 
