@@ -1,11 +1,14 @@
 """Calls joined into conversations: what grows is one, what differs from the beginning is another."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from calling import TIME, answer, call
+from palaver.importers._calls import kept_apart
 from palaver.model.ids import deterministic_uuid
+from palaver.sources.run import Quarantined, Run
 from palaver.threads.call import Call
 from palaver.threads.chain import following
 from palaver.threads.conversations import Threads
@@ -263,3 +266,15 @@ def test_what_is_said_of_a_call_to_which_nothing_came_back_is_kept():
         (document,), _ = threaded(asked)
         about = document["messages"][-1]["metadata"]
         assert about["unanswered"] == {"request_id": "call-1", "region": "north"}
+
+
+def test_a_bug_in_one_call_does_not_cost_the_others():
+    asides: list[Quarantined] = []
+    run = Run("a log", set_aside=asides.append)
+    with Threads("azure_openai", run.note, TIME) as threads:
+        for one in (FIRST, replace(FIRST, call_id="broken", wire="unheard-of"), SECOND):
+            with kept_apart(one, run):
+                threads.add(one)
+        documents = list(threads.documents())
+    assert len(documents) == 1
+    assert [(aside.code, b"broken" in aside.raw) for aside in asides] == [("unforeseen", True)]

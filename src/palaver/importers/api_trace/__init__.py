@@ -58,21 +58,28 @@ class ApiTrace:
         return recognize(source)
 
     def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+        from palaver.importers._calls import kept_apart
         from palaver.importers.api_trace.masking import DiscreetRun
         from palaver.importers.api_trace.reading import calls_in
         from palaver.threads.conversations import Threads
 
-        with Threads(self.platform, DiscreetRun(run).note, source.written_at()) as threads:
+        discreet = DiscreetRun(run)
+        with Threads(self.platform, discreet.note, source.written_at()) as threads:
             for call in calls_in(source, run):
-                threads.add(call)
+                with kept_apart(call, discreet):
+                    threads.add(call)
             yield from threads.documents()
 
     def exchanges(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
         """Every call as an exchange document, in the order of the log where it tells a call in one record."""
+        from palaver.importers._calls import kept_apart
+        from palaver.importers.api_trace.masking import DiscreetRun
         from palaver.importers.api_trace.reading import calls_in
 
+        discreet = DiscreetRun(run)
         for call in calls_in(source, run):
-            yield call.exchange()
+            with kept_apart(call, discreet):
+                yield call.exchange()
 
     def describes(self) -> Description:
         from palaver.importers.api_trace.description import DESCRIPTION

@@ -86,10 +86,12 @@ class AzureOpenAI:
 
     def exchanges(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
         """The same calls as exchange documents."""
+        from palaver.importers._calls import kept_apart
         from palaver.importers.azure_openai.reading import calls
 
         for call in calls(source, run):
-            yield call.exchange()
+            with kept_apart(call, run):
+                yield call.exchange()
 
     def describes(self) -> Description:
         from palaver.importers.azure_openai.description import DESCRIPTION

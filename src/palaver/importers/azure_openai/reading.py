@@ -1,10 +1,9 @@
 """From rows to conversations: rows are gathered by their ids, made into calls, and these joined to conversations."""
 
-import json
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import Any
 
+from palaver.importers._calls import kept_apart
 from palaver.importers._exports import BAD_CONVERSATION
 from palaver.importers._findings import UNFORESEEN
 from palaver.importers.azure_openai.calls import NoContentError, NoConversationError, UnreadableError, call_of
@@ -39,24 +38,14 @@ def conversations(source: Source, run: Run, *, is_threaded: bool, limit_bytes: i
     time = source.written_at()
     if not is_threaded:
         for call in calls(source, run, limit_bytes=limit_bytes):
-            with _kept_apart(call, run):
+            with kept_apart(call, run):
                 yield literal_document(call, PLATFORM, time)
         return
     with Threads(PLATFORM, run.note, time, limit_bytes=limit_bytes) as threads:
         for call in calls(source, run, limit_bytes=limit_bytes):
-            with _kept_apart(call, run):
+            with kept_apart(call, run):
                 threads.add(call)
         yield from threads.documents()
-
-
-@contextmanager
-def _kept_apart(call: Call, run: Run) -> Generator[None]:
-    """A bug of ours in one call must not cost the others: its payloads are set aside."""
-    try:
-        yield
-    except Exception as error:  # noqa: BLE001
-        raw = json.dumps({"call_id": call.call_id, "request": call.request, "response": call.response}).encode()
-        run.set_aside(UNFORESEEN, raw, call.where, f"{type(error).__name__}: {error}")
 
 
 def calls(source: Source, run: Run, *, limit_bytes: int = _LIMIT_BYTES) -> Iterator[Call]:
