@@ -282,6 +282,37 @@ def test_what_lies_beside_and_below(tmp_path):
         assert not source.beside("missing.json").exists()
 
 
+@pytest.mark.parametrize("is_zipped", [False, True], ids=["disk", "zip"])
+def test_what_lies_around_and_inside(tmp_path, is_zipped):
+    names = ["outer/inner/leaf.json", "outer/index.json"]
+    if is_zipped:
+        with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+            for name in names:
+                archive.writestr(name, "{}")
+        top = Source(Source.at(tmp_path / "all.zip").as_zip(), "")
+    else:
+        for name in names:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text("{}")
+        top = Source.at(tmp_path)
+    inner = top.within("outer/inner")
+    assert inner.listing() == (["leaf.json"], [])
+    assert inner.above().listing() == (["index.json"], ["inner"])
+    assert inner.above().label == top.within("outer").label
+    assert inner.above().above().listing() == top.listing()
+    leaf = Source(top.folder, "outer/inner/leaf.json")
+    assert leaf.above().label == inner.label
+    assert Source(inner.folder, "leaf.json").above().label == inner.label
+    assert inner.within("nothing").listing() == ([], [])
+    assert (top.above() is None) == is_zipped
+
+
+def test_the_folder_around_the_current_one_is_known(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert Source.at(Path()).above().label == str(tmp_path.parent)
+    assert Source(StandardInput(), "-").above() is None
+
+
 def test_a_folder_is_a_source_without_a_head(tmp_path):
     source = Source.at(tmp_path)
     assert source.is_folder

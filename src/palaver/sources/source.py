@@ -138,6 +138,19 @@ class Source:
         above, slash, _ = self.name.rpartition("/")
         return Source(self.folder, f"{above}{slash}{name}")
 
+    def above(self) -> "Source | None":
+        """The folder that this file or folder lies in; None where nothing is known of it."""
+        above, _, _ = self.name.rpartition("/")
+        if above:
+            return Source(self.folder, "").within(above)
+        around = self.folder if self.name else _around(self.folder)
+        return None if around is None or isinstance(around, StandardInput) else Source(around, "")
+
+    def within(self, name: str) -> "Source":
+        """A folder, named relative to this one's, whether it is there or not."""
+        above, slash, _ = self.name.rpartition("/")
+        return Source(_inside(self.folder, f"{above}{slash}{name}"), "")
+
     def listing(self) -> tuple[list[str], list[str]]:
         """Of a folder, the names of the files and of the folders directly in it."""
         if self._listing is None:
@@ -172,3 +185,26 @@ class Source:
                 return stream.read(HEAD_BYTES)
             except SourceError:
                 return b""
+
+
+def _inside(folder: Folder, name: str) -> Folder:
+    """A folder in another one."""
+    match folder:
+        case DiskFolder():
+            return DiskFolder(folder.path / name)
+        case ZipFolder():
+            return folder.inside(name)
+        case _:
+            return folder
+
+
+def _around(folder: Folder) -> Folder | None:
+    """The folder around another one; None for the outermost."""
+    match folder:
+        case DiskFolder():
+            path = folder.path.absolute()  # the folder `.` has one around it, too
+            return DiskFolder(path.parent) if path.parent != path else None
+        case ZipFolder():
+            return folder.outside()
+        case _:
+            return None

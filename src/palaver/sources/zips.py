@@ -64,6 +64,15 @@ class ZipFolder:
         below._prefix = f"{self._prefix}{name}/"  # noqa: SLF001 - the same class
         return below
 
+    def outside(self) -> "ZipFolder | None":
+        """The folder in the same ZIP that it lies in; None for the whole of it."""
+        if not self._prefix:
+            return None
+        whole = copy(self)
+        whole.label = self._archive.label
+        whole._prefix = ""  # noqa: SLF001 - the same class
+        return whole.inside(self._prefix.rstrip("/").rpartition("/")[0])
+
     def names(self, under: str = "") -> list[str]:
         top = f"{self._prefix}{under.rstrip('/')}/" if under else self._prefix
         names = self._archive.opened().names

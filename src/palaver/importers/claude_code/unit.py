@@ -3,16 +3,13 @@
 import re
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, ClassVar
+from typing import Any
 
-import orjson
-
-from palaver.errors import PalaverError
+from palaver.importers._side_files import side_value
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import json_document
 
-_LARGEST_INDEX = 1 << 26
 _OUTPUTS = "tool-results"
 
 
@@ -90,35 +87,11 @@ def agent_id_of(source: Source) -> str | None:
 
 def index_entry(index: Source, session_id: str | None) -> dict[str, Any]:
     """What `sessions-index.json`, a cache that may be stale or missing, says of a session."""
-    if session_id is None or not index.exists():
-        return {}
-    return _Index.of(index).entries.get(session_id, {})
+    return side_value(index, _by_session).get(session_id, {}) if session_id else {}
 
 
-class _Index:
-    """The entries of the index that was read last: the sessions of one folder come one after the other."""
-
-    last: "ClassVar[_Index | None]" = None
-
-    def __init__(self, key: tuple[Any, ...], entries: dict[str, dict[str, Any]]) -> None:
-        self.key = key
-        self.entries = entries
-
-    @classmethod
-    def of(cls, source: Source) -> "_Index":
-        key = source.label, source.size_bytes, source.modified_at()
-        if cls.last is None or cls.last.key != key:
-            cls.last = cls(key, _index_entries(source))
-        return cls.last
-
-
-def _index_entries(source: Source) -> dict[str, dict[str, Any]]:
-    try:
-        with source.open() as stream:
-            content = orjson.loads(stream.read(_LARGEST_INDEX))
-    except (PalaverError, OSError, orjson.JSONDecodeError):
-        return {}
-    match content:
+def _by_session(index: Any) -> dict[str, dict[str, Any]]:
+    match index:
         case {"entries": list(entries), **rest}:
             return {
                 entry["sessionId"]: {"projectPath": rest.get("originalPath"), **entry}
