@@ -18,7 +18,8 @@ import orjson
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
-RATIO_LIMITS = {"claude_code": 2.5, "chatgpt": 4.5, "azure_openai": 2.5, "api_trace": 2.5}
+RATIO_LIMITS = {"chatgpt": 4.5}
+RATIO_LIMIT = 2.5
 # The folders that hold whole sessions as they were recorded; the others were written by hand to show one thing each.
 REAL_SAMPLES = [
     "bastion-glm",
@@ -45,7 +46,7 @@ class DataSet:
 
     @property
     def ratio_limit(self) -> float:
-        return RATIO_LIMITS[self.platform]
+        return RATIO_LIMITS.get(self.platform, RATIO_LIMIT)
 
 
 def start_up(platform: str, workspace: Path) -> DataSet:
@@ -55,8 +56,8 @@ def start_up(platform: str, workspace: Path) -> DataSet:
         _generate(platform, folder, 0.001)
         export = folder / "export.zip"
         return DataSet(name="start-up (tiny ZIP)", platform=platform, source=export, elements=_cut(export))
-    if platform in {"azure_openai", "api_trace"}:
-        folder = workspace / "short"
+    if platform != "claude_code":
+        folder = workspace / f"short-{platform}"
         _generate(platform, folder, 0.001)
         return DataSet(name=f"start-up (tiny {platform})", platform=platform, source=folder)
     session = workspace / "empty" / "-home-dev-empty" / "00000000-0000-4000-a000-000000000000.jsonl"
@@ -78,7 +79,7 @@ def _sessions(name: str, megabytes: float, *options: str) -> DataSet:
     )
 
 
-def _log(platform: str, megabytes: float) -> DataSet:
+def _tree(platform: str, megabytes: float) -> DataSet:
     folder = DATA / platform
     truth = _generate(platform, folder, megabytes)
     return DataSet(
@@ -165,6 +166,8 @@ PREPARE: dict[str, Callable[[str, argparse.Namespace], DataSet | None]] = {
     "chatgpt-unicode": lambda name, asked: _export(name, asked.megabytes, "--text", "unicode"),
     "chatgpt-lean": lambda name, asked: _export(name, asked.megabytes, "--lean"),
     "chatgpt-large": lambda name, asked: _export(name, asked.single_megabytes),
-    "azure_openai": lambda name, asked: _log(name, asked.log_megabytes),
-    "api_trace": lambda name, asked: _log(name, asked.log_megabytes),
+    "azure_openai": lambda name, asked: _tree(name, asked.log_megabytes),
+    "api_trace": lambda name, asked: _tree(name, asked.log_megabytes),
+    "continue_dev": lambda name, asked: _tree(name, asked.tree_megabytes),
+    "roo_code": lambda name, asked: _tree(name, asked.tree_megabytes),
 }

@@ -3,6 +3,7 @@
     python benchmarks/generate.py claude_code DIR --megabytes 200 [--files N] [--text unicode] [--single-file]
     python benchmarks/generate.py chatgpt DIR --megabytes 200 [--text unicode] [--lean]
     python benchmarks/generate.py azure_openai|api_trace DIR --megabytes 500 [--text unicode]
+    python benchmarks/generate.py continue_dev|roo_code DIR --megabytes 100 [--text unicode]
 
 The truth is printed as JSON and written to `DIR.truth.json`, outside of the tree that is imported.
 """
@@ -22,7 +23,11 @@ import api_trace
 import azure_openai
 import chatgpt
 import claude_code
+import continue_dev
+import roo_code
 from prose import Prose
+
+PLATFORMS = ["claude_code", "chatgpt", "azure_openai", "api_trace", "continue_dev", "roo_code"]
 
 
 def main() -> int:
@@ -49,7 +54,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Generate benchmark data.")
-    parser.add_argument("platform", choices=["claude_code", "chatgpt", "azure_openai", "api_trace"])
+    parser.add_argument("platform", choices=PLATFORMS)
     parser.add_argument("folder", type=Path, metavar="DIR")
     parser.add_argument("--megabytes", type=float, default=200, help="size of the JSON, in 1,000,000 bytes")
     parser.add_argument("--files", type=int, help="number of sessions; default: one for each 0.6 MB (claude_code)")
@@ -68,6 +73,9 @@ def _generate(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.platform in {"azure_openai", "api_trace"}:
         room = azure_openai if arguments.platform == "azure_openai" else api_trace
         return asdict(room.generate_log(folder, arguments.megabytes, prose))
+    if arguments.platform in {"continue_dev", "roo_code"}:
+        room = continue_dev if arguments.platform == "continue_dev" else roo_code
+        return asdict(room.generate_tree(folder, arguments.megabytes, prose))
     if arguments.single_file:
         return asdict(claude_code.generate_single(folder, arguments.megabytes, prose))
     return asdict(claude_code.generate_tree(folder, arguments.megabytes, arguments.files, prose))
@@ -75,7 +83,8 @@ def _generate(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _fingerprint(platform: str) -> str:
     here = Path(__file__).parent
-    sources = [here / "generate.py", here / "prose.py", here / "traffic.py", *sorted((here / platform).glob("*.py"))]
+    shared = [here / name for name in ("generate.py", "prose.py", "traffic.py", "trees.py")]
+    sources = [*shared, *sorted((here / platform).glob("*.py"))]
     return hashlib.blake2b(b"\0".join(source.read_bytes() for source in sources), digest_size=8).hexdigest()
 
 

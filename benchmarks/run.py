@@ -41,7 +41,7 @@ COLUMNS = {
     "holds": "holds",
 }
 CAPTION = """\
-Yardstick: read the files, split them on newlines, orjson.loads of each line; the whole process.
+Yardstick: read the files, split them on newlines, orjson.loads of each line, or of a whole .json; the whole process.
 Of chatgpt instead: orjson.loads of the conversations, cut out and read beforehand; only the time in these calls.
 CPU: user + system of the whole process, best of the interleaved runs; peak: the worst of them.
 ratio, which the limit is about: CPU of the import less its own start-up over CPU of the yardstick less its own.
@@ -95,6 +95,7 @@ def _arguments() -> argparse.Namespace:
         "--single-megabytes", type=float, default=1_000, help="size of the single session file and of the large export"
     )
     parser.add_argument("--log-megabytes", type=float, default=500, help="size of each log of API traffic")
+    parser.add_argument("--tree-megabytes", type=float, default=100, help="size of each tree of files read whole")
     parser.add_argument("--runs", type=int, default=3, help="runs of each command; the best counts")
     parser.add_argument("--profile", action="store_true", help="profile the import in this process instead")
     return parser.parse_args()

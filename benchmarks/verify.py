@@ -26,6 +26,8 @@ def main() -> int:
             found = _in_exports(output, expected)
         case "azure_openai" | "api_trace":
             found = _in_logs(output, expected)
+        case "continue_dev" | "roo_code":
+            found = _in_trees(output, expected)
         case _:
             found = chain(_in_sessions(output, expected), _in_lines(told, expected))
     differences = [*found, *_in_ledger(told)]
@@ -85,6 +87,21 @@ def _in_logs(output: Path, expected: dict[str, Any]) -> Iterator[str]:
     yield from _difference("messages", expected["messages"], messages)
     for name, count in tokens.items():
         yield from _difference(name, expected["tokens"][name], count)
+
+
+def _in_trees(output: Path, expected: dict[str, Any]) -> Iterator[str]:
+    conversations: set[str] = set()
+    human_messages = tool_calls = output_tokens = 0
+    for document in _documents(output):
+        conversations.add(document["conversation_id"])
+        for message in document["messages"]:
+            human_messages += message["metadata"]["author_kind"] == "human"
+            tool_calls += sum(block["type"] == "tool_use" for block in message["content"])
+            output_tokens += (message.get("tokens") or {}).get("output_tokens") or 0
+    yield from _difference("conversations", expected["conversations"], len(conversations))
+    yield from _difference("messages of people", expected["human_messages"], human_messages)
+    yield from _difference("tool calls", expected["tool_calls"], tool_calls)
+    yield from _difference("output_tokens", expected["tokens"]["output_tokens"], output_tokens)
 
 
 def _documents(output: Path) -> Iterator[dict[str, Any]]:

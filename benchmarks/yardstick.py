@@ -1,6 +1,7 @@
 """The yardsticks: what merely parsing the same bytes with orjson costs. Nothing is counted or checked.
 
-    python benchmarks/yardstick.py DIR             every session file below: read, split on newlines, parsed, discarded
+    python benchmarks/yardstick.py DIR             every session file below: read, split on newlines, parsed, discarded;
+                                                   every JSON document: read, parsed, discarded
     python benchmarks/yardstick.py FILE.elements   conversations cut beforehand: parsed, discarded
 
 The process itself is the measure of the first. Of the second only the parsing counts, so it prints the seconds of CPU
@@ -25,6 +26,8 @@ def parse_all(folder: str) -> None:
         for name in names:
             if name.endswith(".jsonl"):
                 parse(os.path.join(parent, name))  # noqa: PTH118 - pathlib would be part of the time measured
+            elif name.endswith(".json") and not name.endswith(".meta.json"):
+                parse_whole(os.path.join(parent, name))  # noqa: PTH118 - the same
 
 
 def parse(path: str) -> None:
@@ -38,6 +41,11 @@ def parse(path: str) -> None:
                     orjson.loads(line)
         if pending:
             orjson.loads(pending)
+
+
+def parse_whole(path: str) -> None:
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the same
+        orjson.loads(file.read())
 
 
 def parse_elements(path: str) -> float:

@@ -11,6 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from traps import traps_page
+
 import palaver.cook
 import palaver.exporters
 import palaver.importers
@@ -213,6 +215,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/cli.md": cli_page,
     "docs/exporters.md": exporters_page,
     "docs/wire.md": wire_page,
+    "docs/traps.md": partial(traps_page, ROOT / "tests"),
 }
 
 

@@ -312,6 +312,10 @@ _LINK = re.compile("(^id|_id|Id|ID|[Uu]uid|timestamp)$")
 _TWINS = {"toolUseResult", "tool_use_result"}
 _BODY = re.compile("body|messages|properties", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
+_CALLS_IN_TEXT = re.compile(
+    r"\A\s*\[[\w-]+(?s:.*?)\] Result:|^<(?:task|answer|feedback|condense|think|[a-z]+_[a-z_]+)>", re.MULTILINE
+)
+_TAGS = re.compile(r"\A\[|\] Result:|</?[a-z_]+>|\n")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -523,6 +527,9 @@ def _long_texts(value: Any, *, is_twin: bool) -> Iterator[str]:
         text = clean(text)
         if text.startswith("<persisted-output>"):
             pieces = text.partition("Preview")[2].split("\n")  # the full text takes the place of the preview
+        elif _CALLS_IN_TEXT.search(text):
+            # Calls, results and who speaks are taken out of the text that they are written in, tag by tag.
+            pieces = [piece.strip() for piece in _TAGS.split(text)]
         elif is_twin:
             # A result may show the same file with line numbers, or the same error without this word.
             pieces = text.removeprefix("Error: ").split("\n")

@@ -1,4 +1,4 @@
-"""What the documentation promises about findings: every code is declared once, well formed, and listed."""
+"""What the documentation promises: every finding is declared once, well formed, and listed; every trap has a test."""
 
 import ast
 import importlib
@@ -60,3 +60,14 @@ def test_every_code_is_listed_for_the_reader():
     assert FINDINGS.is_file(), f"{FINDINGS} is missing: run make docs"
     listed = FINDINGS.read_text("utf-8")
     assert [code for code in sorted(KINDS) if f"`{code}`" not in listed] == [], "run make docs"
+
+
+@pytest.mark.parametrize(
+    ("title", "count"),
+    [("Continue", 18), ("Roo Code, Cline and Kilo Code", 20), ("Azure OpenAI and API Management", 16)],
+)
+def test_every_trap_of_a_format_has_a_test(monkeypatch, title, count):
+    monkeypatch.syspath_prepend(CHECKOUT / "docs")
+    traps = importlib.import_module("traps")
+    named = {trap.number for trap in traps.traps_of(CHECKOUT / "tests", traps.FORMATS[title])}
+    assert named == set(range(1, count + 1))

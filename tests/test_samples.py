@@ -47,6 +47,13 @@ OF_OTHERS = {
     "azure_openai/vcr-cassettes/test_azure_responses_reasoning_context_default_wire_contract[gpt-5.4].yaml": "one",
     "azure_openai/vcr-cassettes/test_azure_responses_reasoning_context_default_wire_contract[gpt-5.6-sol].yaml": "one",
     "claude_trace/synthetic-stream-merge/facts.json": "what there is to find beside it",
+    **{
+        f"roo_code/hierarchy-mixed/controlled-hierarchy/{task}/api_history.jsonl": "a file that no product writes"
+        for task in (
+            *("03deadab-a06d-4b29-976d-3cc142add1d9", "305b3f90-e0e1-4870-8cf4-4fd33a08cfa4", "leaf_b1a-test-id"),
+            *("38948ef0-4a8b-40a2-ae29-b38d2aa9d5a7", "91e837de-a4b2-4c18-ab9b-6fcd36596e38", "leaf_b1b-test-id"),
+        )
+    },
 }
 
 

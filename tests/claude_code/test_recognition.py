@@ -26,6 +26,14 @@ def test_a_first_line_longer_than_the_head(tmp_path):
     assert verdict(tmp_path, "other.jsonl", {"text": LONG}) == "no"
 
 
+def test_a_long_line_of_an_editors_chat(tmp_path):
+    chat = {"kind": 0, "v": {"version": 3, "sessionId": "s", "requests": [{"message": {"text": LONG}}]}}
+    assert verdict(tmp_path, SESSION, chat) == "no"
+    assert verdict(tmp_path, "copy.json", orjson.dumps(chat["v"])) == "no"
+    item = {"message": {"role": "user", "content": LONG}, "contextItems": []}
+    assert verdict(tmp_path, "other.json", orjson.dumps({"sessionId": "s", "history": [item]})) == "no"
+
+
 def test_an_empty_session(tmp_path):
     assert verdict(tmp_path, SESSION) == "yes"
     assert verdict(tmp_path, "agent-a1.jsonl", b"\n") == "yes"

@@ -368,7 +368,8 @@ def test_shapes_are_told_in_words(model, row):
 
 
 @pytest.fixture
-def builder():
+def builder(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
     spec = importlib.util.spec_from_file_location("docs_build", ROOT / "docs" / "build.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

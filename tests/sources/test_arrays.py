@@ -437,6 +437,12 @@ def test_damage_before_a_wrapped_array_does_not_hide_it():
     assert elements.wrapper == {"x": 1}
 
 
+def test_a_key_of_the_wrapper_with_half_a_surrogate_pair_is_kept():
+    elements = ArrayElements(io.BytesIO(b'{"items": [1], "prompt": "broken \\ud83d here"}'), ("items",))
+    assert [element.value for element in elements] == [1]
+    assert elements.wrapper == {"prompt": "broken \ufffd here"}
+
+
 def test_wrapper_keys_are_known_before_the_first_element():
     elements = ArrayElements(OnlyRead(b'{"version":3,"records":[1,2],"after":4}'), ("records",))
     next(iter(elements))

@@ -352,6 +352,12 @@ def test_a_source_in_a_zip_survives_pickling_while_it_is_open(tmp_path):
     assert records_of(again) == records_of(source) == (RECORDS, {})
 
 
+def test_a_source_that_was_not_looked_at_is_looked_at_by_another_process(tmp_path):
+    (tmp_path / "a.json").write_bytes(b'{"a": 1}')
+    source = pickle.loads(pickle.dumps(Source.at(tmp_path / "a.json")))  # noqa: S301 - our own
+    assert source.glimpse() == {"a": 1}
+
+
 def test_a_source_on_disk_survives_pickling(tmp_path):
     (tmp_path / "a.jsonl").write_bytes(DATA)
     again = pickle.loads(pickle.dumps(Source.at(tmp_path / "a.jsonl")))  # noqa: S301 - our own bytes

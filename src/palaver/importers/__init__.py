@@ -44,10 +44,15 @@ def importer(platform: str) -> "Importer":
 
 
 def load_whole(platform: str) -> None:
-    """Import every module of an importer: kinds of findings are declared beside the code that notices them."""
+    """Import every module of an importer, and those that importers share.
+
+    Kinds of findings are declared beside the code that notices them.
+    """
     package = importlib.import_module(type(importer(platform)).__module__)
-    for module in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
-        importlib.import_module(module.name)
+    shared = [module.name for module in pkgutil.iter_modules(__path__) if module.name.startswith("_")]
+    for room in (package, *(importlib.import_module(f"{__name__}.{name}") for name in shared)):
+        for module in pkgutil.walk_packages(getattr(room, "__path__", ()), f"{room.__name__}."):
+            importlib.import_module(module.name)
 
 
 def description(platform: str) -> "Description":

@@ -8,7 +8,6 @@ as one damaged element.
 
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, BinaryIO
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from palaver.sources._cutter import BLANK, OPENING_BYTES, SCALAR, SPACE, Guess, Opening, Scan, Window
+from palaver.sources.damage import repair
 from palaver.sources.inflate import fast_zlib
 from palaver.sources.parse import NOT_JSON, parse, parses
 
@@ -162,8 +162,11 @@ class ArrayElements:
         level = self.wrapper
         for name in self._path[: self._depth - 1]:
             level = level.setdefault(name, {})
-        with suppress(*NOT_JSON):
+        try:
             level[key] = parse(raw)
+        except NOT_JSON:
+            if values := repair(raw).values:
+                level[key] = values[0]
 
     def _elements(self) -> Iterator[Element]:
         """All elements up to the closing bracket, or to the end of the stream."""

@@ -1,8 +1,11 @@
 """The elements of a huge JSON array as records, with damage repaired and accounted for."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
+
+import msgspec
 
 from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
@@ -10,7 +13,9 @@ from palaver.sources.arrays import ArrayElements
 from palaver.sources.damage import BAD_JSON, BOM, NUL_BYTES, repair
 from palaver.sources.glimpse import closed
 from palaver.sources.jsonl import CUT_OFF, UNFINISHED_TAIL
+from palaver.sources.parse import NOT_JSON, parse
 from palaver.sources.run import Run
+from palaver.sources.source import Source
 
 TRAILING_BYTES = finding_kind("trailing-bytes", "warning", "Something follows the end of the JSON document.")
 ODD_BEGINNING = finding_kind("odd-beginning", "warning", "The document does not begin as an array; it was read as one.")
@@ -19,6 +24,8 @@ NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the arr
 
 
 _OPENING = re.compile(rb"\[\s*\{|\{\s*\"")
+SMALL_BYTES = 1 << 23
+"""Up to here a file is parsed at once."""
 _STRAY_BYTES = 256
 """How much may stand before the array, or instead of its beginning."""
 _BEFORE_A_VALUE = bytes(range(33)) + b"]},:"
@@ -155,3 +162,62 @@ class JsonElements:
         else:
             kind, message = (repaired.torn[0][2:]) if repaired.torn else (BAD_JSON, "")
             self._run.quarantined(kind, raw, self.where(), message)
+
+
+class WholeElements:
+    """The same for a file that is small and sound: parsed at once, which takes a third of the time."""
+
+    def __init__(self, values: list[Any], wrapper: dict[str, Any], run: Run, label: str) -> None:
+        self.number = 0
+        self.taken = 0
+        self.wrapper = wrapper
+        self._values = values
+        self._run = run
+        self._label = f"{label}: " if label else ""
+        self._value: Any = None
+
+    @property
+    def raw(self) -> bytes:
+        return msgspec.json.encode(self._value)
+
+    def where(self) -> str:
+        return f"{self._label}element {self.number - 1}"
+
+    def __iter__(self) -> Iterator[Any]:
+        for value in self._values:
+            self.number += 1
+            self._value = value
+            self._run.read()
+            yield value
+
+
+@contextmanager
+def elements_of(source: Source, run: Run, key: str = "", *, label: str = "") -> Generator[JsonElements | WholeElements]:
+    """The elements of a file that does not grow: of an array, or of the one that an object has under a key."""
+    if (whole := _whole(source, run, key, label)) is not None:
+        yield whole
+        return
+    with source.open() as stream:
+        yield JsonElements(stream, run, (key,) if key else (), label=label, takes_cut=True)
+
+
+def _whole(source: Source, run: Run, key: str, label: str) -> WholeElements | None:
+    if source.size_bytes > SMALL_BYTES or not source.can_move:
+        return None
+    try:
+        with source.open() as stream:
+            raw = stream.read(SMALL_BYTES)
+            if stream.read(1):
+                return None
+        value = parse(raw)
+    except (SourceError, OSError, *NOT_JSON):
+        return None  # whoever reads it with care tells why
+    wrapper: dict[str, Any] = {}
+    if key and type(value) is dict:
+        wrapper, value = value, value.pop(key, None)
+    elif key:
+        return None
+    if type(value) is not list:
+        return None
+    run.advance(len(raw))
+    return WholeElements(value, wrapper, run, label)

@@ -15,7 +15,6 @@ from palaver.sources.zips import ZipFolder
 HEAD_BYTES = 1 << 16
 
 _COMPRESSED_SUFFIXES = {".gz", ".zst"}
-_UNSEEN = object()
 
 
 class Source:
@@ -27,7 +26,7 @@ class Source:
         self.folder = folder
         self.name = name
         self._head: bytes | None = None
-        self._glimpse: Any = _UNSEEN
+        self._glimpse: tuple[Any] | None = None
         self._listing: tuple[list[str], list[str]] | None = None
 
     def __repr__(self) -> str:
@@ -87,9 +86,9 @@ class Source:
 
     def glimpse(self) -> Any:
         """The JSON value that the head begins with, as far as the head goes; None where it is no JSON."""
-        if self._glimpse is _UNSEEN:
-            self._glimpse = glimpse(self.head())
-        return self._glimpse
+        if self._glimpse is None:
+            self._glimpse = (glimpse(self.head()),)
+        return self._glimpse[0]
 
     def open(self, start: int = 0) -> BinaryIO:
         """Open the decompressed bytes; `start` needs a plain file on disk."""

@@ -122,7 +122,9 @@ def made_writable(document: Json, note: Note) -> None:
         try:
             orjson.dumps(holder[key])
         except TypeError:
-            flattened, spelled = _rewrite(holder[key])
+            around = [holder[key]]
+            flattened, spelled = _rewrite(around)
+            holder[key] = around[0]
             if flattened:
                 note(FLATTENED, where, f"{flattened} values")
             if spelled:
@@ -137,7 +139,7 @@ def _rewrite(root: Any) -> tuple[int, int]:
         pairs = list(node.items() if isinstance(node, dict) else enumerate(node))
         for key, value in pairs:
             if isinstance(value, dict | list):
-                if depth >= _DEEPEST:
+                if depth > _DEEPEST:
                     node[key] = _as_text(value)
                     flattened += 1
                 else:

@@ -32,6 +32,9 @@ _FACT_TYPES = frozenset(HANDLERS) - {"user", "assistant", "system", "tool_use", 
 _LOG_LINES = re.compile(rb'\s*\{\s*(?:"[^"]*"\s*:\s*(?:"[^"]*"|[0-9]+|null|true|false)\s*,\s*)*"loglines"\s*:\s*\[')
 _OWN_DOCUMENT = re.compile(rb'\{\s*"schema_version"\s*:')
 """What palaver itself wrote: the same words may stand in it, and the file may be named after the session."""
+_EDITORS_LOG = re.compile(rb'\{\s*"kind"\s*:\s*[0-9]')
+_EDITORS_SESSION = re.compile(rb'"(?:requests|history)"\s*:\s*\[')
+"""Chats of Copilot and Continue: their sessions, too, have ids."""
 _LONG_FIRST_LINE = re.compile(rb'"(?:parentUuid|isSidechain|sessionId)"\s*:')
 
 
@@ -58,8 +61,9 @@ def guess(source: Source) -> Guess:
         if found.form and found.is_sure:
             return found
         best = best if best.form else found
-    is_cut = b"\n" not in head and head.startswith(b"{")
-    if best.form is None and is_cut and (_LONG_FIRST_LINE.search(head, 0, 4096) or _is_named_like_session(source)):
+    is_cut = b"\n" not in head and head.startswith(b"{") and not _EDITORS_LOG.match(head)
+    is_like_session = _LONG_FIRST_LINE.search(head, 0, 4096) and not _EDITORS_SESSION.search(head)
+    if best.form is None and is_cut and (is_like_session or _is_named_like_session(source)):
         return Guess("session", "a first line, longer than was looked at, of a session")
     return best
 
@@ -94,6 +98,8 @@ def _judge(record: Json) -> Guess:
     message = record.get("message")
     if "payload" in record or (type(message) is dict and "parts" in message):
         return Guess(None, "")
+    if "contextItems" in record or type(record.get("history")) is list:
+        return Guess(None, "")  # an item, or the whole, of a session of Continue
     if type(record.get("display")) is str and ("pastedContents" in record or "project" in record):
         return Guess("history", "rows with `display` and `pastedContents`")
     if _is_stream(record):

@@ -1,0 +1,83 @@
+"""What the files beside a conversation say of the task: the history item, its metadata, what the storage knows.
+
+Other tools overwrite `task_metadata.json` with fields of their own; those that say the same by other names are used,
+the rest is kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from palaver.importers._tasks.recognize import FOCUS_CHAIN, ITEM, METADATA, SIDE_FILES
+from palaver.importers._tasks.storage import Storage
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+from palaver.sources.whole import counted, json_document
+
+Json = dict[str, Any]
+
+_FOCUS_BYTES = 1 << 20
+
+
+@dataclass(slots=True)
+class About:
+    item: Json = field(default_factory=dict[str, Any])
+    """What the index, or the file beside the conversation, says."""
+    metadata: Json = field(default_factory=dict[str, Any])
+    custom: Json = field(default_factory=dict[str, Any])
+    """Other side files, by what they are called."""
+    modes: list[Json] = field(default_factory=list[Json])
+    instructions: str = ""
+
+    def stated(self, *names: str) -> str:
+        """The first of some fields that is stated, in the item before the metadata."""
+        return next(_texts(names, self.item, self.metadata), "")
+
+    def last(self, name: str) -> Json:
+        """The last entry of a list in the metadata."""
+        entries = self.metadata.get(name)
+        if type(entries) is list and entries and type(entries[-1]) is dict:
+            return entries[-1]
+        return {}
+
+
+def _texts(names: tuple[str, ...], *holders: Json) -> Iterator[str]:
+    for holder in holders:
+        for name in names:
+            if type(value := holder.get(name)) is str and value:
+                yield value
+
+
+def about_task(folder: Source, task_id: str, run: Run) -> About:
+    """Read the side files of a task folder, and ask the storage around it."""
+    about = About()
+    storage = Storage.around(folder)
+    about.item = storage.item(task_id)
+    about.modes = storage.modes()
+    about.instructions = storage.instructions() or ""
+    files, _ = folder.listing()
+    for name in files:
+        source = Source(folder.folder, name)
+        if name in SIDE_FILES:
+            for value in json_document(source, run):
+                _take(about, source.stem, name, value)
+                run.folded("conversation")
+        elif name.startswith(FOCUS_CHAIN) and name.endswith(".md"):
+            counted(source, run)
+            about.custom["focus_chain"] = _text(source)
+            run.folded("conversation")
+    return about
+
+
+def _take(about: About, stem: str, name: str, value: Any) -> None:
+    if name == ITEM and type(value) is dict:
+        about.item = {**about.item, **value}
+    elif name == METADATA and type(value) is dict:
+        about.metadata = value
+    elif value not in (None, [], {}):
+        about.custom[stem] = value
+
+
+def _text(source: Source) -> str:
+    with source.open() as stream:
+        return stream.read(_FOCUS_BYTES).decode(errors="replace")

@@ -1,0 +1,224 @@
+"""The API history: what was sent to the model and what it answered, message by message.
+
+An answer is one message. A user's turn becomes up to three: the results of tools, the person's words, and what the
+program added, each with its own `author_kind`.
+"""
+
+import re
+from typing import Any
+
+from palaver.importers._findings import MADE_CALL_ID, UNKNOWN_BLOCK
+from palaver.importers._tasks.blocks import block_of, call_blocks, reasoning
+from palaver.importers._tasks.task import Task, keep_rest, time_of
+from palaver.importers._tasks.turns import UserTurn
+from palaver.importers._tasks.xml_calls import pieces
+from palaver.model import build
+from palaver.wire._anthropic_calls import input_of
+
+Json = dict[str, Any]
+
+_ROLES: tuple[build.Role, ...] = ("user", "assistant", "system", "tool", "function")
+_INTERRUPTED = re.compile(r"\s*\[Response interrupted by [^\[\]]*\]\Z")
+"""What the program writes where it cut an answer off."""
+_AUTHORS = {"user": "harness", "assistant": "model", "system": "harness", "tool": "tool", "function": "tool"}
+
+
+class History:
+    """Makes messages of the records of one task."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._last_role = ""
+
+    def messages(self, index: int, record: Json) -> tuple[list[Json], str]:
+        """The messages of a record, without times and parents, and the time that it states; empty where it has none."""
+        name = f"{self._task.task_id}:{index}"
+        role, metadata = self._role(record)
+        self._last_role = role
+        content = record.get("content")
+        raw = content if type(content) is list else [content] if content is not None else []
+        stated = self._time(record, metadata)
+        if record.get("isSummary") is True or record.get("isTruncationMarker") is True:
+            made = [self._marker(name, raw, record, metadata)]
+        elif role == "user":
+            turn = UserTurn(self._task, name)
+            made = turn.messages(raw)
+            stated = stated or turn.environment.time
+            made[0]["metadata"] |= metadata
+        elif role == "assistant":
+            made = [self._answer(name, raw, record, metadata)]
+        else:
+            metadata["author_kind"] = _AUTHORS[role]
+            made = [_message(name, role, [self._block(one, name) for one in raw], metadata)]
+        keep_rest(made[0]["metadata"], record, *_taken(record, role))
+        return made, stated
+
+    def _role(self, record: Json) -> tuple[build.Role, Json]:
+        stated = record.get("role")
+        if type(stated) is str and stated in _ROLES:
+            return stated, {}
+        metadata: Json = {"role_inferred": True}
+        if stated is not None:
+            metadata["source_role"] = stated
+        is_answer = record.get("type") == "reasoning" or self._last_role == "user"
+        return ("assistant" if is_answer else "user"), metadata
+
+    def _time(self, record: Json, metadata: Json) -> str:
+        stated = record["ts"] if "ts" in record else record.get("timestamp")
+        time = time_of(stated)
+        if not time and stated is not None:
+            metadata["invalid_ts"] = stated
+        return time
+
+    # -- what is no turn ---------------------------------------------------------------------------------------------
+
+    def _marker(self, name: str, raw: list[Any], record: Json, metadata: Json) -> Json:
+        """A summary that took the place of messages, or a note that some are hidden: nobody said it."""
+        metadata["author_kind"] = "harness"
+        if record.get("isSummary") is True:
+            metadata["is_compact_summary"] = True
+        metadata.setdefault("source_role", record.get("role"))
+        return _message(name, "system", [self._block(one, name) for one in raw], metadata)
+
+    # -- answers -----------------------------------------------------------------------------------------------------
+
+    def _answer(self, name: str, raw: list[Any], record: Json, metadata: Json) -> Json:
+        task = self._task
+        metadata["author_kind"] = "model"
+        if type(api_id := record.get("id")) is str and api_id:
+            metadata["api_message_id"] = api_id
+        match record.get("modelInfo"):
+            case {"modelId": str(model)} as info if model:
+                metadata["model_override"] = model
+                if type(mode := info.get("mode")) is str and mode:
+                    task.note_mode(mode)
+            case _ if task.turn_model:
+                metadata["model_override"] = task.turn_model
+            case _:
+                pass
+        content = _thoughts(record)
+        called: list[tuple[str, str]] = []
+        if any(type(one) is dict and one.get("type") == "tool_use" for one in raw):
+            task.has_native_calls = True
+        for one in raw:
+            match one:
+                case {"type": "tool_use"}:
+                    content += self._native_call(name, one, called)
+                case {"type": "text", "text": str(text)} if not task.has_native_calls and "<" in text:
+                    content += self._text(name, text, one, called)
+                case str() if not task.has_native_calls:
+                    content += self._text(name, one, {}, called)
+                case {"type": "thoughtSignature", "thoughtSignature": seal}:
+                    metadata.setdefault("thoughtSignature", []).append(seal)
+                case {"type": "tool_result"}:
+                    content.append(UserTurn(task, name).native_result(one))
+                case _:
+                    content.append(self._block(one, name))
+        if called or raw:
+            task.calls.begin(called)
+        return _message(name, "assistant", content, metadata)
+
+    def _native_call(self, name: str, raw: Json, called: list[tuple[str, str]]) -> list[Json]:
+        stated, tool = raw.get("id"), raw.get("name")
+        call_id = stated if type(stated) is str and stated else self._made_id(name, called)
+        tool = tool if type(tool) is str else ""
+        called.append((tool, call_id))
+        self._task.known_calls.add(call_id)
+        return call_blocks(call_id=call_id, name=tool, arguments=input_of(raw.get("input")), raw=raw)
+
+    def _text(self, name: str, text: str, raw: Json, called: list[tuple[str, str]]) -> list[Json]:
+        """The text of an answer, in which calls may stand as tags."""
+        made: list[Json] = []
+        interrupted = _INTERRUPTED.search(text) if text.endswith("]") else None
+        spoken = text[: interrupted.start()] if interrupted else text
+        for piece in pieces(spoken, self._task.platform):
+            if isinstance(piece, str):
+                made.append(build.text(piece))
+                continue
+            call_id = self._made_id(name, called)
+            called.append((piece.name, call_id))
+            self._task.known_calls.add(call_id)
+            made += call_blocks(call_id=call_id, name=piece.name, arguments=dict(piece.input))
+            if piece.is_partial:
+                made[-1].setdefault("metadata", {})["partial"] = True
+            if piece.rest:
+                made[-1].setdefault("metadata", {})["rest"] = piece.rest
+        if interrupted:
+            made.append(build.text(interrupted[0].strip()))
+        if not made:
+            made.append(build.text(text))
+        rest = {key: value for key, value in raw.items() if key not in {"type", "text"} and value}
+        if rest:
+            made[0]["source_fields"] = rest
+        return made
+
+    def _made_id(self, name: str, called: list[tuple[str, str]]) -> str:
+        if not self._task.has_made_ids:
+            self._task.has_made_ids = True
+            self._task.run.note(MADE_CALL_ID, name)
+        return f"{name}:call{len(called) + 1}" if called else f"{name}:call"
+
+    def _block(self, raw: Any, name: str) -> Json:
+        made = block_of(raw)
+        if made["type"] == "opaque":
+            self._task.run.note(UNKNOWN_BLOCK, name, f"block {made['kind']!r:.80}")
+        return made
+
+
+def _taken(record: Json, role: str) -> list[str]:
+    """The fields that the messages are made of."""
+    taken = ["role", "content", "ts" if "ts" in record else "timestamp"]
+    if role != "assistant" or record.get("isSummary") is True:
+        return taken
+    if type(record.get("id")) is str:
+        taken.append("id")
+    if type(record.get("reasoning_content")) is str:
+        taken.append("reasoning_content")
+    if type(record.get("reasoning_details")) is list and _details(record["reasoning_details"]) is not None:
+        taken.append("reasoning_details")
+    if record.get("type") == "reasoning" and reasoning(_only_reasoning(record)) is not None:
+        taken += _only_reasoning(record)
+    return taken
+
+
+def _thoughts(record: Json) -> list[Json]:
+    """Reasoning that stands beside the content, or is all that a record holds."""
+    made: list[Json] = []
+    if record.get("type") == "reasoning" and (thought := reasoning(_only_reasoning(record))):
+        made.append(thought)
+    if type(words := record.get("reasoning_content")) is str and words:
+        made.append(build.thinking(words))
+    if type(details := record.get("reasoning_details")) is list:
+        made += _details(details) or []
+    return made
+
+
+def _only_reasoning(record: Json) -> Json:
+    return {name: record[name] for name in ("type", "text", "summary", "encrypted_content") if name in record}
+
+
+def _details(details: list[Any]) -> list[Json] | None:
+    """Reasoning as OpenRouter tells it; None where it has another shape."""
+    made: list[Json] = []
+    for detail in details:
+        match detail:
+            case {"type": "reasoning.text", "text": str(text)}:
+                seal = detail.get("signature")
+                block = build.thinking(text, signature=seal if type(seal) is str and seal else None)
+                taken = {"type", "text", "signature"}
+            case {"type": "reasoning.summary", "summary": str(text)}:
+                block, taken = build.thinking(text), {"type", "summary"}
+            case {"type": "reasoning.encrypted", "data": str(data)}:
+                block, taken = build.thinking("", redacted_data=data), {"type", "data"}
+            case _:
+                return None
+        if rest := {key: value for key, value in detail.items() if key not in taken and value is not None}:
+            block["source_fields"] = rest
+        made.append(block)
+    return made
+
+
+def _message(name: str, role: build.Role, content: list[Json], metadata: Json) -> Json:
+    return build.message(
+        message_id=name, role=role, timestamp="", content=content or [build.text("")], metadata=metadata
+    )

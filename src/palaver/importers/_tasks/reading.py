@@ -1,0 +1,193 @@
+"""A task folder, read: the API history and the interface's log together, as one conversation.
+
+A history past 32 MB is read in portions, each of which is handed out as a fragment.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from palaver.errors import PalaverError
+from palaver.importers._findings import UNFORESEEN
+from palaver.importers._tasks.about import About, about_task
+from palaver.importers._tasks.document import begun_at, document
+from palaver.importers._tasks.history import History
+from palaver.importers._tasks.product import Product
+from palaver.importers._tasks.recognize import HISTORY, OLD_HISTORY, ROWS, task_folder
+from palaver.importers._tasks.requests import tokens_of_metrics
+from palaver.importers._tasks.summaries import Hidden, deleted_range, hiding_ids, hiding_ids_in, summary_of
+from palaver.importers._tasks.system_prompt import system_message
+from palaver.importers._tasks.task import Task
+from palaver.importers._tasks.ui_log import UiLog
+from palaver.sources.damage import NOT_AN_OBJECT
+from palaver.sources.elements import elements_of
+from palaver.sources.folders import DiskFolder
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted
+
+Json = dict[str, Any]
+Records = dict[int, Json]
+
+PORTION_BYTES = 1 << 25
+_AROUND = 4
+"""How many records before and behind a portion are held as well: rows of the interface are looked for in them, too."""
+_SCANNED_BYTES = 1 << 20
+_OVERLAP_BYTES = 1 << 10
+
+
+def read_task(source: Source, run: Run, product: Product) -> Iterator[Json]:
+    """The conversation of a task folder, or of a single file of one."""
+    folder = task_folder(source)
+    if folder is None:
+        yield from _Reader(source, [source.name], run, product).read()
+    else:
+        yield from _Reader(folder, folder.listing()[0], run, product).read()
+
+
+class _Reader:
+    def __init__(self, folder: Source, files: list[str], run: Run, product: Product) -> None:
+        self._folder = folder
+        self._files = files
+        self._run = run
+        self._task = Task(name_of(folder), product.platform, run, self._written_at)
+        self._about = About()
+
+    def _written_at(self) -> str:
+        names = [name for name in (HISTORY, OLD_HISTORY, ROWS) if name in self._files] or self._files
+        return max(Source(self._folder.folder, name).written_at() for name in names)
+
+    def read(self) -> Iterator[Json]:
+        task = self._task
+        self._about = about_task(self._folder, task.task_id, self._run)
+        task.last_time = begun_at(task.task_id)
+        rows = self._rows()
+        log = UiLog(task, rows)
+        name = next((name for name in (HISTORY, OLD_HISTORY) if name in self._files), "")
+        if name == HISTORY and OLD_HISTORY in self._files:
+            counted(Source(self._folder.folder, OLD_HISTORY), self._run)
+            self._run.skipped("older-copy")
+        if not task.last_time:
+            task.last_time = next((row.time for row in log.rows if row.time), "") or self._written_at()
+        if name:
+            yield from self._read_history(Source(self._folder.folder, name), log)
+        log.finish()
+        if task.messages or task.sequence or rows or name:
+            self._begin()
+            yield document(task, self._about, is_final=True)
+
+    def _rows(self) -> list[Json]:
+        found: list[Json] = []
+        if ROWS in self._files:
+            for _, row in self._objects(Source(self._folder.folder, ROWS)):
+                found.append(row)
+        return found
+
+    def _objects(self, source: Source) -> Iterator[tuple[int, Json]]:
+        """The objects of a file that is an array, with the bytes read before each."""
+        try:
+            with elements_of(source, self._run, label=source.name) as elements:
+                for value in elements:
+                    if type(value) is dict:
+                        yield elements.taken, value
+                    else:
+                        self._run.quarantined(NOT_AN_OBJECT, elements.raw, elements.where())
+        except (PalaverError, OSError) as error:
+            self._run.note(UNREADABLE_SIDE_FILE, source.name, str(error), kept=False)
+
+    # -- the API history ----------------------------------------------------------------------------------------------
+
+    def _read_history(self, source: Source, log: UiLog) -> Iterator[Json]:
+        hidden: Hidden | None = None
+        history = History(self._task)
+        for records, places, is_last in self._portions(source):
+            if hidden is None:
+                ids = hiding_ids(records.values()) if is_last else _scanned_ids(source)
+                stated = self._about.item.get("conversationHistoryDeletedRange")
+                hidden = Hidden(ids, deleted_range(stated, *log.deleted_ranges()))
+            log.look_at(records)
+            for place in places:
+                self._read_record(place, records[place], history, log, hidden)
+            if not is_last:
+                self._begin()
+                yield document(self._task, self._about, is_final=False)
+
+    def _portions(self, source: Source) -> Iterator[tuple[Records, range, bool]]:
+        """The records by their places, a portion at a time, the places to read now, and whether it is the last."""
+        portion: Records = {}
+        limit = PORTION_BYTES
+        first = place = 0
+        for place, (taken, record) in enumerate(self._objects(source)):
+            portion[place] = record
+            if taken > limit and place - first > 2 * _AROUND:
+                limit = taken + PORTION_BYTES
+                yield portion, range(first, place + 1 - _AROUND), False
+                first = place + 1 - _AROUND
+                portion = {near: portion[near] for near in range(first - _AROUND, place + 1)}
+        yield portion, range(first, place + 1 if portion else 0), True
+
+    def _read_record(self, place: int, record: Json, history: History, log: UiLog, hidden: Hidden) -> None:
+        task = self._task
+        log.tell_before(place, record.get("ts"))
+        try:
+            messages, stated = history.messages(place, record)
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other messages
+            where, raw = f"{task.task_id}:{place}", json.dumps(record).encode()
+            self._run.quarantined(UNFORESEEN, raw, where, f"{type(error).__name__}: {error}")
+            return
+        is_stamped = "ts" in record or "timestamp" in record
+        time = (stated if is_stamped else "") or log.time_at(place, record) or stated
+        is_hidden = hidden.holds(place, record)
+        for message in messages:
+            if is_hidden:
+                message["metadata"]["in_context"] = False
+            task.add(message, time)
+        hidden.cover(record, [message["message_id"] for message in messages])
+        last = messages[-1]
+        if last["role"] == "assistant" and (tokens := tokens_of_metrics(record.get("metrics"))):
+            last["tokens"] = tokens
+        if record.get("isSummary") is True:
+            covered = hidden.covered(record)
+            if not covered:
+                last["metadata"]["context_incomplete"] = True
+            task.summaries.append(summary_of(last, record, covered))
+        self._run.mapped()
+        log.tell_of(place, last)
+
+    def _begin(self) -> None:
+        """Put the system prompt before everything else, once."""
+        task = self._task
+        if task.is_begun:
+            return
+        task.is_begun = True
+        made = system_message(task, self._about)
+        if made is None:
+            return
+        message, time = made
+        message["timestamp"] = time or task.created_at or task.last_time
+        if not time:
+            message["metadata"]["timestamp_inferred"] = True
+        if task.messages:
+            task.messages[0]["parent_message_id"] = message["message_id"]
+        task.messages.insert(0, message)
+
+
+def name_of(folder: Source) -> str:
+    """The id of a task: the name of its folder."""
+    if folder.name:
+        return folder.stem
+    if isinstance(folder.folder, DiskFolder):
+        return folder.folder.path.absolute().name or "task"
+    return PurePath(folder.label.replace("!", "/")).name or "task"
+
+
+def _scanned_ids(source: Source) -> set[str]:
+    """The ids of summaries in a file that is too large to be held."""
+    found: set[str] = set()
+    rest = b""
+    with source.open() as stream:
+        while chunk := stream.read(_SCANNED_BYTES):
+            found |= hiding_ids_in(rest + chunk)
+            rest = chunk[-_OVERLAP_BYTES:]
+    return found

@@ -1,0 +1,149 @@
+"""Requests that the interface tells of: what each used and cost, and which answer of the API history each got.
+
+`tokensIn` has two meanings. Cline, and Roo Code as long as it spoke Anthropic's protocol, count what came from no
+cache; newer versions of Roo Code count all. Where it is less than what the caches gave and took, it can only be the
+former.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+Json = dict[str, Any]
+
+_NUMBERS = ("tokensIn", "tokensOut", "cacheWrites", "cacheReads", "cost")
+
+
+@dataclass(slots=True)
+class Request:
+    position: int
+    """Of its row."""
+    ts: int
+    facts: Json = field(default_factory=dict[str, Any])
+    before: int | None = None
+    """The place in the API history of the message before it, as Cline tells it."""
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it states any number: one that died has none."""
+        return any(_number(self.facts.get(name)) is not None for name in _NUMBERS)
+
+    def tokens(self, platform: str) -> Json | None:
+        return tokens_of(self.facts, platform)
+
+    def cost(self) -> Json | None:
+        return cost_of(self.facts.get("cost"))
+
+
+def request_of(row: Json, position: int, ts: int) -> Request:
+    request = Request(position, ts)
+    match payload(row.get("text")):
+        case dict() as facts:
+            request.facts = facts
+        case _:
+            pass
+    if type(before := row.get("conversationHistoryIndex")) is int:
+        request.before = before
+    return request
+
+
+def payload(text: Any) -> Any:
+    """The JSON value that a row's text is; None where it is none."""
+    if type(text) is not str or not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def tokens_of(facts: Json, platform: str) -> Json | None:
+    total, output = _count(facts.get("tokensIn")), _count(facts.get("tokensOut"))
+    written, read = _count(facts.get("cacheWrites")), _count(facts.get("cacheReads"))
+    if total is None and output is None:
+        return None
+    tokens: Json = {}
+    if total is not None:
+        cached = (written or 0) + (read or 0)
+        tokens["input_tokens"] = total - cached if platform != "cline" and total >= cached else total
+    if output is not None:
+        tokens["output_tokens"] = output
+    if written is not None:
+        tokens["cache_creation_input_tokens"] = written
+    if read is not None:
+        tokens["cache_read_input_tokens"] = read
+    return tokens
+
+
+def tokens_of_metrics(metrics: Any) -> Json | None:
+    """What Cline notes with an answer; what it calls `cached` was read or written, nobody knows which."""
+    match metrics:
+        case {"tokens": dict(stated)}:
+            found = {"input_tokens": _count(stated.get("prompt")), "output_tokens": _count(stated.get("completion"))}
+            return {name: count for name, count in found.items() if count is not None} or None
+        case _:
+            return None
+
+
+def cost_of(amount: Any) -> Json | None:
+    return {"amount": amount, "currency": "USD"} if _number(amount) is not None else None
+
+
+def _count(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 1 << 63 else None
+
+
+def _number(value: Any) -> float | None:
+    return value if type(value) in {int, float} and 0 <= value < 1 << 63 else None
+
+
+class Pairing:
+    """Finds the answer of each request; answers come in order, and may come in several portions."""
+
+    def __init__(self, requests: list[Request]) -> None:
+        self._requests = requests
+        self._times = [request.ts for request in requests]
+        self._next = 0
+        """The first request that may belong to the next answer."""
+
+    def pair(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
+        """The requests by the places of their answers, of which the places and times (0 where unknown) are given."""
+        if any(request.before is not None for request in self._requests):
+            return self._by_place(answers)
+        if all(ts for _, ts in answers) and any(self._times):
+            return self._by_time(answers)
+        return self._in_order(answers)
+
+    def _by_place(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
+        """A request names the message before it; then come what was asked and the answer."""
+        places = {place for place, _ in answers}
+        found: dict[int, Request] = {}
+        for request in self._requests:
+            if request.before is not None:
+                place = next(
+                    (place for place in range(request.before + 1, request.before + 4) if place in places), None
+                )
+                if place is not None and (place not in found or request.is_alive or not found[place].is_alive):
+                    found[place] = request
+        return found
+
+    def _by_time(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
+        """An answer belongs to the last request before it."""
+        found: dict[int, Request] = {}
+        for place, ts in answers:
+            last = bisect_right(self._times, ts) - 1
+            if last >= self._next:
+                found[place] = self._requests[last]
+                self._next = last + 1
+        return found
+
+    def _in_order(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
+        waiting = self._requests[self._next :]
+        if len(waiting) != len(answers):
+            waiting = [request for request in waiting if request.is_alive]
+        found = {place: request for (place, _), request in zip(answers, waiting, strict=False)}
+        if found:
+            self._next = self._requests.index(list(found.values())[-1]) + 1
+        return found

@@ -1,0 +1,115 @@
+"""What is known of a task while it is read: its messages so far, and what they say of the whole."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from palaver.importers._findings import INFERRED_TIMESTAMP
+from palaver.importers._tasks.environment import Environment
+from palaver.importers._tasks.results import Calls
+from palaver.model import build
+from palaver.model.timestamps import readable_timestamp
+from palaver.sources.run import Run
+
+Json = dict[str, Any]
+
+OURS = frozenset(
+    {
+        *build.METADATA,
+        *("wrapper", "environment", "in_context", "ui", "role_inferred", "source_role", "source_fields", "mode"),
+        *("capabilities", "system_info", "invalid_ts", "thoughtSignature", "contextCondense", "contextTruncation"),
+        *("cancelReason", "streamingFailedMessage"),
+    }
+)
+"""Names in a message's metadata that are given here; a source's field of the same name goes to `source_fields`."""
+
+
+@dataclass(slots=True)
+class Task:
+    task_id: str
+    platform: str
+    run: Run
+    written_at: Callable[[], str]
+    """When the files were written, for a task without any time."""
+    messages: list[Json] = field(default_factory=list[Json])
+    """Those that were not handed out yet."""
+    summaries: list[Json] = field(default_factory=list[Json])
+    calls: Calls = field(default_factory=Calls)
+    known_calls: set[str] = field(default_factory=set[str])
+    models: Counter[str] = field(default_factory=Counter[str])
+    modes: list[str] = field(default_factory=list[str])
+    """Every mode that a turn was for, in the order in which they came first."""
+    mode: str = ""
+    """The mode of the last turn."""
+    turn_model: str = ""
+    """The model that the next answer is asked of."""
+    workspace: str = ""
+    time_zone: str = ""
+    first_words: str = ""
+    """What the person asked for first."""
+    created_at: str = ""
+    updated_at: str = ""
+    last_time: str = ""
+    last_id: str | None = None
+    has_native_calls: bool = False
+    has_made_ids: bool = False
+    sequence: int = 0
+    position: int = 0
+    """How many messages were handed out."""
+    is_begun: bool = False
+
+    def add(self, message: Json, stated: str) -> None:
+        """Add a message behind the others; without a time of its own it gets that of the one before."""
+        if stated:
+            self.note_time(stated)
+            self.last_time = stated
+        else:
+            message["metadata"]["timestamp_inferred"] = True
+            self.run.note(INFERRED_TIMESTAMP, message["message_id"])
+        message["timestamp"] = stated or self.last_time
+        if self.last_id is not None:
+            message["parent_message_id"] = self.last_id
+        self.last_id = message["message_id"]
+        self.messages.append(message)
+        metadata = message["metadata"]
+        if model := metadata.get("model_override"):
+            self.models[model] += 1
+        if not self.first_words and metadata["author_kind"] == "human":
+            self.first_words = next((block["text"] for block in message["content"] if block["type"] == "text"), "")
+
+    def note_time(self, stated: str) -> None:
+        if not self.created_at or stated < self.created_at:
+            self.created_at = stated
+        self.updated_at = max(self.updated_at, stated)
+
+    def note_environment(self, found: Environment) -> None:
+        if found.mode:
+            self.note_mode(found.mode)
+        if found.model:
+            self.turn_model = found.model
+        self.workspace = self.workspace or found.workspace
+        self.time_zone = self.time_zone or found.time_zone
+
+    def note_mode(self, mode: str) -> None:
+        self.mode = mode
+        if mode not in self.modes:
+            self.modes.append(mode)
+
+
+def time_of(value: Any) -> str:
+    """A time in milliseconds, or as others spell it; empty for what is none."""
+    if type(value) is int and value <= 0:
+        return ""
+    return readable_timestamp(value)
+
+
+def keep_rest(metadata: Json, record: Json, *mapped: str) -> None:
+    """Keep the fields of a record that nothing was made of."""
+    for name, value in record.items():
+        if name in mapped or value is None or value == "":
+            continue
+        if name in OURS:
+            metadata.setdefault("source_fields", {})[name] = value
+        else:
+            metadata[name] = value

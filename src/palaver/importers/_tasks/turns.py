@@ -1,0 +1,235 @@
+"""A user's turn in the API history: the results of tools, the person's words, and what the program added."""
+
+from typing import Any
+
+from palaver.importers._findings import UNKNOWN_BLOCK
+from palaver.importers._tasks.blocks import block_of, result_content, with_rest
+from palaver.importers._tasks.environment import Environment, environment_in, is_environment
+from palaver.importers._tasks.results import Header, failed, header_of, stated_status, subtask_of
+from palaver.importers._tasks.task import Task
+from palaver.importers._tasks.wrappers import Part, feedback_in, has_wrapper, parts
+from palaver.model import build
+
+Json = dict[str, Any]
+
+_REFUSED = frozenset({"error", "denied"})
+
+
+class UserTurn:
+    """Sorts the blocks of one turn by who made them."""
+
+    def __init__(self, task: Task, name: str) -> None:
+        self._task = task
+        self._name = name
+        self._results: list[Json] = []
+        self._human: list[Json] = []
+        self._context: list[Json] = []
+        self._wrappers: list[str] = []
+        self._fields: list[Json] = []
+        """What blocks of text say beside their text."""
+        self._is_incomplete = False
+        self._open: Json | None = None
+        """The result of text that images may still belong to."""
+        self._waits = False
+        """Whether that one's body is yet to come."""
+        self.environment = Environment()
+
+    def messages(self, raw: list[Any]) -> list[Json]:
+        """The messages of the turn, at least one."""
+        sorted_blocks = [self._sorted(one) for one in raw]
+        is_marked = any(kind in {"result", "header", "wrapped"} for kind, _ in sorted_blocks)
+        for kind, block in sorted_blocks:
+            match kind:
+                case "result":
+                    self._end()
+                    self._results.append(self.native_result(block))
+                case "header":
+                    self._begin(block)
+                case "environment":
+                    self._end()
+                    self._add_environment(block)
+                case "text" | "wrapped" if self._waits:
+                    self._body(block)
+                case "text" | "wrapped":
+                    self._end()
+                    self._add_text(block, is_marked=is_marked)
+                case "media":
+                    self._add_media(block_of(block))
+                case _:
+                    self._end()
+                    self._context.append(self._unknown(block))
+        self._end()
+        return self._made()
+
+    def _sorted(self, raw: Any) -> tuple[str, Any]:
+        match raw:
+            case str():
+                text = raw
+            case {"type": "text", "text": str(text)}:
+                if len(raw) > 2 and (
+                    fields := {key: raw[key] for key in raw if key not in {"type", "text"} and raw[key]}
+                ):
+                    self._fields.append(fields)
+            case {"type": "tool_result"}:
+                return "result", raw
+            case {"type": "image" | "document"}:
+                return "media", raw
+            case _:
+                return "other", raw
+        if is_environment(text):
+            return "environment", text
+        if header := header_of(text, self._task.calls):
+            return "header", header
+        return ("wrapped" if has_wrapper(text) else "text"), text
+
+    # -- results -----------------------------------------------------------------------------------------------------
+
+    def native_result(self, raw: Json) -> Json:
+        """A result that names its call."""
+        stated = raw.get("tool_use_id")
+        if type(stated) is str and stated:
+            call_id = stated
+            self._task.calls.close(call_id)
+            self._is_incomplete |= call_id not in self._task.known_calls
+        else:
+            call_id = self._call_of("")
+        content, text = result_content(raw.get("content"))
+        description = ""
+        if header := header_of(_first_text(content), self._task.calls):
+            description = header.description
+            text = text[len(f"[{description}] Result:") :].removeprefix("\n")
+            content = _without_header(content, header)
+        block = build.tool_result(tool_use_id=call_id, content=content, is_error=raw.get("is_error") is True)
+        self._judge(block, text, description)
+        taken = ("type", "tool_use_id", "content", *(("is_error",) if type(raw.get("is_error")) is bool else ()))
+        return with_rest(block, raw, *taken)
+
+    def _begin(self, header: Header) -> None:
+        """A result of text begins; its body may be in the same block, or the next one."""
+        self._end()
+        self._open = build.tool_result(tool_use_id=self._call_of(header.name), content=header.body)
+        self._open["metadata"] = {"description": header.description}
+        self._waits = not header.body
+        self._results.append(self._open)
+        if header.body:
+            self._judge(self._open, header.body, header.description)
+
+    def _body(self, text: str) -> None:
+        self._waits = False
+        if self._open is not None:
+            self._open["content"] = text
+            self._judge(self._open, text, "")
+
+    def _end(self) -> None:
+        self._open = None
+        self._waits = False
+
+    def _call_of(self, name: str) -> str:
+        call_id = self._task.calls.take(name)
+        if call_id is None:
+            self._is_incomplete = True
+            return f"{self._name}:lost{len(self._results) + 1}"
+        return call_id
+
+    def _judge(self, block: Json, text: str, description: str) -> None:
+        """What a result says of itself: that it failed, which task it ended, what the person said to it."""
+        about: Json = {"description": description} if description else {}
+        status, said = stated_status(text)
+        if status:
+            about["status"] = status
+        if status in _REFUSED or failed(text):
+            block["is_error"] = True
+        if said:
+            self._say(Part("human", said, "feedback"))
+        elif spoken := feedback_in(text):
+            self._say(spoken)
+            self._open = None  # images that follow are the person's
+        if subtask := subtask_of(text):
+            about["subtask_id"] = subtask
+        if about:
+            block["metadata"] = {**block.get("metadata", {}), **about}
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    def _add_text(self, text: str, *, is_marked: bool) -> None:
+        found = parts(text, is_wrapped_elsewhere=is_marked)
+        if len(found) == 1 and not found[0].wrapper:
+            found = [found[0]._replace(text=text)]
+        elif not found and text:
+            self._context.append(build.text(text))
+        for part in found:
+            if part.author == "human":
+                self._say(part)
+            else:
+                self._context.append(build.text(part.text))
+
+    def _say(self, part: Part) -> None:
+        self._human.append(build.text(part.text))
+        if part.wrapper and part.wrapper not in self._wrappers:
+            self._wrappers.append(part.wrapper)
+
+    def _add_environment(self, text: str) -> None:
+        self._context.append(build.text(text))
+        self.environment = environment_in(text)
+        self._task.note_environment(self.environment)
+
+    def _add_media(self, block: Json) -> None:
+        if block["type"] == "opaque":
+            self._context.append(self._unknown(block["raw"]))
+        elif self._open is None:
+            self._human.append(block)
+        else:
+            content = self._open["content"]
+            if type(content) is str:
+                content = self._open["content"] = [build.text(content)] if content else []
+            content.append(block)
+
+    def _unknown(self, raw: Any) -> Json:
+        made = block_of(raw)
+        if made["type"] == "opaque":
+            self._task.run.note(UNKNOWN_BLOCK, self._name, f"block {made['kind']!r:.80}")
+        return made
+
+    # -- messages ----------------------------------------------------------------------------------------------------
+
+    def _made(self) -> list[Json]:
+        found: list[Json] = []
+        if self._results:
+            metadata: Json = {"author_kind": "tool"}
+            if self._is_incomplete:
+                metadata["context_incomplete"] = True
+            found.append(self._message(":result", self._results, metadata))
+        if self._human:
+            metadata = {"author_kind": "human"}
+            if self._wrappers:
+                metadata["wrapper"] = self._wrappers[0] if len(self._wrappers) == 1 else self._wrappers
+            found.append(self._message("", self._human, metadata))
+        if self._context or not found:
+            metadata = {"author_kind": "harness"}
+            if told := self.environment.told():
+                metadata["environment"] = told
+            found.append(self._message(":context", self._context or [build.text("")], metadata))
+        if self._fields:
+            found[0]["metadata"]["source_fields"] = {"blocks": self._fields}
+        return found
+
+    def _message(self, suffix: str, content: list[Json], metadata: Json) -> Json:
+        return build.message(
+            message_id=f"{self._name}{suffix}", role="user", timestamp="", content=content, metadata=metadata
+        )
+
+
+def _first_text(content: str | list[Json]) -> str:
+    """The text that a result begins with."""
+    if isinstance(content, str):
+        return content
+    first = content[0] if content else {}
+    return first["text"] if first.get("type") == "text" else ""
+
+
+def _without_header(content: str | list[Json], header: Header) -> str | list[Json]:
+    """The content without the words that it begins with."""
+    if isinstance(content, str):
+        return header.body
+    rest = list(content[1:])
+    return ([{**content[0], "text": header.body}, *rest] if header.body else rest) or ""

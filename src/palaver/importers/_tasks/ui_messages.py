@@ -1,0 +1,282 @@
+"""Rows of the interface that say what nothing else says, as messages of their own or as parts of an answer."""
+
+from typing import Any
+
+from palaver.importers._tasks.foreign_rows import foreign_of
+from palaver.importers._tasks.known import texts_in
+from palaver.importers._tasks.nearby import DELETED, Nearby
+from palaver.importers._tasks.requests import Request, cost_of, payload
+from palaver.importers._tasks.task import Task, keep_rest, time_of
+from palaver.importers._tasks.turns import UserTurn
+from palaver.importers._tasks.ui_rows import CHECKPOINTS, LONG, REASONING, REQUEST, Row, blocks_of, images_of
+from palaver.model import build
+
+Json = dict[str, Any]
+
+_ROLES: dict[str, build.Role] = {"human": "user", "model": "assistant", "tool": "user", "harness": "system"}
+_ENVIRONMENT = "<environment_details>"
+
+
+class Teller:
+    """Tells rows one by one; what it is told last may still be joined with the next."""
+
+    def __init__(self, task: Task, requests: dict[int, Request]) -> None:
+        self._task = task
+        self._requests = requests
+        self.nearby = Nearby()
+        self.paired: set[int] = set()
+        """Rows of requests that have an answer there."""
+        self.told: set[int] = set()
+        """Rows that something else was made of."""
+        self._answer: Json | None = None
+        self._thoughts = 0
+        self._calls = 0
+        self._joined: Json | None = None
+        """The last message, as long as the next row may be part of it."""
+        self._unspent: Request | None = None
+        """A request whose tokens are no message's yet."""
+        self._call_id = ""
+        self._said: set[str] = set()
+        """What the person said, as far as rows told it."""
+
+    def begin_turn(self, answer: Json) -> None:
+        self._answer, self._thoughts, self._calls, self._call_id = answer, 0, 0, ""
+        self.nearby.has_answer = True
+
+    def end_turn(self) -> None:
+        self._answer = None
+        self.nearby.has_answer = False
+
+    def end(self) -> None:
+        """There are no more rows."""
+        self._spend()
+
+    def tell(self, row: Row) -> None:
+        if not row.kind:
+            self._tell_foreign(row)
+        elif row.kind == REQUEST:
+            self._tell_request(row)
+        elif row.position in self.told or row.kind in CHECKPOINTS:
+            self._task.run.folded("message")
+        elif type(row.raw.get("contextCondense")) is dict:
+            self._tell_summary(row, row.raw["contextCondense"])
+        elif row.is_call:
+            self._tell_call(row)
+        elif self.nearby.says(row):
+            self._task.run.folded("message")
+        elif row.kind == REASONING and self._answer is not None:
+            self._answer["content"].insert(self._thoughts, build.thinking(row.text))
+            self._thoughts += 1
+            self._task.run.mapped()
+        else:
+            self._tell_new(row)
+
+    # -- requests -----------------------------------------------------------------------------------------------------
+
+    def _tell_request(self, row: Row) -> None:
+        self._spend()
+        self._joined, self._call_id = None, ""
+        request = self._requests[row.position]
+        asked = request.facts.get("request")
+        if type(asked) is str and not self.nearby.says_request(asked, is_paired=row.position in self.paired):
+            self._tell_asked(row, asked)
+        if row.position in self.paired:
+            self._task.run.folded("message")
+        elif request.is_alive:
+            self._unspent = request
+            self._task.run.mapped()
+        else:
+            self._tell_event(row, request)
+
+    def _tell_asked(self, row: Row, asked: str) -> None:
+        """What was sent with a request, where the history lost it."""
+        at = asked.find(_ENVIRONMENT)
+        blocks = [asked] if at <= 0 else [asked[:at].strip(), asked[at:].strip()]
+        blocks[0] = blocks[0].replace("] Result:\n\n", "] Result:\n", 1)
+        turn = UserTurn(self._task, self._name(row))
+        for message in turn.messages(list(blocks)):
+            if all(block.get("text", "").strip() in self._said for block in message["content"]):
+                continue
+            message["metadata"]["ui"] = row.kind
+            self._task.add(message, row.time)
+
+    def _tell_event(self, row: Row, request: Request) -> None:
+        """A request that got no answer."""
+        facts = {name: value for name, value in request.facts.items() if name != "request"}
+        words = facts.get("streamingFailedMessage")
+        content = [build.text(words)] if type(words) is str and words else [build.opaque(kind=row.kind, raw=facts)]
+        message = self._message(row, "system", "harness", content)
+        for name in ("cancelReason", "streamingFailedMessage"):
+            if facts.get(name):
+                message["metadata"][name] = facts[name]
+        self._task.add(message, row.time)
+        self._task.run.mapped()
+
+    def _spend(self) -> None:
+        """Tell of a request that was answered, although no answer is left."""
+        if self._unspent is None:
+            return
+        request, self._unspent = self._unspent, None
+        facts = {name: value for name, value in request.facts.items() if name != "request"}
+        name = f"{self._task.task_id}:ui:{request.position}:usage"
+        message = build.message(
+            message_id=name,
+            role="system",
+            timestamp="",
+            content=[build.opaque(kind=REQUEST, raw=facts)],
+            metadata={"author_kind": "harness", "ui": REQUEST},
+        )
+        self._charge(message, request)
+        self._joined = None
+        self._task.add(message, time_of(request.ts))
+
+    def _charge(self, message: Json, request: Request) -> None:
+        if tokens := request.tokens(self._task.platform):
+            message["tokens"] = tokens
+        if cost := request.cost():
+            message["cost"] = cost
+
+    # -- other rows ---------------------------------------------------------------------------------------------------
+
+    def _tell_call(self, row: Row) -> None:
+        texts = texts_in(row.value) if row.value is not None else [row.text]
+        fresh = [text for text in texts if len(text.strip()) >= LONG and not self.nearby.has_near(text)]
+        calls = _calls_in(self._answer)
+        number, self._calls = self._calls, self._calls + 1
+        has_long = any(len(text.strip()) >= LONG for text in texts)
+        if not fresh and (calls or has_long):
+            self._task.run.folded("message")
+        elif calls and self._answer is not None:
+            about = calls[min(number, len(calls) - 1)].setdefault("metadata", {})
+            about.setdefault("ui", []).append(_fresh_part(row, fresh))
+            self._task.run.folded("message")
+        else:
+            self._tell_new(row)
+
+    def _tell_summary(self, row: Row, about: Json) -> None:
+        """A summary of which the history has nothing."""
+        words = about.get("summary")
+        rest = {name: value for name, value in about.items() if name != "summary"}
+        content = [build.text(words)] if type(words) is str and words else [build.opaque(kind=row.kind, raw=about)]
+        message = self._message(row, "system", "harness", content)
+        message["metadata"] |= {"is_compact_summary": True, "contextCondense": rest}
+        if cost := cost_of(about.get("cost")):
+            message["cost"] = cost
+        self._joined = None
+        self._task.add(message, row.time)
+        if type(words) is str and words:
+            self._task.summaries.append(
+                build.summary(
+                    summary_id=message["message_id"], type="automatic", text=words, timestamp=message["timestamp"]
+                )
+            )
+        self._task.run.mapped()
+
+    def _tell_new(self, row: Row) -> None:
+        """A row as a message of its own, or as a part of the one before it of the same turn."""
+        is_result = row.is_result and bool(self._call_id)
+        content = self._result(row) if is_result else blocks_of(row, f"{self._name(row)}:call")
+        if row.is_call:
+            call = next(block for block in content if block["type"] == "tool_use")
+            self._call_id = call["id"]
+            self._task.known_calls.add(self._call_id)
+            self._task.calls.open.append((call["name"], self._call_id))
+        elif row.speaker == "human":
+            self._said.add(row.text.strip())
+        if not content:
+            if not row.rest():
+                self._task.run.folded("message")
+                return
+            content = [build.opaque(kind=row.kind, raw=row.rest())]
+        author = "harness" if row.is_result and not self._call_id else row.speaker
+        self._task.run.mapped()
+        if self._is_continued(row, author):
+            self._join(content)
+            return
+        message = self._message(row, _ROLES[author], author, content)
+        if author == "model":
+            match row.raw.get("modelInfo"):
+                case {"modelId": str(model)} if model:
+                    message["metadata"]["model_override"] = model
+                case _ if self._task.turn_model:
+                    message["metadata"]["model_override"] = self._task.turn_model
+                case _:
+                    pass
+            if self._unspent is not None:
+                self._charge(message, self._unspent)
+                self._unspent = None
+        if row.kind in DELETED and type(facts := payload(row.raw.get("text"))) is dict:
+            self._charge(message, Request(row.position, row.ts, facts))
+        self._joined = message
+        self._task.add(message, row.time)
+
+    def _is_continued(self, row: Row, author: str) -> bool:
+        """Whether a row goes on with the message before: an answer, or what a command wrote."""
+        if self._joined is None or not self._task.messages or self._task.messages[-1] is not self._joined:
+            return False
+        about = self._joined["metadata"]
+        return about["author_kind"] == author and (
+            author in {"model", "tool"} or (row.is_result and about["ui"] == row.kind)
+        )
+
+    def _join(self, content: list[Json]) -> None:
+        if self._joined is None:
+            return
+        held: list[Json] = self._joined["content"]
+        for block in content:
+            last = held[-1]
+            if block["type"] == last["type"] == "tool_result" and block["tool_use_id"] == last["tool_use_id"]:
+                last["content"] = _behind(last["content"], block["content"])
+            elif block["type"] == last["type"] == "text" and self._joined["metadata"]["author_kind"] == "harness":
+                last["text"] = _behind(last["text"], block["text"])
+            else:
+                held.append(block)
+
+    def _result(self, row: Row) -> list[Json]:
+        made = build.tool_result(tool_use_id=self._call_id, content=row.text)
+        return [made, *images_of(row)]
+
+    def _tell_foreign(self, row: Row) -> None:
+        found = foreign_of(row.raw)
+        texts = [block["text"] for block in found.content if block["type"] == "text"]
+        if len(texts) == len(found.content) and all(
+            self.nearby.known.has(text, self.nearby.known.records) for text in texts
+        ):
+            self._task.run.folded("message")
+            return
+        message = build.message(
+            message_id=self._name(row),
+            role=found.role,
+            timestamp="",
+            content=found.content,
+            metadata={"author_kind": found.author},
+        )
+        keep_rest(message["metadata"], found.rest)
+        self._joined = None
+        self._task.add(message, found.time)
+        self._task.run.mapped()
+
+    def _message(self, row: Row, role: build.Role, author: str, content: list[Json]) -> Json:
+        metadata: Json = {"author_kind": author, "ui": row.kind}
+        keep_rest(metadata, row.rest())
+        return build.message(message_id=self._name(row), role=role, timestamp="", content=content, metadata=metadata)
+
+    def _name(self, row: Row) -> str:
+        return f"{self._task.task_id}:ui:{row.position}"
+
+
+def _behind(text: str, more: str) -> str:
+    return f"{text}{more}" if text.endswith("\n") else f"{text}\n{more}"
+
+
+def _calls_in(message: Json | None) -> list[Json]:
+    return [block for block in message["content"] if block["type"] == "tool_use"] if message else []
+
+
+def _fresh_part(row: Row, fresh: list[str]) -> Json:
+    """Of what a row says about a call, the fields that say something new."""
+    if type(row.value) is not dict:
+        return {row.kind: row.text}
+    held = set(fresh)
+    found = {name: value for name, value in row.value.items() if not held.isdisjoint(texts_in(value))}
+    return {"kind": row.kind, **found}

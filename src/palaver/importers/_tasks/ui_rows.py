@@ -1,0 +1,166 @@
+"""One row of the interface: who made it, what it says, and the blocks that it becomes where nothing else says it."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from palaver.importers._tasks.blocks import image_of_address
+from palaver.importers._tasks.requests import payload
+from palaver.importers._tasks.task import time_of
+from palaver.model import build
+from palaver.model.timestamps import milliseconds_of
+
+Json = dict[str, Any]
+Speaker = Literal["human", "model", "tool", "harness"]
+
+LONG = 40
+"""A line of this length says something of its own."""
+REQUEST = "api_req_started"
+REASONING = "reasoning"
+TASK_KINDS = frozenset({"text", "task"})
+
+_HUMAN = frozenset({"user_feedback", "user_feedback_diff", "user_edit_todos"})
+_SPOKEN = frozenset(
+    {"text", "completion_result", "plan_completion_result", "plan_mode_respond", "act_mode_respond", REASONING}
+)
+_CALLS = {
+    "tool": "",
+    "command": "execute_command",
+    "use_mcp_server": "use_mcp_tool",
+    "followup": "ask_followup_question",
+    "browser_action_launch": "browser_action",
+    "browser_action": "browser_action",
+    "use_subagents": "use_subagents",
+    "new_task": "new_task",
+}
+_RESULTS = frozenset(
+    {"command_output", "mcp_server_response", "browser_action_result", "subtask_result", "codebase_search_result"}
+)
+CHECKPOINTS = frozenset({"checkpoint_saved", "checkpoint_created"})
+"""Rows that hold nothing but the name of a state of the files."""
+_CHANGED = "HAS_CHANGES"
+_OWN_FIELDS = frozenset({"ts", "type", "ask", "say", "text", "images", "reasoning", "partial"})
+_SHOWN_ONLY = frozenset(
+    {
+        *("conversationHistoryIndex", "conversationHistoryDeletedRange", "modelInfo", "isAnswered", "isProtected"),
+        *("progressStatus", "apiProtocol", "lastCheckpointHash", "isCheckpointCheckedOut", "checkpoint", "seq"),
+        *("epoch", "commandCompleted", "metadata"),
+    }
+)
+"""Fields that are about how a row is shown, or of which another place tells."""
+
+
+@dataclass(slots=True)
+class Row:
+    position: int
+    raw: Json
+    kind: str
+    """The word behind `ask` or `say`; empty for a row of another shape."""
+    ts: int
+    speaker: Speaker
+    value: Any
+    """Its text as JSON, where it is; else None."""
+
+    @property
+    def text(self) -> str:
+        text = self.raw.get("text")
+        if type(text) is not str:
+            return ""
+        return text.removesuffix(_CHANGED) if self.kind == "completion_result" else text
+
+    @property
+    def time(self) -> str:
+        return time_of(self.raw.get("ts"))
+
+    @property
+    def is_call(self) -> bool:
+        return self.kind in _CALLS
+
+    @property
+    def is_result(self) -> bool:
+        return self.kind in _RESULTS
+
+    def rest(self) -> Json:
+        """The fields that a message of its own keeps."""
+        hidden = _OWN_FIELDS | _SHOWN_ONLY
+        return {name: value for name, value in self.raw.items() if name not in hidden and _says_something(value)}
+
+
+def _says_something(value: Any) -> bool:
+    return value is not False and value not in (None, "", [], {})
+
+
+def row_of(raw: Json, position: int, *, is_first: bool) -> Row:
+    stated = raw.get(raw["type"]) if raw.get("type") in ("ask", "say") else ""
+    kind = stated if type(stated) is str else ""
+    speaker = _speaker(kind, is_first=is_first)
+    value = payload(raw.get("text")) if kind in _CALLS or kind in _WITH_JSON or speaker == "harness" else None
+    if kind == REQUEST:
+        value = None
+    ts = raw.get("ts")
+    number = ts if type(ts) is int and 0 < ts < 1 << 53 else 0
+    if not (number or kind) and (time := time_of(raw.get("timestamp"))):
+        number = milliseconds_of(time)
+    return Row(position, raw, kind, number, speaker, value)
+
+
+_WITH_JSON = frozenset({"plan_mode_respond", "act_mode_respond", "user_feedback_diff", "browser_action_result"})
+
+
+def _speaker(kind: str, *, is_first: bool) -> Speaker:
+    if kind in _HUMAN or (is_first and kind in TASK_KINDS):
+        return "human"
+    if kind in _SPOKEN or kind in _CALLS:
+        return "model"
+    return "tool" if kind in _RESULTS else "harness"
+
+
+def blocks_of(row: Row, call_id: str) -> list[Json]:
+    """The blocks of a row that is no result; none where it says nothing."""
+    made: list[Json] = []
+    if type(thought := row.raw.get("reasoning")) is str and thought:
+        made.append(build.thinking(thought))
+    text = row.text
+    if row.kind in _CALLS:
+        made.append(_call(row, call_id))
+    elif row.kind == REASONING:
+        if text:
+            made.append(build.thinking(text))
+    elif type(row.value) is dict:
+        made += _payload_blocks(row.kind, row.value)
+    elif text.strip():
+        made.append(build.text(text))
+    return [*made, *images_of(row)]
+
+
+def _payload_blocks(kind: str, value: Json) -> list[Json]:
+    """What a row says in JSON: its words as text, an edit as code, all else as it is."""
+    match value:
+        case {"diff": str(diff), **rest}:
+            path = rest.pop("path", None)
+            made = [build.code(diff, language="diff", file_path=path if type(path) is str else None)]
+        case {"response": str(words), **rest}:
+            made = [build.text(words)]
+        case _:
+            made = [build.text(words) for words in value.values() if type(words) is str and len(words) >= LONG]
+            rest = {name: one for name, one in value.items() if type(one) is not str or len(one) < LONG}
+    rest = {name: one for name, one in rest.items() if _says_something(one)}
+    return [*made, build.opaque(kind=kind, raw=rest)] if rest else made
+
+
+def images_of(row: Row) -> list[Json]:
+    images = row.raw.get("images")
+    return [image_of_address(image) for image in images if type(image) is str] if type(images) is list else []
+
+
+def _call(row: Row, call_id: str) -> Json:
+    name = _CALLS[row.kind]
+    match row.value:
+        case {"tool": str(tool), **arguments} if row.kind == "tool":
+            return build.tool_use(id=call_id, name=tool, input=arguments)
+        case {"type": str(tool), **arguments} if row.kind == "use_mcp_server":
+            return build.tool_use(id=call_id, name=tool, input=arguments)
+        case dict() as arguments:
+            return build.tool_use(id=call_id, name=name or row.kind, input=arguments)
+        case _:
+            key = {"execute_command": "command", "ask_followup_question": "question"}.get(name, "text")
+            return build.tool_use(id=call_id, name=name or row.kind, input={key: row.text} if row.text else {})

@@ -1,0 +1,226 @@
+"""Content blocks of the SDK's messages: Anthropic's shapes, and files, pictures and media in shapes of its own.
+
+What a tool gave back is a text, a list of blocks, or a list of whatever the tool made, mostly `{query, result,
+success}`: of these the result is a text, the rest stands in the block's `source_fields`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from palaver.importers._findings import MADE_CALL_ID, UNKNOWN_BLOCK
+from palaver.model import build
+from palaver.model.finding import FindingKind
+
+Json = dict[str, Any]
+Note = Callable[[FindingKind, str], None]
+"""Told of a finding, with words where its meaning does not suffice."""
+
+TOOL_OUTPUT = "tool_output"
+"""The kind of what a tool gave back in a shape of its own, which is kept whole on purpose."""
+
+
+class Content:
+    """Makes the blocks of one session's messages; knows which calls are still to be answered."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, None] = {}
+
+    def blocks(self, content: Any, message_id: str, note: Note) -> list[Json]:
+        """The blocks of a message's content, which is a list, a string, or damage; never none."""
+        if type(content) is list:
+            return [self._block(raw, message_id, number, note) for number, raw in enumerate(content)] or [
+                build.text("")
+            ]
+        if type(content) is str:
+            return [build.text(content)]
+        if content is None:
+            return [build.text("")]
+        note(UNKNOWN_BLOCK, "the content is no list")
+        return [build.opaque(kind="content", raw=content)]
+
+    def activities(self, listed: Any, message_id: str) -> list[Json]:
+        """Calls that the provider answered itself, which stand beside an answer: each with its result."""
+        activities: list[Any] = listed if type(listed) is list else [listed]
+        return [
+            block
+            for number, activity in enumerate(activities)
+            for block in _activity(activity, f"{message_id}:activity-{number}")
+        ]
+
+    def _block(self, raw: Any, message_id: str, number: int, note: Note) -> Json:
+        if raw.__class__ is not dict:
+            return build.text(raw) if type(raw) is str else _unknown(raw, "block", note)
+        kind = raw.get("type")
+        if kind == "text":
+            if len(raw) == 2 and type(raw.get("text")) is str:
+                return raw
+        elif kind == "tool_use":
+            if type(raw.get("name")) is str:
+                return self._call(raw, f"{message_id}:call-{number}", note)
+        elif kind == "tool_result":
+            return self._result(raw, f"{message_id}:call-{number}", note)
+        return plain_block(raw) or _unknown(raw, kind, note)
+
+    def _call(self, raw: Json, made_id: str, note: Note) -> Json:
+        call_id, given = raw.get("id"), raw.get("input")
+        if type(call_id) is not str:
+            note(MADE_CALL_ID, "")
+            call_id = made_id
+        self._open[call_id] = None
+        made = build.tool_use(id=call_id, name=raw["name"], input=_input(given))
+        if len(raw) == 4 and call_id is not made_id and given is not None:
+            return made
+        return _with(made, _rest(raw, "name", "input", *_if_text(raw, "id")))
+
+    def _result(self, raw: Json, made_id: str, note: Note) -> Json:
+        call_id, name, is_error = raw.get("tool_use_id"), raw.get("name"), raw.get("is_error")
+        if type(call_id) is not str:
+            call_id = next(iter(self._open), made_id)
+            note(MADE_CALL_ID, "a result that names no call belongs to the first that has none")
+        self._open.pop(call_id, None)
+        made = build.tool_result(
+            tool_use_id=call_id,
+            content=_output(raw.get("content")),
+            is_error=is_error is True,
+            metadata={"name": name} if type(name) is str else None,
+        )
+        if (
+            raw.keys() <= _OF_RESULTS
+            and (is_error is None or type(is_error) is bool)
+            and call_id is raw.get("tool_use_id")
+        ):
+            return made if type(name) is str or name is None else _with(made, {"name": name})
+        mapped = [*_if_text(raw, "tool_use_id"), *_if_text(raw, "name"), "content"]
+        mapped += ["is_error"] if type(is_error) is bool else []
+        return _with(made, _rest(raw, *mapped))
+
+
+def _activity(activity: Any, made_id: str) -> list[Json]:
+    """A call that the provider answered itself, and its result where there is one."""
+    match activity:
+        case {"toolName": str(name)}:
+            call_id = activity["toolCallId"] if type(activity.get("toolCallId")) is str else made_id
+        case _:
+            return [build.opaque(kind=TOOL_OUTPUT, raw=activity)]
+    rest = {key: value for key, value in activity.items() if key not in _OF_ACTIVITIES}
+    blocks = [_with(build.tool_use(id=call_id, name=name, input=_input(activity.get("input"))), rest)]
+    if "output" in activity or "isError" in activity:
+        output, is_error = _output(activity.get("output")), activity.get("isError") is True
+        blocks.append(build.tool_result(tool_use_id=call_id, content=output, is_error=is_error))
+    return blocks
+
+
+def plain_block(raw: Json) -> Json | None:
+    """A block that stands for itself, in a message or in a result; None for one of another kind."""
+    match raw:
+        case {"type": "text", "text": str(text)}:
+            return _with(build.text(text), _rest(raw, "text"))
+        case {"type": "thinking", "thinking": str(thinking)}:
+            signature = raw["signature"] if type(raw.get("signature")) is str else None
+            made = build.thinking(thinking, signature=signature)
+            return _with(made, _rest(raw, "thinking", *_if_text(raw, "signature")))
+        case {"type": "redacted_thinking", "data": str(data)}:
+            return _with(build.thinking("", redacted_data=data), _rest(raw, "data"))
+        case {"type": "file", "content": str(text)}:
+            path = raw["path"] if type(raw.get("path")) is str else None
+            return _with(build.file(name=path, text=text), _rest(raw, "content", *_if_text(raw, "path")))
+        case {"type": "image", "data": str(data)}:
+            media_type = raw["mediaType"] if type(raw.get("mediaType")) is str else None
+            return _with(build.image(_bytes(data, media_type)), _rest(raw, "data", *_if_text(raw, "mediaType")))
+        case {"type": "image", "source": {"type": "base64", "data": str(data), "media_type": str(media_type), **more}}:
+            rest = _rest(raw, "source") | ({"source": more} if more else {})
+            return _with(build.image(_bytes(data, media_type)), rest)
+        case {"type": "media", "media": {"source": dict(), "mediaType": str()}}:
+            return _media(raw)
+        case _:
+            return None
+
+
+def _media(raw: Json) -> Json | None:
+    """What a model made: a picture, a sound, a film, a file."""
+    media: Json = raw["media"]
+    media_type: str = media["mediaType"]
+    match media["source"]:
+        case {"type": "base64", "data": str(data), **more}:
+            source = build.source("base64", data, media_type=media_type)
+        case {"type": "url", "url": str(url), **more}:
+            source = build.source("url", url, media_type=media_type)
+        case {"type": "artifact", "artifactId": str(name), **more}:
+            source = build.source("file", name, media_type=media_type)
+        case _:
+            return None
+    if media_type.startswith("image/"):
+        made, known = build.image(source), ("source", "mediaType")
+    else:
+        name = media["name"] if type(media.get("name")) is str else None
+        made = build.file(source=source, name=name, media_type=media_type)
+        known = ("source", "mediaType", *_if_text(media, "name"))
+    rest = _rest(media, *known, has_type=False) | ({"source": more} if more else {})
+    if others := _rest(raw, "media"):
+        rest["block"] = others
+    return _with(made, rest)
+
+
+def _bytes(data: str, media_type: str | None) -> Json:
+    if data.startswith("data:") and ";base64," in data[:200]:
+        stated, _, data = data[5:].partition(";base64,")
+        return build.source("base64", data, media_type=media_type or stated)
+    kind = "url" if data.startswith(("http://", "https://")) else "base64"
+    return build.source(kind, data, media_type=media_type)
+
+
+def _output(content: Any) -> str | list[Json]:
+    """What a tool gave back."""
+    if type(content) is str:
+        return content
+    if type(content) is list:
+        return [_output_block(item) for item in content]
+    return "" if content is None else [build.opaque(kind=TOOL_OUTPUT, raw=content)]
+
+
+def _output_block(item: Any) -> Json:
+    match item:
+        case {"query": str(), "result": str(result), **rest} if "type" not in item:
+            return {"type": "text", "text": result, "source_fields": {"query": item["query"], **rest}}
+        case str():
+            return build.text(item)
+        case {"type": str()}:
+            return plain_block(item) or build.opaque(kind=TOOL_OUTPUT, raw=item)
+        case _:
+            return build.opaque(kind=TOOL_OUTPUT, raw=item)
+
+
+def _unknown(raw: Any, kind: Any, note: Note) -> Json:
+    named = kind if type(kind) is str and kind else "block"
+    note(UNKNOWN_BLOCK, f"block {named!r:.60}")
+    return build.opaque(kind=named, raw=raw)
+
+
+def _input(value: Any) -> Json:
+    if type(value) is dict:
+        return value
+    return {} if value is None else {"input": value}
+
+
+def _if_text(raw: Json, name: str) -> tuple[str, ...]:
+    """The name of a field that is mapped because it is a text."""
+    return (name,) if type(raw.get(name)) is str else ()
+
+
+def _rest(raw: Json, *mapped: str, has_type: bool = True) -> Json:
+    """The fields that have no place elsewhere."""
+    return {
+        key: value
+        for key, value in raw.items()
+        if value is not None and key not in mapped and not (has_type and key == "type")
+    }
+
+
+def _with(block: Json, rest: Json) -> Json:
+    if rest:
+        block["source_fields"] = rest
+    return block
+
+
+_OF_RESULTS = frozenset({"type", "tool_use_id", "name", "content", "is_error"})
+_OF_ACTIVITIES = frozenset({"toolCallId", "toolName", "input", "output", "isError"})

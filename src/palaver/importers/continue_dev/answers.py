@@ -1,0 +1,65 @@
+"""What a model thought and said, wherever in an item it stands."""
+
+from typing import Any
+
+from palaver.importers.continue_dev.content import content_blocks, without_thoughts
+from palaver.importers.continue_dev.fields import kept, text_of
+from palaver.model import build
+
+Json = dict[str, Any]
+
+_HIDDEN = "internal reasoning is hidden due to safety reasons"
+"""What Continue shows where the provider encrypted the reasoning."""
+_MAPPED = frozenset({"role", "content", "signature", "redactedThinking", "metadata"})
+
+
+def is_placeholder(item: Json, message: Json) -> bool:
+    """Whether an answer was begun and nothing was said in it."""
+    return (
+        message.get("content") in ("", None, [])
+        and message.keys() <= {"id", "role", "content"}
+        and all(name in {"message", "isGatheringContext"} or value in (None, [], "") for name, value in item.items())
+    )
+
+
+def thoughts_of(message: Json) -> tuple[list[build.Block], Json]:
+    """The thoughts of a message that holds nothing else, and what else is said of them."""
+    about = kept(message, _MAPPED)
+    redacted = text_of(message, "redactedThinking")
+    stated = message.get("metadata")
+    if type(stated) is dict:
+        rest = dict(stated)
+        if not redacted and (redacted := text_of(rest, "encrypted_content")):
+            del rest["encrypted_content"]
+        stated = rest or None
+    if stated is not None:
+        about["metadata"] = stated
+    if redacted and type(details := about.get("reasoning_details")) is list:
+        told = {"type": "encrypted_content", "encrypted_content": redacted}
+        about["reasoning_details"] = [one for one in details if one != told]
+    for name in ("signature", "redactedThinking"):
+        if message.get(name) is not None and type(message[name]) is not str:
+            about[name] = message[name]
+    blocks = content_blocks(message.get("content"))
+    text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+    others = [block for block in blocks if block["type"] != "text"]
+    if redacted and text == _HIDDEN:
+        text = ""
+    signature = text_of(message, "signature")
+    if not (text or signature or redacted):
+        return others, about
+    return [build.thinking(text, signature=signature or None, redacted_data=redacted or None), *others], about
+
+
+def answer_blocks(item: Json, message: Json, before: list[build.Block]) -> list[build.Block]:
+    """What a model thought and said, behind thoughts of which other items told."""
+    content = message.get("content")
+    blocks: list[build.Block] = []
+    reasoning = item.get("reasoning")
+    text = text_of(reasoning, "text") if type(reasoning) is dict else ""
+    if text and not any(block.get("thinking") == text for block in before):
+        blocks.append(build.thinking(text))
+    if type(content) is str and (thought := without_thoughts(content)).thinking is not None:
+        blocks.append(build.thinking(thought.thinking))
+        content = thought.said
+    return [*blocks, *content_blocks(content)]

@@ -1,0 +1,73 @@
+"""The models of `config.yaml` or `config.json`, by the titles under which sessions name them; keys are never read."""
+
+import re
+from typing import Any
+
+import orjson
+
+from palaver.errors import PalaverError
+from palaver.importers._side_files import side_value
+from palaver.importers.continue_dev.fields import text_of
+from palaver.sources.source import Source
+
+Json = dict[str, Any]
+Models = dict[str, Json]
+
+_LARGEST_BYTES = 1 << 24
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_LAST_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*+")|,(?=\s*[}\]])')
+
+
+def models_in(source: Source) -> Models | None:
+    """What a config says of its models; None where it cannot be read."""
+    value = side_value(source)
+    if value is None and source.suffix == ".json":
+        value = _commented(source)
+    if type(value) is not dict:
+        return None
+    found: Models = {}
+    stated = value.get("models")
+    beside = [value.get("tabAutocompleteModel")]
+    for entry in [*(stated if type(stated) is list else ()), *beside]:
+        match entry:
+            case {"override": dict(override), **block}:
+                model = _model({**block, **override})
+            case dict():
+                model = _model(entry)
+            case _:
+                continue
+        if title := model.pop("title", ""):
+            found.setdefault(title, model)
+    return found
+
+
+def _model(entry: Json) -> Json:
+    """The few fields that tell which model it is, by name: anything else may be a secret."""
+    found: Json = {"title": text_of(entry, "name") or text_of(entry, "title")}
+    for name in ("provider", "model"):
+        if text := text_of(entry, name):
+            found[name] = text
+    if type(roles := entry.get("roles")) is list and all(type(role) is str for role in roles):
+        found["roles"] = roles
+    templates = entry.get("promptTemplates")
+    if template := text_of(entry, "template") or text_of(templates if type(templates) is dict else {}, "chat"):
+        found["template"] = template
+    return found
+
+
+def _commented(source: Source) -> Any:
+    """JSON with comments and commas behind the last entry, as editors like it."""
+    try:
+        with source.open() as stream:
+            text = stream.read(_LARGEST_BYTES).decode(errors="replace")
+    except (PalaverError, OSError):
+        return None
+    bare = _LAST_COMMA.sub(_quoted, _COMMENT.sub(_quoted, text.removeprefix("\ufeff")))
+    try:
+        return orjson.loads(bare)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return found[1] or ""

@@ -1,0 +1,58 @@
+"""What a prompt looked like in the editor: a document of nodes, a text for the command line."""
+
+from collections.abc import Iterator
+from typing import Any
+
+Json = dict[str, Any]
+
+_KNOWN = frozenset(
+    {"doc", "paragraph", "text", "mention", "codeBlock", "code-block", "hardBreak", "image"}
+    | {"slashcommand", "slash-command", "prompt-block", "promptBlock"}
+)
+
+
+def nodes_of(state: Any) -> list[Json]:
+    """All nodes of an editor's document, in the order of reading."""
+    found: list[Json] = []
+    stack: list[Any] = [state]
+    while stack:
+        node = stack.pop()
+        if type(node) is dict:
+            found.append(node)
+            if type(inner := node.get("content")) is list:
+                stack.extend(reversed(inner))
+    return found
+
+
+def says_more(state: Any, nodes: list[Json], said: list[str]) -> bool:
+    """Whether the editor's document has something that the message does not say."""
+    if type(state) is str:
+        return bool(state) and not any(state in text for text in said)
+    if not nodes:
+        return state is not None
+    for node in nodes:
+        kind = node.get("type")
+        if type(kind) is not str or kind not in _KNOWN or not node.keys() <= {"type", "content", "attrs", "text"}:
+            return True
+        inner = node.get("content", [])
+        if type(inner) is not list or type(node.get("text", "")) is not str:
+            return True
+        if any(type(one) is not dict for one in inner):
+            return True
+        for text in _texts(node):
+            if not any(one.endswith(text) or text in one for one in said):
+                return True
+    return False
+
+
+def _texts(node: Json) -> Iterator[str]:
+    """What a node shows; where a mention leads is told by the context providers."""
+    if text := node.get("text"):
+        yield text.strip()
+    match node.get("attrs"):
+        case {"item": {"content": str(content)}}:
+            yield content.strip()
+        case {"src": str(source)}:
+            yield source.partition(",")[2] or source
+        case _:
+            pass

@@ -1,0 +1,175 @@
+"""Events that belong to no session: edits are small conversations, all others are records of usage."""
+
+import hashlib
+from typing import Any, NamedTuple
+
+from palaver.importers.continue_dev.fields import kept, text_of
+from palaver.importers.continue_dev.layout import EVENTS
+from palaver.importers.continue_dev.ratings import rating_of
+from palaver.importers.continue_dev.recovered import Recovered
+from palaver.importers.continue_dev.workspace import agent_of, context, workspace_path
+from palaver.model import build
+from palaver.model.finding import finding_kind
+from palaver.model.ids import conversation_uuid
+from palaver.model.timestamps import readable_timestamp
+from palaver.sources.jsonl import JsonLines
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+
+PLATFORM = "continue_dev"
+
+UNKNOWN_EVENT = finding_kind(
+    "unknown-event", "note", "An event of an unknown name is kept: as a conversation if it has a prompt, else as usage."
+)
+
+Json = dict[str, Any]
+
+_USAGE = frozenset({"tokensGenerated", "autocomplete", "nextEditOutcome", "nextEditWithHistory"})
+_BASE = frozenset({"timestamp", "userAgent", "eventName", "userId"})
+_SIGNS = {"new": "+ ", "old": "- ", "same": "  "}
+
+
+class Event(NamedTuple):
+    name: str
+    row: Json
+    file: Source
+    lines: JsonLines
+
+    @property
+    def time(self) -> str:
+        return readable_timestamp(self.row.get("timestamp"))
+
+    @property
+    def identity(self) -> str:
+        """The same whenever the line is read; lines without a time may repeat, so that their places tell them apart."""
+        digest = hashlib.sha1(self.lines.raw.strip(), usedforsecurity=False).hexdigest()
+        place = "" if self.time else f"{self.lines.number}-"
+        return conversation_uuid(PLATFORM, self.time, f"{self.name}-{place}{digest}")
+
+
+def record_of(event: Event, run: Run) -> tuple[Json | None, Json | None]:
+    """A conversation, or a usage record."""
+    row = event.row
+    if event.name not in EVENTS.values():
+        run.note(UNKNOWN_EVENT, event.lines.where(), f"an event {event.name!r:.60} of an unknown kind is kept")
+    has_words = any(text_of(row, name) for name in ("prompt", "completion", "previousCode", "newCode"))
+    has_words = has_words or bool(_diff(row.get("diffs")))
+    if event.name not in _USAGE and has_words:
+        return _conversation(event), None
+    return None, _usage(event)
+
+
+def platform_of(row: Json) -> Json:
+    """The platform of a document that one event tells of."""
+    platform: Json = {"name": PLATFORM}
+    agent = text_of(row, "userAgent")
+    if version := agent_of(agent).version:
+        platform["version"] = version
+    if model := text_of(row, "model") or text_of(row, "modelName") or text_of(row, "modelTitle"):
+        platform["model"] = model
+    if agent:
+        platform["metadata"] = {"userAgent": agent}
+    return platform
+
+
+def _conversation(event: Event) -> Json:
+    """What was asked and answered; an edit's code, before and after, belongs to both."""
+    row, name = event.row, event.identity
+    time = event.time or event.file.written_at()
+    path = text_of(row, "filepath") or text_of(row, "path")
+    mapped = {*_BASE, "prompt", "completion", "filepath", "path", "model", "feedback"}
+    tree = Recovered(name)
+    answer = tree.add_answered(text_of(row, "prompt"), text_of(row, "completion"))
+    asked = next((message for message in reversed(tree.messages) if message["role"] == "user"), None)
+    for message, field in ((asked, "previousCode"), (answer, "newCode")):
+        if message is not None and (code := text_of(row, field)):
+            message["content"].append(build.code(code, file_path=path or None))
+            mapped.add(field)
+    if diff := _diff(row.get("diffs")):
+        answer["content"].append(build.code(diff, language="diff", file_path=path or None))
+        mapped.add("diffs")
+    if len(answer["content"]) > 1 and answer["content"][0] == build.text(""):
+        del answer["content"][0]
+    answer["metadata"]["event"] = event.name
+    for field in ("accepted", "feedback"):
+        if type(stated := row.get(field)) is bool:
+            answer["metadata"][field] = stated
+            mapped.add(field)
+    answer["metadata"] |= kept(row, mapped)
+    for message in tree.messages:
+        message["timestamp"] = time
+        if message is not answer or not event.time:
+            message["metadata"]["timestamp_inferred"] = True
+    file_name = workspace_path(path).replace("\\", "/").rpartition("/")[2]
+    return build.conversation(
+        conversation_id=name,
+        title=f"{event.name}: {file_name}" if file_name else event.name,
+        platform=platform_of(row),
+        context=context(
+            editor=agent_of(text_of(row, "userAgent")).editor,
+            custom={"file": workspace_path(path)} if path else None,
+        ),
+        created_at=time,
+        messages=tree.messages,
+        rating=rating_of([(event.time, row["feedback"])]) if type(row.get("feedback")) is bool else None,
+    )
+
+
+def _diff(diffs: Any) -> str:
+    """Lines with a sign each; empty where some are no lines."""
+    if type(diffs) is not list:
+        return ""
+    lines: list[str] = []
+    for one in diffs:
+        match one:
+            case {"type": "new" | "old" | "same" as kind, "line": str(line), **rest} if not rest:
+                lines.append(_SIGNS[kind] + line)
+            case _:
+                return ""
+    return "\n".join(lines)
+
+
+def _usage(event: Event) -> Json:
+    row = event.row
+    time = event.time
+    mapped = {*_BASE, "model"}
+    metadata: Json = {"event": event.name}
+    duration = _duration(row.get("time", row.get("elapsed")))
+    if duration is not None:
+        mapped |= {"time", "elapsed"} if "time" not in row else {"time"}
+    if not time:
+        metadata["timestamp_inferred"] = True
+    estimated = {
+        name: row[field]
+        for name, field in (("input_tokens", "promptTokens"), ("output_tokens", "generatedTokens"))
+        if type(row.get(field)) is int and row[field] >= 0
+    }
+    if estimated:
+        metadata["estimated_tokens"] = estimated
+        mapped |= {"promptTokens", "generatedTokens"}
+    counts: Json = {"requests": 1}
+    if type(accepted := row.get("accepted")) is bool:
+        counts["accepted"] = int(accepted)
+    platform = platform_of(row)
+    user = text_of(row, "userId")
+    return build.usage(
+        usage_id=event.identity,
+        platform={name: value for name, value in platform.items() if name != "model"},
+        kind="request",
+        started_at=time or event.file.written_at(),
+        subject=build.subject("user", user) if user else None,
+        model=platform.get("model"),
+        counts=counts,
+        duration_ms=duration,
+        metadata={**metadata, **{field: value for field, value in row.items() if field not in mapped}},
+    )
+
+
+def _duration(stated: Any) -> float | None:
+    match stated:
+        case bool():
+            return None
+        case int() | float() if 0 <= stated < 1 << 53:
+            return stated
+        case _:
+            return None

@@ -1,0 +1,32 @@
+"""Fields of the source that have no place of their own: kept under their own names, ours apart."""
+
+from collections.abc import Container
+from typing import Any
+
+from palaver.model import build
+
+Json = dict[str, Any]
+
+OURS = frozenset(
+    {*build.METADATA, "source_fields", "role_inferred", "thinking_items", "call_states", "completed_at"}
+    | {"tool_usage", "feedback", "interaction", "recovered_from", "event", "model_config", "index_title"}
+)
+"""Names that the importer itself gives; a source's field of the same name goes to `source_fields`."""
+
+
+def kept(fields: Json, mapped: Container[str]) -> Json:
+    """The fields that are mapped nowhere, ready for the metadata of whatever they belong to; nulls say nothing."""
+    own: Json = {}
+    ours: Json = {}
+    for name, value in fields.items():
+        if value is not None and name not in mapped:
+            (ours if name in OURS else own)[name] = value
+    if ours:
+        own["source_fields"] = ours
+    return own
+
+
+def text_of(fields: Json, name: str) -> str:
+    """A text that may be missing, or be something else."""
+    value = fields.get(name)
+    return value if type(value) is str else ""

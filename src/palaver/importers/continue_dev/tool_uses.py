@@ -1,0 +1,80 @@
+"""Calls of tools that only the log of events knows: their session is gone."""
+
+from typing import Any
+
+from palaver.importers.continue_dev.dev_data import ToolUse, output_text
+from palaver.importers.continue_dev.events import platform_of
+from palaver.importers.continue_dev.fields import kept, text_of
+from palaver.importers.continue_dev.workspace import agent_of, context
+from palaver.model import build
+from palaver.wire._openai_calls import arguments_from
+
+Json = dict[str, Any]
+
+_MAPPED = frozenset(
+    {"timestamp", "userAgent", "eventName", "userId", "toolCallId", "functionName", "toolCallArgs", "output"}
+    | {"accepted", "succeeded"}
+)
+
+
+def lone_use(call_id: str, uses: list[ToolUse]) -> Json:
+    """A conversation of nothing but the call and what came back."""
+    messages: list[Json] = []
+    for use in uses:
+        messages += _messages(call_id, use, messages[-1]["message_id"] if messages else None, len(messages))
+    row = uses[-1].ref.load()
+    platform = platform_of(row)
+    platform.setdefault("metadata", {}).update(recovered_from="dev_data", event="toolUsage")
+    return build.conversation(
+        conversation_id=f"tool-{call_id}",
+        title=text_of(row, "functionName") or None,
+        platform=platform,
+        context=context(editor=agent_of(text_of(row, "userAgent")).editor),
+        created_at=min(message["timestamp"] for message in messages),
+        status="archived",
+        messages=messages,
+    )
+
+
+def _messages(call_id: str, use: ToolUse, parent: str | None, number: int) -> list[Json]:
+    """The model's call, and the tool's answer if there was one."""
+    row = use.ref.load()
+    time = use.time or use.ref.source.written_at()
+    marks: Json = {"context_incomplete": True, **({} if use.time else {"timestamp_inferred": True})}
+    arguments = row.get("toolCallArgs")
+    is_given = type(arguments) is str or type(arguments) is dict
+    call = build.tool_use(
+        id=call_id, name=text_of(row, "functionName"), input=arguments_from(arguments) if is_given else {}
+    )
+    about = kept(row, _MAPPED if is_given else _MAPPED - {"toolCallArgs"})
+    asked = build.message(
+        message_id=f"{call_id}:{number}",
+        parent_message_id=parent,
+        role="assistant",
+        timestamp=time,
+        content=[call],
+        metadata={"author_kind": "model", **marks, **about},
+    )
+    facts = {field: row[field] for field in ("accepted", "succeeded") if field in row}
+    output = row.get("output")
+    if output is None:
+        asked["metadata"] |= {"tool_usage": facts} if facts else {}
+        return [asked]
+    text = output_text(output)
+    rest = [{key: value for key, value in one.items() if key != "content"} for one in output] if text else output
+    state: Json = {"call_state": {"output": rest}} if rest and (not text or any(rest)) else {}
+    result = build.tool_result(
+        tool_use_id=call_id,
+        content=text or "",
+        is_error=row.get("succeeded") is False,
+        metadata={**state, **({"tool_usage": facts} if facts else {})} or None,
+    )
+    answered = build.message(
+        message_id=f"{call_id}:{number + 1}",
+        parent_message_id=asked["message_id"],
+        role="tool",
+        timestamp=time,
+        content=[result],
+        metadata={"author_kind": "tool", **marks},
+    )
+    return [asked, answered]

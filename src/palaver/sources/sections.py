@@ -1,0 +1,88 @@
+"""Text files that are cut at their headings, each section a record, with damage repaired and accounted for."""
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from palaver.errors import SourceError
+from palaver.model.finding import finding_kind
+from palaver.sources.damage import BOM, BYTE_ORDER_MARK, INVALID_UTF8, NUL_BYTES
+from palaver.sources.jsonl import CARRIAGE_RETURNS, CHUNK_BYTES, CUT_OFF
+from palaver.sources.run import Run
+
+NO_SECTIONS = finding_kind("no-sections", "warning", "A text has none of the headings that it should have.")
+
+LARGEST_BYTES = 1 << 28
+
+
+class Sections:
+    """Iterates over the sections as pairs of the heading's name and the text below it.
+
+    The first group of the heading's pattern is the name. What stands before the first heading is the `preface`, which
+    is there from the beginning and is no record; `number`, `offset` and `raw` tell the current section's place.
+    """
+
+    def __init__(self, stream: BinaryIO, run: Run, heading: re.Pattern[bytes]) -> None:
+        self.number = 0
+        self.offset = 0
+        self.raw = b""
+        self._run = run
+        self._data = _read(stream, run)
+        self._headings = list(heading.finditer(self._data))
+        end = self._headings[0].start() if self._headings else len(self._data)
+        self.preface = self._text(self._data[:end])
+
+    def where(self) -> str:
+        return f"section {self.number}, byte {self.offset}"
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        ends = [heading.start() for heading in self._headings[1:]]
+        for heading, end in zip(self._headings, [*ends, len(self._data)][: len(self._headings)], strict=True):
+            self.number += 1
+            self.offset = heading.start()
+            self.raw = self._data[heading.start() : end]
+            self._run.read()
+            yield heading[1].decode(errors="replace"), self._text(self._data[heading.end() : end])
+
+    def set_aside(self) -> None:
+        """Set all of it aside as one record: a text that should have headings and has none."""
+        self._run.read()
+        self._run.quarantined(NO_SECTIONS, self._data, "the text")
+
+    def _text(self, raw: bytes) -> str:
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            self._run.note(INVALID_UTF8, self.where(), f"first at byte {self.offset + error.start}")
+            return raw.decode(errors="replace")
+
+
+def _read(stream: BinaryIO, run: Run) -> bytes:
+    """The file without what no text has; as much of it as can be read, up to a limit."""
+    chunks: list[bytes] = []
+    taken = 0
+    try:
+        while chunk := stream.read(CHUNK_BYTES):
+            if taken + len(chunk) > LARGEST_BYTES:
+                run.note(CUT_OFF, f"byte {taken}", "the text is too long to be read whole", kept=False)
+                break
+            taken += len(chunk)
+            chunks.append(chunk)
+            run.advance(len(chunk))
+    except (SourceError, OSError) as error:
+        run.note(CUT_OFF, f"byte {taken}", str(error), kept=False)
+    data = b"".join(chunks)
+    if data.startswith(BOM):
+        run.note(BYTE_ORDER_MARK, "the beginning")
+        data = data.removeprefix(BOM)
+    if (clean := data.translate(None, b"\0")) != data:
+        run.note(NUL_BYTES, "the text", f"{len(data) - len(clean)} NUL bytes")
+    if _has_carriage_returns(clean):
+        run.note(CARRIAGE_RETURNS, "the text")
+        clean = clean.replace(b"\r\n", b"\n")
+    return clean
+
+
+def _has_carriage_returns(data: bytes) -> bool:
+    """Whether an editor or a transfer changed the end of every line, not whether some text within has its own."""
+    return b"\r\n" in data and data.count(b"\r\n") == data.count(b"\n")
