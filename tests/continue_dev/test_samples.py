@@ -145,7 +145,9 @@ def test_an_agent_with_tools():
     others = Counter(
         document["platform"]["metadata"].get("event") for document in found.documents if document not in own
     )
-    assert others == {"toolUsage": 12, None: 1}
+    assert others == {"toolUsage": 1, None: 1}
+    lone = [document for document in found.documents if document["platform"]["metadata"].get("event") == "toolUsage"]
+    assert len(blocks(lone, "tool_use")) == len(blocks(lone, "tool_result")) == 12
     assert sum(document["title"].startswith("editOutcome") for document in found.documents) == 1
 
 

@@ -20,9 +20,9 @@ What comes out
     `archived`).
     A session's file has no times but those of thoughts: messages without one have that of the message before, else the
     session's, and say so in `timestamp_inferred`.
-    Events that belong to no session: edits with their prompts are conversations of two messages, a tool's call is one
-    of itself and its result; completions and counts of tokens, which are Continue's own guesses (`estimated_tokens`),
-    are usage records with all that was logged. Those of version 0.1.0 have no time: the file's stands, marked. What was
+    Events that belong to no session: edits with their prompts are conversations of two messages, calls of tools with
+    their results are one a day; completions and counts of tokens (Continue's own guesses, `estimated_tokens`) are usage
+    records with all that was logged. Those of version 0.1.0 have no time: the file's stands, marked. What was
     typed into `cn` and is in no session is a conversation of prompts.
 
 What is left out, and counted under these rules

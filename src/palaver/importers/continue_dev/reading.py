@@ -12,7 +12,7 @@ from palaver.importers.continue_dev.root import read_root
 from palaver.importers.continue_dev.session import read_session
 from palaver.importers.continue_dev.share import read_share
 from palaver.importers.continue_dev.surroundings import around, nothing_around
-from palaver.importers.continue_dev.tool_uses import lone_use
+from palaver.importers.continue_dev.tool_uses import lone_uses
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -44,9 +44,9 @@ def _events(source: Source, run: Run) -> Iterator[Json]:
             continue
         yield from Conversation(session_id, source, run, found).finish({})
         run.mapped(len(logged))
-    for call_id, uses in found.dev_data.tool_uses.items():
-        yield lone_use(call_id, uses)
-        run.mapped(len(uses))
+    tool_uses = found.dev_data.tool_uses
+    run.mapped(sum(map(len, tool_uses.values())))
+    yield from lone_uses(tool_uses.items())
 
 
 def _session_files(source: Source) -> set[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from palaver.importers.continue_dev import index
 from palaver.importers.continue_dev.config import models_in
 from palaver.importers.continue_dev.conversation import Conversation
+from palaver.importers.continue_dev.dev_data import ToolUse
 from palaver.importers.continue_dev.events import PLATFORM
 from palaver.importers.continue_dev.index import MISSING_SESSION_FILE, Row
 from palaver.importers.continue_dev.layout import (
@@ -19,7 +20,7 @@ from palaver.importers.continue_dev.layout import (
 )
 from palaver.importers.continue_dev.session import read_session
 from palaver.importers.continue_dev.surroundings import Surroundings, config_of, dev_data_files, nothing_around
-from palaver.importers.continue_dev.tool_uses import lone_use
+from palaver.importers.continue_dev.tool_uses import lone_uses
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted
@@ -126,12 +127,14 @@ class _Reader:
             self._run.mapped(len(logged))
 
     def rest(self) -> Iterator[Json]:
+        lone: list[tuple[str, list[ToolUse]]] = []
         for call_id, uses in self._around.dev_data.tool_uses.items():
             if call_id in self._calls:
                 self._run.folded("message", len(uses))
             else:
-                yield lone_use(call_id, uses)
+                lone.append((call_id, uses))
                 self._run.mapped(len(uses))
+        yield from lone_uses(lone)
         for row in self._rows:
             if row.session_id in self._read:
                 self._run.folded("conversation")

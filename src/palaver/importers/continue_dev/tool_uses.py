@@ -1,12 +1,14 @@
-"""Calls of tools that only the log of events knows: their session is gone."""
+"""Calls of tools that only the log of events knows: their sessions are gone, and a day's are one conversation."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from palaver.importers.continue_dev.dev_data import ToolUse, output_text
-from palaver.importers.continue_dev.events import platform_of
+from palaver.importers.continue_dev.events import PLATFORM, platform_of
 from palaver.importers.continue_dev.fields import kept, text_of
 from palaver.importers.continue_dev.workspace import agent_of, context
 from palaver.model import build
+from palaver.model.ids import conversation_uuid
 from palaver.wire._openai_calls import arguments_from
 
 Json = dict[str, Any]
@@ -17,29 +19,44 @@ _MAPPED = frozenset(
 )
 
 
-def lone_use(call_id: str, uses: list[ToolUse]) -> Json:
-    """A conversation of nothing but the call and what came back."""
+def lone_uses(calls: Iterable[tuple[str, list[ToolUse]]]) -> Iterator[Json]:
+    """Conversations of nothing but calls and what came back, one a day."""
+    days: dict[str, list[tuple[str, list[ToolUse]]]] = {}
+    for call_id, uses in calls:
+        days.setdefault(_time(uses[0])[: len("2026-01-01")], []).append((call_id, uses))
+    for day, found in sorted(days.items()):
+        yield _conversation(day, sorted(found, key=lambda call: (_time(call[1][0]), call[0])))
+
+
+def _conversation(day: str, calls: list[tuple[str, list[ToolUse]]]) -> Json:
     messages: list[Json] = []
-    for use in uses:
-        messages += _messages(call_id, use, messages[-1]["message_id"] if messages else None, len(messages))
-    row = uses[-1].ref.load()
-    platform = platform_of(row)
+    for call_id, uses in calls:
+        told: list[Json] = []
+        for use in uses:
+            told += _messages(call_id, use, told[-1]["message_id"] if told else None, len(told))
+        messages += told
+    agent = next((use.agent for _, uses in reversed(calls) for use in reversed(uses) if use.agent), "")
+    platform = platform_of({"userAgent": agent} if agent else {})
     platform.setdefault("metadata", {}).update(recovered_from="dev_data", event="toolUsage")
     return build.conversation(
-        conversation_id=f"tool-{call_id}",
-        title=text_of(row, "functionName") or None,
+        conversation_id=conversation_uuid(PLATFORM, day, "toolUsage"),
+        title="Tool calls of sessions that are gone",
         platform=platform,
-        context=context(editor=agent_of(text_of(row, "userAgent")).editor),
+        context=context(editor=agent_of(agent).editor),
         created_at=min(message["timestamp"] for message in messages),
         status="archived",
         messages=messages,
     )
 
 
+def _time(use: ToolUse) -> str:
+    return use.time or use.ref.source.written_at()
+
+
 def _messages(call_id: str, use: ToolUse, parent: str | None, number: int) -> list[Json]:
     """The model's call, and the tool's answer if there was one."""
     row = use.ref.load()
-    time = use.time or use.ref.source.written_at()
+    time = _time(use)
     marks: Json = {"context_incomplete": True, **({} if use.time else {"timestamp_inferred": True})}
     arguments = row.get("toolCallArgs")
     is_given = type(arguments) is str or type(arguments) is dict
