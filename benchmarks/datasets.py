@@ -170,4 +170,5 @@ PREPARE: dict[str, Callable[[str, argparse.Namespace], DataSet | None]] = {
     "api_trace": lambda name, asked: _tree(name, asked.log_megabytes),
     "continue_dev": lambda name, asked: _tree(name, asked.tree_megabytes),
     "roo_code": lambda name, asked: _tree(name, asked.tree_megabytes),
+    "github_copilot": lambda name, asked: _tree(name, asked.tree_megabytes),
 }

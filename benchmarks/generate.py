@@ -3,7 +3,7 @@
     python benchmarks/generate.py claude_code DIR --megabytes 200 [--files N] [--text unicode] [--single-file]
     python benchmarks/generate.py chatgpt DIR --megabytes 200 [--text unicode] [--lean]
     python benchmarks/generate.py azure_openai|api_trace DIR --megabytes 500 [--text unicode]
-    python benchmarks/generate.py continue_dev|roo_code DIR --megabytes 100 [--text unicode]
+    python benchmarks/generate.py continue_dev|roo_code|github_copilot DIR --megabytes 100 [--text unicode]
 
 The truth is printed as JSON and written to `DIR.truth.json`, outside of the tree that is imported.
 """
@@ -24,10 +24,11 @@ import azure_openai
 import chatgpt
 import claude_code
 import continue_dev
+import github_copilot
 import roo_code
 from prose import Prose
 
-PLATFORMS = ["claude_code", "chatgpt", "azure_openai", "api_trace", "continue_dev", "roo_code"]
+PLATFORMS = ["claude_code", "chatgpt", "azure_openai", "api_trace", "continue_dev", "roo_code", "github_copilot"]
 
 
 def main() -> int:
@@ -73,8 +74,8 @@ def _generate(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.platform in {"azure_openai", "api_trace"}:
         room = azure_openai if arguments.platform == "azure_openai" else api_trace
         return asdict(room.generate_log(folder, arguments.megabytes, prose))
-    if arguments.platform in {"continue_dev", "roo_code"}:
-        room = continue_dev if arguments.platform == "continue_dev" else roo_code
+    rooms = {"continue_dev": continue_dev, "roo_code": roo_code, "github_copilot": github_copilot}
+    if room := rooms.get(arguments.platform):
         return asdict(room.generate_tree(folder, arguments.megabytes, prose))
     if arguments.single_file:
         return asdict(claude_code.generate_single(folder, arguments.megabytes, prose))

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+import github_copilot
 from claude_code import TOKEN_FIELDS
 
 
@@ -28,6 +29,8 @@ def main() -> int:
             found = _in_logs(output, expected)
         case "continue_dev" | "roo_code":
             found = _in_trees(output, expected)
+        case "github_copilot":
+            found = github_copilot.differences(_documents(output), expected)
         case _:
             found = chain(_in_sessions(output, expected), _in_lines(told, expected))
     differences = [*found, *_in_ledger(told)]

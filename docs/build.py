@@ -122,6 +122,10 @@ def importers_page() -> str:
         importer = palaver.importers.importer(platform)
         module = inspect.getmodule(type(importer))
         lines += [f"## {importer.title}: `{platform}`", "", "```text", inspect.getdoc(module) or "", "```", ""]
+        for room in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            if room.ispkg:
+                format_ = importlib.import_module(f"{module.__name__}.{room.name}")
+                lines += [f"### `{platform}`: `{room.name}`", "", "```text", inspect.getdoc(format_) or "", "```", ""]
         lines += [f"The ledger counts each {importer.record}.", ""]
         for name, option in importer.options.model_fields.items():
             lines += [f"* `-O {name}=…` (default `{option.default}`): {option.description}"]

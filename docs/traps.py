@@ -9,6 +9,7 @@ from typing import NamedTuple
 FORMATS = {
     "Continue": ("continue_dev",),
     "Roo Code, Cline and Kilo Code": ("roo_code", "cline", "kilo_code"),
+    "GitHub Copilot": ("github_copilot",),
     "Azure OpenAI and API Management": ("azure_openai",),
     "API traces, cook and merge": ("api_trace", "cook", "test_merging.py"),
     "Wire formats": ("wire",),

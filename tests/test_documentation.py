@@ -64,7 +64,12 @@ def test_every_code_is_listed_for_the_reader():
 
 @pytest.mark.parametrize(
     ("title", "count"),
-    [("Continue", 18), ("Roo Code, Cline and Kilo Code", 20), ("Azure OpenAI and API Management", 16)],
+    [
+        ("Continue", 18),
+        ("Roo Code, Cline and Kilo Code", 20),
+        ("GitHub Copilot", 26),
+        ("Azure OpenAI and API Management", 16),
+    ],
 )
 def test_every_trap_of_a_format_has_a_test(monkeypatch, title, count):
     monkeypatch.syspath_prepend(CHECKOUT / "docs")

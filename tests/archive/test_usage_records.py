@@ -1,6 +1,7 @@
 """Usage records in the archive: each once, whatever tells of it; what a message tells of counts there."""
 
 import sqlite3
+import time
 from contextlib import closing
 
 import pytest
@@ -183,6 +184,21 @@ def test_sums_over_a_time_are_in_no_total(archive):
     assert counted(archive).total.tokens.output == 7
     alone = counted_alone(archive)
     assert (alone.total.tokens.output, alone.total.usage_records, alone.periods) == (14, 2, 1)
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the time zone cannot be set")
+def test_the_day_of_a_sum_is_the_one_that_it_states(archive, monkeypatch):
+    midnight = {**used("day", kind="period"), "started_at": "2026-03-05T00:00:00.000Z"}
+    keep_usage(archive, midnight, {**used("u1"), "started_at": "2026-03-05T00:00:00.000Z"})
+    monkeypatch.setenv("TZ", "America/Los_Angeles")
+    time.tzset()
+    try:
+        with closing(open_to_read(archive)) as connection:
+            found = usage_statistics(connection, Scope(), "day", PRICES)
+        assert {day: group.usage_records for day, group in found.groups.items()} == {"2026-03-05": 1, "2026-03-04": 1}
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_filters_that_ask_for_conversations_leave_no_record(archive):

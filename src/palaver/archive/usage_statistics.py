@@ -22,7 +22,7 @@ def usage_statistics(connection: sqlite3.Connection, scope: Scope, by: UsageBy, 
     found = Statistics()
     chosen, values = scope.records()
     query = (
-        f"select {scope.day()}, {MODEL}, m.platform, m.subject_kind, m.subject_id, m.kind, m.timestamp, "
+        f"select {_day(scope)}, {MODEL}, m.platform, m.subject_kind, m.subject_id, m.kind, m.timestamp, "
         "cast(m.record as blob), m.input_tokens, m.output_tokens, m.cache_read_tokens, m.cache_write_tokens, "
         f"m.cache_write_1h_tokens, m.thinking_tokens from {RECORDS} where {chosen}"
     )
@@ -39,6 +39,11 @@ def usage_statistics(connection: sqlite3.Connection, scope: Scope, by: UsageBy, 
     for group in found.groups.values():
         _join(found.total, group)
     return found
+
+
+def _day(scope: Scope) -> str:
+    """The day of a record, as a column; that of a sum over a day is the one it states, wherever it is read."""
+    return f"case m.kind when 'period' then substr(m.timestamp, 1, 10) else {scope.day()} end"
 
 
 _KEYS: Mapping[str, Callable[[str, str | None, str, str | None], Key]] = {

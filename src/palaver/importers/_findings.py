@@ -15,6 +15,7 @@ MADE_MESSAGE_ID = finding_kind(
 )
 MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id got one; its result is found by order.")
 UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")
+UNKNOWN_EVENT = finding_kind("unknown-event", "note", "An event of an unknown kind is kept whole.")
 UNFORESEEN = finding_kind(
     "unforeseen", "error", "A record broke the importer, which is a bug; its bytes are set aside."
 )

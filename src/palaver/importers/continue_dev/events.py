@@ -3,13 +3,13 @@
 import hashlib
 from typing import Any, NamedTuple
 
+from palaver.importers._findings import UNKNOWN_EVENT
 from palaver.importers.continue_dev.fields import kept, text_of
 from palaver.importers.continue_dev.layout import EVENTS
 from palaver.importers.continue_dev.ratings import rating_of
 from palaver.importers.continue_dev.recovered import Recovered
 from palaver.importers.continue_dev.workspace import agent_of, context, workspace_path
 from palaver.model import build
-from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.jsonl import JsonLines
@@ -17,10 +17,6 @@ from palaver.sources.run import Run
 from palaver.sources.source import Source
 
 PLATFORM = "continue_dev"
-
-UNKNOWN_EVENT = finding_kind(
-    "unknown-event", "note", "An event of an unknown name is kept: as a conversation if it has a prompt, else as usage."
-)
 
 Json = dict[str, Any]
 

@@ -1,0 +1,70 @@
+"""GitHub Copilot: chats in VS Code, the command line, other editors, completions, debug logs, and usage metrics.
+
+Where the files are
+    `User/workspaceStorage/<hash>/chatSessions`, `User/globalStorage/emptyWindowChatSessions` and the storage of the
+    extension, of every editor that is made from VS Code, also on servers; `$COPILOT_HOME`, else `~/.copilot`, of the
+    command line and of JetBrains; `VSGitHubCopilotLogs` in the temporary folder of Visual Studio; and wherever somebody
+    saved an exported chat, a replay, a trace, a dump of telemetry, or an answer of GitHub's API.
+
+What comes out
+    Each format is a room of its own, which says more: `sessions` (saved and exported chats, the log of newer versions
+    replayed), `events` (command line, JetBrains, transcripts), `completions` (what was suggested in the editor, by file
+    and time), `replays` (exported logs of requests), `spans` (traces and debug logs), `metrics` (figures by day, seats
+    and bills, which are usage records and never conversations).
+
+What is left out, and counted under these rules
+    `empty-session` (no request was ever made), `stream-progress` (how far something was), `no-conversation` (facts of a
+    session without any message), `side-file` (checkpoints, snapshots, files of the agent), `unreadable-side-file`,
+    `other-event` (telemetry of other things than completions), `prompt-element` and `empty-prompt` (of replays without
+    requests), `log-note` (Markdown that is neither a request nor a call), `circular-record` (the line `{}` of an
+    exporter), `empty-metrics` (metrics without a number), `saved-chat-exists` (what a debug log repeats of a chat that
+    is saved beside it), `other-product` (items of a bill that are not Copilot's), `download-links` (links to reports).
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from palaver.importers._contract import Description, Match, Options
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+
+
+class CopilotOptions(Options):
+    window: float = Field(
+        default=300,
+        ge=0,
+        description="Seconds without a completion in a file after which the next one begins a new conversation.",
+    )
+
+
+class GitHubCopilot:
+    title = "GitHub Copilot"
+    platform = "github_copilot"
+    record = "record"
+    options = CopilotOptions
+
+    def locations(self) -> list[Path]:
+        from palaver.importers.github_copilot.places import locations
+
+        return locations()
+
+    def recognizes(self, source: Source) -> Match:
+        from palaver.importers.github_copilot.formats import recognize
+
+        return recognize(source)
+
+    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+        from palaver.importers.github_copilot.formats import read
+
+        yield from read(source, run)
+
+    def describes(self) -> Description:
+        from palaver.importers.github_copilot.description import DESCRIPTION
+
+        return DESCRIPTION
+
+
+IMPORTER = GitHubCopilot()

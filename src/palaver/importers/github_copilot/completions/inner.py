@@ -1,0 +1,34 @@
+"""JSON within JSON: properties that are the text of something else, and what is nested beyond reason."""
+
+import json
+from typing import Any
+
+from palaver.sources.damage import without_surrogates
+from palaver.sources.parse import NOT_JSON, parse
+
+
+def loaded(text: str) -> Any:
+    """What a text stands for; the text itself where it is no JSON."""
+    try:
+        return parse(text)
+    except NOT_JSON:
+        pass
+    try:
+        return without_surrogates(json.loads(text))[0]
+    except (ValueError, RecursionError):
+        return text
+
+
+def is_deep(value: Any, limit: int = 100) -> bool:
+    """Whether an object or list is nested more deeply than anything that somebody means."""
+    level: list[Any] = [value]
+    for _ in range(limit):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if type(outer) is dict else outer)
+            if type(inner) is dict or type(inner) is list
+        ]
+        if not level:
+            return False
+    return True

@@ -1,0 +1,210 @@
+"""Messages of an interaction: what the editor sent, and every suggestion that came back."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from palaver.importers.github_copilot.completions import facts
+from palaver.importers.github_copilot.completions.events import FLAT, Event
+from palaver.importers.github_copilot.completions.interaction import Choice, Interaction
+from palaver.model import build
+from palaver.model.ids import deterministic_uuid
+
+Json = dict[str, Any]
+
+PLATFORM = "github_copilot"
+_CHARACTERS_A_TOKEN = 4
+_DURATIONS = ("timeToProduceMs", "requestTimeMs")
+_MAPPED = frozenset(
+    {
+        *(*facts.REQUEST_IDS, *facts.FILES, *facts.LANGUAGES, *facts.MODELS, *facts.CURSORS, *facts.LINES),
+        *(*facts.COLUMNS, *facts.CHOICES, *facts.ENVIRONMENT, "accepted"),
+    }
+)
+"""Facts that have a place of their own, as far as the first event that has them is concerned."""
+_OURS = ("event", "timestamp")
+
+
+class Told(NamedTuple):
+    """An interaction as messages, and what their conversation has to know of it."""
+
+    name: str
+    time: str
+    is_inferred: bool
+    ended_at: str
+    file: str
+    language: str
+    who: str
+    model: str
+    version: str
+    editor: str
+    system: str
+    environment: Json
+    cursor: Json | None
+    messages: list[Json]
+
+
+def told(interaction: Interaction, time: str) -> Told:
+    """The messages; `time` is for those whose events have none."""
+    events, places = interaction.events, interaction.places
+    cursor, line = facts.cursor_of(places)
+    found = Told(
+        name=interaction.name,
+        time=interaction.time or time,
+        is_inferred=not interaction.time,
+        ended_at=max([event.time for event in events], default="") or time,
+        file=facts.first_text(places, facts.FILES),
+        language=facts.first_text(places, facts.LANGUAGES),
+        who=next((event.who for event in events if event.who), ""),
+        model=facts.first_text(places, facts.MODELS),
+        version=facts.version_in(facts.first_text(places, facts.VERSIONS)),
+        editor=facts.name_in(facts.first_text(places, facts.EDITORS)),
+        system=facts.first_text(places, facts.SYSTEMS),
+        environment=dict(sorted(_first_of(places, facts.ENVIRONMENT).items())),
+        cursor=cursor,
+        messages=[],
+    )
+    _Writing(interaction, found, line).write()
+    return found
+
+
+class _Writing:
+    def __init__(self, interaction: Interaction, into: Told, line: int | None) -> None:
+        self._from = interaction
+        self._into = into
+        self._line = line
+        self._known = _first_of(interaction.places, _with(interaction.prompt.names))
+
+    def write(self) -> None:
+        interaction, into = self._from, self._into
+        prompt_id: str | None = None
+        others = interaction.others
+        if interaction.prompt.parts:
+            prompt_id = self._id("prompt")
+            into.messages.append(self._prompt(prompt_id, others))
+            for event in others:
+                self._known.update(event.facts)
+            others = []
+        for choice in interaction.choices:
+            into.messages.append(self._suggestion(choice, prompt_id, others))
+            others = []
+
+    def _prompt(self, message_id: str, events: list[Event]) -> Json:
+        into = self._into
+        parts = self._from.prompt.parts
+        blocks: list[Json] = []
+        for kind, text in parts:
+            is_here = kind != "context"
+            where = {"start": self._line, "end": self._line} if is_here and self._line else None
+            blocks.append(
+                build.code(
+                    text,
+                    language=into.language or None if is_here else None,
+                    file_path=into.file or None if is_here else None,
+                    line_range=where,
+                )
+            )
+        metadata = self._metadata("harness", [text for _, text in parts], events, self._known)
+        if len(parts) > 1:
+            metadata["prompt_parts"] = [kind for kind, _ in parts]
+        if not self._from.choices and (outcome := Choice("", None, self._from.prompt, []).outcome(self._from.events)):
+            metadata["outcome"] = outcome
+        return build.message(message_id=message_id, role="user", timestamp=into.time, content=blocks, metadata=metadata)
+
+    def _suggestion(self, choice: Choice, parent: str | None, of_all: list[Event]) -> Json:
+        into = self._into
+        text = choice.words.parts[0][1]
+        where = {"start": self._line, "end": self._line + text.count("\n")} if self._line else None
+        events = [*of_all, *choice.events] if of_all else choice.events
+        own = _first_of([event.facts for event in choice.events], _with(choice.words.names))
+        metadata = self._metadata("model", [text], events, {**self._known, **own})
+        metadata["completion_index"] = choice.number
+        metadata["accepted"] = choice.is_accepted(self._from.others)
+        metadata["outcome"] = choice.outcome(self._from.others) or None
+        metadata["still_in_code"] = _still_in_code(choice.events)
+        metadata["duration_ms"] = next(filter(None, map(duration_ms, events)), None)
+        return build.message(
+            message_id=self._id(f"completion-{choice.name}" if len(self._from.choices) > 1 else "completion"),
+            role="assistant",
+            timestamp=_produced_at(events) or into.time,
+            content=[build.code(text, language=into.language or None, file_path=into.file or None, line_range=where)],
+            parent_message_id=parent,
+            metadata={name: value for name, value in metadata.items() if value is not None},
+        )
+
+    def _metadata(self, author: str, texts: list[str], events: list[Event], known: Json) -> Json:
+        into = self._into
+        metadata: Json = {"author_kind": author}
+        ids = facts.REQUEST_IDS
+        for ours, theirs in (("request_id", ids[0]), (ids[1], ids[1]), (ids[2], ids[2])):
+            found = facts.first_text([event.facts for event in events], (theirs,))
+            if found:
+                metadata[ours] = found
+        metadata["estimated_tokens"] = sum(-(-len(text) // _CHARACTERS_A_TOKEN) for text in texts)
+        if into.is_inferred:
+            metadata["timestamp_inferred"] = True
+        if into.cursor is not None:
+            metadata["cursor"] = into.cursor
+        if entries := entries_of(events, known):
+            metadata["events"] = entries
+        return metadata
+
+    def _id(self, part: str) -> str:
+        return deterministic_uuid(f"{PLATFORM}-{self._from.time}-{self._from.name}-{part}")
+
+
+def entries_of(events: Iterable[Event], known: Json) -> list[Json]:
+    """What each event says that none before it said."""
+    known = dict(known)
+    entries: list[Json] = []
+    for event in events:
+        new = {name: value for name, value in event.facts.items() if name not in known or known[name] != value}
+        known.update(new)
+        if event.kind == FLAT and not new:
+            continue
+        entry: Json = {"event": event.kind}
+        if event.time:
+            entry["timestamp"] = event.time
+        entry.update((f"properties.{name}" if name in _OURS else name, value) for name, value in new.items())
+        entries.append(entry)
+    return entries
+
+
+def duration_ms(event: Event) -> float | None:
+    """How long it took to produce what was suggested."""
+    for name in _DURATIONS:
+        match event.facts.get(name):
+            case int() | float() as value if type(value) is not bool and 0 <= value < 1 << 53:
+                return value
+            case _:
+                pass
+    return None
+
+
+@lru_cache(1 << 10)
+def _with(names: frozenset[str]) -> frozenset[str]:
+    return _MAPPED | names
+
+
+def _first_of(places: list[Json], names: frozenset[str]) -> Json:
+    """What is first said under each of some names."""
+    said: Json = {}
+    for place in reversed(places):
+        said.update(place)
+    return {name: value for name, value in said.items() if name in names}
+
+
+def _produced_at(events: list[Event]) -> str:
+    """When a suggestion was there."""
+    kinds = ("engine.completion", "ghostText.produced", "ghostText.shown")
+    return next((event.time for kind in kinds for event in events if event.kind == kind and event.time), "")
+
+
+def _still_in_code(events: list[Event]) -> list[Json] | None:
+    """What was found of an accepted suggestion some seconds later."""
+    found = [
+        {"after_seconds": event.facts.get("timeout"), "is_found": bool(event.facts.get("stillInCodeHeuristic"))}
+        for event in events
+        if event.kind.endswith(".stillInCode")
+    ]
+    return found or None

@@ -1,0 +1,84 @@
+"""Telling telemetry of completions from other files by its first records, and how a file keeps its records."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BytesIO
+from itertools import islice
+from typing import Any, Literal, cast
+
+from palaver.importers._contract import Match
+from palaver.importers.github_copilot.completions.events import FLAT, event_of, is_of_a_completion, is_surely_flat
+from palaver.sources.damage import BOM, SPACE
+from palaver.sources.parse import NOT_JSON, parse
+from palaver.sources.source import Source
+
+Json = dict[str, Any]
+Layout = Literal["lines", "array", "events"]
+
+_RECORDS_LOOKED_AT = 12
+_HALLMARKS = (
+    *(b"ghostText.", b"solution.", b'engine.prompt"', b'engine.completion"', b"completion."),
+    *(b'"promptContext"', b'"completionIndex"'),
+)
+
+
+def recognize(source: Source) -> Match:
+    head = source.head()
+    if not any(mark in head for mark in _HALLMARKS):
+        return Match.no()
+    form = f"completions:{layout_of(source)}"
+    found = Match.no()
+    for record in islice(records_in(source), _RECORDS_LOOKED_AT):
+        event = event_of(record)
+        if event is None or not is_of_a_completion(event):
+            continue
+        if event.kind != FLAT:
+            return Match.yes("telemetry of completions", form=form)
+        if is_surely_flat(record):
+            return Match.yes("completions with what was before them", form=form)
+        found = Match.maybe("what may be completions", form=form)
+    return found
+
+
+def layout_of(source: Source) -> Layout:
+    if source.head().lstrip(BOM + SPACE + b"\0").startswith(b"["):
+        return "array" if not _is_batch_a_line(source.head()) else "lines"
+    match source.glimpse():
+        case {"events": list()}:
+            return "lines" if _is_object_a_line(source.head()) else "events"
+        case _:
+            return "lines"
+
+
+def within(value: Any) -> list[Any]:
+    """The records in what stands for one: a batch has many."""
+    match value:
+        case list():
+            return cast("list[Any]", value)
+        case {"events": list(events)} if "name" not in value:
+            return cast("list[Any]", events)
+        case _:
+            return [value]
+
+
+def records_in(source: Source) -> Iterator[Json]:
+    """The records at the beginning of a file, as far as they can be read."""
+    yield from _objects(source.glimpse())
+    for line in islice(BytesIO(source.head()), 1, _RECORDS_LOOKED_AT):
+        with suppress(*NOT_JSON):
+            yield from _objects(parse(line))
+
+
+def _objects(value: Any) -> Iterator[Json]:
+    yield from (cast("Json", record) for record in within(value) if isinstance(record, dict))
+
+
+def _is_object_a_line(head: bytes) -> bool:
+    first, _, rest = head.lstrip(BOM + SPACE + b"\0").partition(b"\n")
+    return first.rstrip().endswith(b"}") and rest.lstrip(SPACE).startswith(b"{")
+
+
+def _is_batch_a_line(head: bytes) -> bool:
+    """Whether each line is an array, as senders of batches write them."""
+    first, newline, rest = head.lstrip(BOM + SPACE + b"\0").partition(b"\n")
+    return bool(newline) and first.rstrip().endswith(b"]") and rest.lstrip(SPACE).startswith(b"[")

@@ -1,0 +1,39 @@
+"""Requests for completions of which no words are known: what happened to them, as a usage record."""
+
+from collections import Counter
+from typing import Any
+
+from palaver.importers.github_copilot.completions import facts
+from palaver.importers.github_copilot.completions.interaction import Choice, Interaction
+from palaver.importers.github_copilot.completions.messages import PLATFORM, duration_ms, entries_of
+from palaver.model import build
+from palaver.model.ids import deterministic_uuid
+
+Json = dict[str, Any]
+
+
+def usage_of(interaction: Interaction, time: str) -> Json:
+    """The record; `time` is for a request whose events have none."""
+    events, places = interaction.events, interaction.places
+    model = facts.first_text(places, facts.MODELS)
+    platform: Json = {"name": PLATFORM}
+    if version := facts.version_in(facts.first_text(places, facts.VERSIONS)):
+        platform["version"] = version
+    metadata: Json = {} if interaction.time else {"timestamp_inferred": True}
+    if outcome := Choice("", None, interaction.prompt, events).outcome([]):
+        metadata["outcome"] = outcome
+    request_id = facts.first_text(places, facts.REQUEST_IDS[:1])
+    metadata["events"] = entries_of(events, {facts.REQUEST_IDS[0]: request_id} if request_id else {})
+    ended_at = max(event.time for event in events)
+    return build.usage(
+        usage_id=deterministic_uuid(f"{PLATFORM}-completion-{interaction.name}"),
+        platform=platform,
+        kind="request",
+        started_at=interaction.time or time,
+        ended_at=ended_at or None,
+        model=model or None,
+        request_id=request_id or None,
+        counts=dict(Counter(event.kind for event in events)),
+        duration_ms=next((taken for event in events if (taken := duration_ms(event)) is not None), None),
+        metadata=metadata,
+    )

@@ -1,0 +1,210 @@
+"""What happens around the messages: starts and ends, changes, compactions, agents, and everything else."""
+
+from typing import Any
+
+from palaver.importers._findings import UNKNOWN_EVENT
+from palaver.importers.github_copilot.events.conversation import Conversation, keep_rest
+from palaver.importers.github_copilot.events.disposition import FACT, MAPPED, Disposition
+from palaver.importers.github_copilot.events.kinds import TEXTS, TYPED
+from palaver.importers.github_copilot.events.media import blob
+from palaver.importers.github_copilot.events.tokens import tokens_of
+from palaver.model import build
+
+Json = dict[str, Any]
+
+_COMPACTION_MAPPED = frozenset({"summaryContent", "compactionTokensUsed"})
+
+
+def plain(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    conversation.keep_whole(event, data)
+    return MAPPED
+
+
+def unknown(conversation: Conversation, event: Json, data: Any) -> Disposition:
+    kind = event.get("type")
+    conversation.session.note(UNKNOWN_EVENT, f"type {kind!r:.80}")
+    named = kind if type(kind) is str and kind else "event"
+    conversation.say(event, [build.opaque(kind=named, raw=data)], {}, is_hidden=True)
+    return MAPPED
+
+
+def told(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    """An event with words of its own."""
+    field = TEXTS[event["type"]]
+    text = data.get(field)
+    if type(text) is not str or not text:
+        return plain(conversation, event, data)
+    metadata: Json = {"event": event["type"]}
+    keep_rest(metadata, data, frozenset({field}))
+    if event["type"] in TYPED:
+        metadata["author_kind"] = "human"
+        conversation.append(event, "user", [build.text(text)], metadata)
+    else:
+        conversation.say(event, [build.text(text)], metadata)
+    return MAPPED
+
+
+def permission(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    """A refusal may have a reason in somebody's words."""
+    match data.get("result"):
+        case {"feedback": str(why)} if why:
+            content = [build.text(why), build.opaque(kind=event["type"], raw=data)]
+            conversation.append(event, "user", content, {"author_kind": "human", "event": event["type"]})
+            return MAPPED
+        case {"message": str(why)} | {"reason": str(why)} if why:
+            content = [build.text(why), build.opaque(kind=event["type"], raw=data)]
+            conversation.say(event, content, {"event": event["type"]})
+            return MAPPED
+        case _:
+            return plain(conversation, event, data)
+
+
+def without_secrets(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    """What a server asks for may hold the secret of a client, and headers: they are never kept."""
+    for name, secret in (("staticClientConfig", "clientSecret"), ("httpResponse", "headers")):
+        if type(holder := data.get(name)) is dict:
+            holder.pop(secret, None)
+        else:
+            data.pop(name, None)
+    return plain(conversation, event, data)
+
+
+def asset(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    """Bytes to which prompts and results refer by the id of the asset."""
+    block = blob({name: value for name, value in data.items() if name != "assetId"})
+    metadata: Json = {"event": event["type"]}
+    if (name := data.get("assetId")) is not None:
+        metadata["assetId"] = name
+    conversation.say(event, [block], metadata, is_hidden=True)
+    return MAPPED
+
+
+# -- the session ----------------------------------------------------------------------------------------------------
+
+
+def began(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    """The first start says what the session is; later ones, and resumptions, have a place among the messages."""
+    session = conversation.session
+    if type(model := data.get("selectedModel")) is str and model:
+        conversation.model = model
+    if type(context := data.get("context")) is dict and not session.context:
+        session.context = context
+    if session.started is None and event["type"] == "session.start":
+        session.started = data
+        conversation.seen_at(event)
+        if data.get("vscodeVersion") is not None:
+            conversation.facts["kept_as"] = "transcript"
+            conversation.conversation_id = f"{session.session_id}:transcript"
+        return FACT
+    conversation.status = None
+    return plain(conversation, event, data)
+
+
+def moved(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    if not conversation.session.context:
+        conversation.session.context = dict(data)
+    return plain(conversation, event, data)
+
+
+def ended(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    """Totals count from the start of the session, not from the end before: each stands for itself."""
+    entry: Json = dict(data)
+    if time := conversation.seen_at(event):
+        entry["timestamp"] = time
+    conversation.session.shutdowns.append(entry)
+    conversation.status = "error" if data.get("shutdownType") == "error" else "completed"
+    return FACT
+
+
+def model_changed(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    for name in ("newModel", "chosenModel"):
+        if type(model := data.get(name)) is str:
+            conversation.model = model or None
+    return plain(conversation, event, data)
+
+
+def titled(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    match data:
+        case {"title": str(title), **rest} if title and not rest and conversation.facts.get("title") is None:
+            conversation.facts["title"] = title
+            conversation.seen_at(event)
+            return FACT
+        case {"title": str(title)} if title:
+            conversation.facts["title"] = title
+        case _:
+            pass
+    return plain(conversation, event, data)
+
+
+def partition(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    conversation.facts.setdefault("partitions", []).append(data)
+    conversation.facts["kept_as"] = "jetbrains"
+    conversation.seen_at(event)
+    conversation.seen_at({"timestamp": data.get("createdAt")})
+    return FACT
+
+
+def rewound(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    if type(event_id := data.get("upToEventId")) is str:
+        conversation.rewind(event_id)
+    return plain(conversation, event, data)
+
+
+def compacted(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    """What took the place of earlier messages in the model's context."""
+    text = data.get("summaryContent")
+    metadata: Json = {"event": event["type"]}
+    content: list[Json] = []
+    if type(text) is str and text:
+        metadata["is_compact_summary"] = True
+        content = [build.text(text)]
+    elif type(error := data.get("error")) is str and error:
+        content = [build.text(error)]
+    if not content:
+        return plain(conversation, event, data)
+    keep_rest(metadata, data, _COMPACTION_MAPPED)
+    used = data.get("compactionTokensUsed")
+    counts = tokens_of(used)
+    if used is not None:
+        metadata["usage"] = used
+    message = conversation.say(event, content, metadata)
+    if counts:
+        message["tokens"] = counts
+    if "is_compact_summary" in metadata:
+        conversation.summaries.append(
+            build.summary(
+                summary_id=message["message_id"], type="automatic", text=text or "", timestamp=message["timestamp"]
+            )
+        )
+    return MAPPED
+
+
+# -- agents ---------------------------------------------------------------------------------------------------------
+
+
+def agent_began(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    session = conversation.session
+    call_id, agent_id = data.get("toolCallId"), _agent_id(event, data)
+    if agent_id:
+        session.about_agents[agent_id] = data
+        if type(call_id) is str:
+            session.agent_of_call[call_id] = agent_id
+    return plain(conversation, event, data)
+
+
+def agent_ended(conversation: Conversation, event: Json, data: Json) -> Disposition:
+    agent_id = _agent_id(event, data)
+    agent = conversation.session.agents.get(agent_id) if agent_id else None
+    if agent is not None:
+        has_failed = event["type"] == "subagent.failed"
+        agent.status = "error" if has_failed else "completed"
+        agent.facts["agent_result"] = data
+    return told(conversation, event, data) if event["type"] in TEXTS else plain(conversation, event, data)
+
+
+def _agent_id(event: Json, data: Json) -> str | None:
+    """An agent is known by its id, before that by its call."""
+    for name in (event.get("agentId"), data.get("toolCallId")):
+        if type(name) is str and name:
+            return name
+    return None

@@ -1,0 +1,99 @@
+"""What is attached to a prompt, and what a tool gave back beside its words: files, pictures, selections."""
+
+from typing import Any
+
+from palaver.model import build
+
+Json = dict[str, Any]
+
+_FILE_MAPPED = ("type", "path", "displayName", "mimeType", "assetId")
+_BLOB_MAPPED = ("type", "data", "displayName", "mimeType", "assetId", "description")
+_TYPES = ("file", "selection", "blob", "image", "resource")
+_SELECTION_MAPPED = ("type", "text", "filePath")
+
+
+def attachments(value: Any) -> list[Json]:
+    match value:
+        case None:
+            return []
+        case list():
+            return [_attachment(item) for item in value]
+        case _:
+            return [build.opaque(kind="attachments", raw=value)]
+
+
+def _attachment(raw: Any) -> Json:
+    match raw:
+        case {"type": "file", "path": str(path)}:
+            block = build.file(
+                source=_asset(raw) or build.source("file", path, media_type=_text(raw, "mimeType")),
+                name=_text(raw, "displayName"),
+            )
+            if "source" in block and block["source"]["data"] != path:
+                block["path"] = path
+            return _with_rest(block, raw, _FILE_MAPPED)
+        case {"type": "selection", "text": str(text)}:
+            block = build.code(text, file_path=_text(raw, "filePath"), line_range=_lines(raw.get("selection")))
+            return _with_rest(block, raw, _SELECTION_MAPPED)
+        case {"type": "blob"}:
+            return blob(raw)
+        case {"type": str(kind)} if kind:
+            return build.opaque(kind=f"attachment:{kind}", raw=raw)
+        case _:
+            return build.opaque(kind="attachment", raw=raw)
+
+
+def blob(raw: Json) -> Json:
+    """Bytes, or the asset that holds them; whole where they were left out."""
+    data = raw.get("data")
+    media_type = _text(raw, "mimeType")
+    if type(data) is str:
+        source = build.source("base64", data, media_type=media_type)
+    elif (source := _asset(raw)) is None:
+        return build.opaque(kind="omitted_binary", raw=raw)
+    name = _text(raw, "displayName")
+    if (media_type or "").startswith("image/") or raw.get("type") == "image":
+        block = build.image(source, alt_text=_text(raw, "description") or name)
+    else:
+        block = build.file(source=source, name=name or _text(raw, "description"), media_type=media_type)
+    return _with_rest(block, raw, _BLOB_MAPPED)
+
+
+def binaries(value: Any) -> list[Json]:
+    """Pictures and files that a tool gave to the model."""
+    if value is None:
+        return []
+    if type(value) is not list:
+        return [build.opaque(kind="binaryResultsForLlm", raw=value)]
+    return [blob(item) if type(item) is dict else build.opaque(kind="binaryResultsForLlm", raw=item) for item in value]
+
+
+def _asset(raw: Json) -> Json | None:
+    """Bytes that another event holds."""
+    asset_id = raw.get("assetId")
+    return build.source("file", asset_id, media_type=_text(raw, "mimeType")) if type(asset_id) is str else None
+
+
+def _lines(selection: Any) -> Json | None:
+    """The lines of a selection, which counts from 0."""
+    match selection:
+        case {"start": {"line": int(start)}, "end": {"line": int(end)}} if 0 <= start <= end:
+            return {"start": start + 1, "end": end + 1}
+        case _:
+            return None
+
+
+def _text(raw: Json, name: str) -> str | None:
+    return value if type(value := raw.get(name)) is str and value else None
+
+
+def _with_rest(block: Json, raw: Json, mapped: tuple[str, ...]) -> Json:
+    rest = {
+        name: value
+        for name, value in raw.items()
+        if value is not None
+        and (name not in mapped or type(value) is not str or (name == "type" and value not in _TYPES))
+    }
+    if rest:
+        block["source_fields"] = rest
+    return block

@@ -1,0 +1,90 @@
+"""What a tool gave back: words, pictures, exit codes, or an error."""
+
+from typing import Any
+
+from palaver.importers.github_copilot.events.media import binaries
+from palaver.model import build
+
+Json = dict[str, Any]
+
+
+def tool_result(call_id: str, data: Json) -> Json:
+    success, error, result = data.get("success"), data.get("error"), data.get("result")
+    metadata: Json = {}
+    content = _content(result, metadata)
+    is_error = success is False or (success is None and type(error) is dict)
+    if success is not None and type(success) is not bool:
+        metadata["success"] = success
+    match error:
+        case None:
+            pass
+        case {"message": str(message), **rest} if not content:
+            content = message
+            if rest:
+                metadata["error"] = rest
+        case _:
+            metadata["error"] = error
+    return build.tool_result(tool_use_id=call_id, content=content, is_error=is_error, metadata=metadata or None)
+
+
+def _content(result: Any, metadata: Json) -> str | list[Json]:
+    match result:
+        case None:
+            return ""
+        case str():
+            return result
+        case {"content": str(content)}:
+            return _of_command_line(content, result, metadata)
+        case {"result": list(values)}:
+            metadata.update({name: value for name, value in result.items() if name != "result" and value is not None})
+            return _of_jetbrains(values)
+        case _:
+            return [build.opaque(kind="result", raw=result)]
+
+
+def _of_command_line(content: str, result: Json, metadata: Json) -> str | list[Json]:
+    """The words that the model got; what was shown beside them is kept where it says more."""
+    pictures: list[Json] = []
+    for name, value in result.items():
+        if name == "content" or value is None:
+            continue
+        if name == "binaryResultsForLlm":
+            pictures = binaries(value)
+        elif name == "contents":
+            _keep_contents(value, content, metadata)
+        elif name != "detailedContent" or value != content:
+            metadata[name] = value
+    return [build.text(content), *pictures] if pictures else content
+
+
+def _keep_contents(contents: Any, content: str, metadata: Json) -> None:
+    """Typed parts; one that says what the words say adds nothing but its exit code."""
+    match contents:
+        case [{"type": "text", "text": str(text)} as only] if text == content and len(only) == 2:
+            return
+        case list():
+            for part in contents:
+                match part:
+                    case {"exitCode": int(code)} if type(code) is int:
+                        metadata["exit_code"] = code
+                    case _:
+                        pass
+        case _:
+            pass
+    metadata["contents"] = contents
+
+
+def _of_jetbrains(values: list[Any]) -> str | list[Json]:
+    match values:
+        case [{"type": "text", "value": str(only), **rest}] if not rest:
+            return only
+        case _:
+            return [_value(value) for value in values]
+
+
+def _value(value: Any) -> Json:
+    match value:
+        case {"type": "text", "value": str(text), **rest} if not rest:
+            return build.text(text)
+        case _:
+            return build.opaque(kind="result", raw=value)

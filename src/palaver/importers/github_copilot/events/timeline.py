@@ -1,0 +1,113 @@
+"""The timeline of an old session: which entries tell of which message, and what the others say."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from palaver.model import build
+from palaver.model.timestamps import readable_timestamp
+
+Json = dict[str, Any]
+
+_SPEAKERS = {"user": "user", "copilot": "assistant", "assistant": "assistant"}
+
+
+class Timeline:
+    """Entries in their order; each is given out once, to a message or on its own."""
+
+    def __init__(self, value: Any) -> None:
+        self._entries: list[Any] = value if type(value) is list else [] if value is None else [value]
+        self._next = 0
+        self._at_call: dict[str, list[int]] = {}
+        self._taken: set[int] = set()
+        for index, entry in enumerate(self._entries):
+            match entry:
+                case {"callId": str(call_id)}:
+                    self._at_call.setdefault(call_id, []).append(index)
+                case _:
+                    pass
+
+    def before(self, message: Json) -> Iterator[Json]:
+        """Attach to a message what tells of it, and yield the entries before that no message tells."""
+        found = sorted({*self._of_words(message), *self._of_calls(message)})
+        if not found:
+            return
+        for index in found:
+            self._taken.add(index)
+        entries = [self._entries[index] for index in found]
+        if time := next(filter(None, (_time(entry) for entry in entries)), ""):
+            message["timestamp"] = time
+        said = [block.get("text") for block in message["content"] if block["type"] == "text"]
+        message["metadata"]["timeline"] = [_without_words(entry, said) for entry in entries]
+        yield from self._left(min(found))
+
+    def rest(self) -> list[Json]:
+        return list(self._left(len(self._entries)))
+
+    def _left(self, end: int) -> Iterator[Json]:
+        """Entries up to a place that tell of no message; those of calls wait for their messages to the end."""
+        is_end = end == len(self._entries)
+        for index in range(self._next, end):
+            entry = self._entries[index]
+            is_of_call = type(entry) is dict and type(entry.get("callId")) is str
+            if index not in self._taken and (is_end or not is_of_call):
+                self._taken.add(index)
+                yield _alone(entry)
+        if is_end:
+            for index in range(self._next):
+                if index not in self._taken:
+                    yield _alone(self._entries[index])
+        self._next = max(self._next, end)
+
+    def _of_calls(self, message: Json) -> list[int]:
+        found: list[int] = []
+        for block in message["content"]:
+            match block:
+                case {"type": "tool_use", "id": str(call_id)}:
+                    indices = [at for at in self._at_call.get(call_id, ()) if not _is_completed(self._entries[at])]
+                case {"type": "tool_result", "tool_use_id": str(call_id)}:
+                    indices = [at for at in self._at_call.get(call_id, ()) if _is_completed(self._entries[at])]
+                case _:
+                    continue
+            found += [at for at in indices if at not in self._taken]
+        return found
+
+    def _of_words(self, message: Json) -> list[int]:
+        said = [block["text"] for block in message["content"] if block["type"] == "text" and block["text"]]
+        if not said:
+            return []
+        for index in range(self._next, len(self._entries)):
+            match self._entries[index]:
+                case {"type": str(kind), "text": str(text)} if (
+                    index not in self._taken and _SPEAKERS.get(kind) == message["role"] and text in said
+                ):
+                    return [index]
+                case _:
+                    pass
+        return []
+
+
+def _is_completed(entry: Json) -> bool:
+    return entry.get("type") == "tool_call_completed"
+
+
+def _without_words(entry: Json, said: list[Any]) -> Json:
+    """An entry without the words that the message holds."""
+    return {name: value for name, value in entry.items() if name != "text" or value not in said}
+
+
+def _time(entry: Json) -> str:
+    return readable_timestamp(entry.get("timestamp"))
+
+
+def _alone(entry: Any) -> Json:
+    """An entry that no message tells."""
+    metadata: Json = {"author_kind": "harness", "event": "timeline"}
+    match entry:
+        case {"text": str(text), **rest} if text:
+            content = [build.text(text)]
+            metadata["timeline"] = [rest]
+        case _:
+            content = [build.opaque(kind="timeline", raw=entry)]
+            metadata["hidden"] = True
+    time = _time(entry) if type(entry) is dict else ""
+    return build.message(message_id="", role="system", timestamp=time, content=content, metadata=metadata)

@@ -1,0 +1,112 @@
+"""Telling reports of use from other files by the names in their first rows, and how a file keeps its rows."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from io import BytesIO
+from itertools import islice
+from typing import Any, Literal, cast
+
+from palaver.importers._contract import Match
+from palaver.sources.damage import BOM, SPACE
+from palaver.sources.parse import NOT_JSON, parse
+from palaver.sources.source import Source
+
+Json = dict[str, Any]
+Layout = Literal["lines", "array", "day_totals", "seats", "usageItems"]
+"""Where the rows are: one a line, in an array, or in the list under this name."""
+
+_LISTS: tuple[Layout, ...] = ("day_totals", "seats", "usageItems")
+_LINES_LOOKED_AT = 8
+_HALLMARKS = re.compile(
+    rb'"(?:total_suggestions_count|copilot_(?:ide|dotcom)_[a-z_]+|user_initiated_interaction_count|totals_by_[a-z_0-9]+|'
+    rb'daily_active_users|code_generation_activity_count|download_links|total_seats|seats|usageItems|seat_breakdown)"'
+)
+_OF_OLD_DAYS = frozenset(
+    {"total_suggestions_count", "total_acceptances_count", "total_lines_suggested", "total_active_users", "breakdown"}
+)
+_OF_DAYS = frozenset(
+    {
+        *("copilot_ide_chat", "copilot_ide_code_completions", "copilot_dotcom_chat", "copilot_dotcom_pull_requests"),
+        *("total_active_users", "total_engaged_users"),
+    }
+)
+_OF_REPORTS = frozenset(
+    {
+        *("user_initiated_interaction_count", "code_generation_activity_count", "code_acceptance_activity_count"),
+        *("totals_by_ide", "totals_by_feature", "totals_by_language_feature", "totals_by_language_model"),
+        *("totals_by_model_feature", "totals_by_cli", "daily_active_users", "monthly_active_users", "used_chat"),
+        *("used_agent", "loc_added_sum", "loc_suggested_to_add_sum", "user_login"),
+    }
+)
+_OF_SEATS = frozenset({"assignee", "last_activity_at", "last_activity_editor", "assigning_team", "plan_type"})
+_ENOUGH = 2
+
+
+def recognize(source: Source) -> Match:
+    if source.is_folder or not _HALLMARKS.search(source.head()):
+        return Match.no()
+    layout = layout_of(source)
+    for row in islice(_rows(source, layout), _LINES_LOOKED_AT):
+        if isinstance(row, dict) and (reason := _reason(cast("Json", row), layout)):
+            return Match.yes(reason, form=f"metrics:{layout}")
+    match source.glimpse():
+        case {"download_links": list()}:
+            return Match.no("links to reports of Copilot's use, which are not the reports: fetch what they lead to")
+        case {"total_seats": int(), "seats": list()}:
+            return Match.yes("seats of Copilot", form="metrics:seats")
+        case _:
+            return Match.no()
+
+
+def layout_of(source: Source) -> Layout:
+    if source.head().lstrip(BOM + SPACE + b"\0").startswith(b"["):
+        return "array"
+    value = source.glimpse()
+    if isinstance(value, dict) and not _is_object_a_line(source.head()):
+        for name in _LISTS:
+            if isinstance(cast("Json", value).get(name), list):
+                return name
+    return "lines"
+
+
+def is_copilots(item: Json) -> bool:
+    """Whether an item of a bill is Copilot's."""
+    words = (item.get("product"), item.get("sku"), item.get("unitType"))
+    return any("copilot" in word.lower() or word == "ai-credits" for word in words if isinstance(word, str))
+
+
+def _is_object_a_line(head: bytes) -> bool:
+    first, _, rest = head.lstrip(BOM + SPACE + b"\0").partition(b"\n")
+    return first.rstrip().endswith(b"}") and rest.lstrip(SPACE).startswith(b"{")
+
+
+def _rows(source: Source, layout: Layout) -> Iterator[Any]:
+    value = source.glimpse()
+    if isinstance(value, list):
+        yield from cast("list[Any]", value)
+    elif isinstance(value, dict):
+        yield from cast("Json", value)[layout] if layout in _LISTS else [value]
+    if layout == "lines":
+        for line in islice(BytesIO(source.head()), 1, _LINES_LOOKED_AT):
+            with suppress(*NOT_JSON):
+                yield parse(line)
+
+
+def _reason(row: Json, layout: Layout) -> str:
+    names = row.keys()
+    if layout == "usageItems":
+        return "a bill with items of Copilot" if is_copilots(row) else ""
+    if layout == "seats":
+        return "seats of Copilot" if len(_OF_SEATS & names) >= _ENOUGH else ""
+    if "seats" in names and isinstance(row["seats"], list) and "total_seats" in names:
+        return "pages of seats of Copilot"
+    if "seat_breakdown" in names and "seat_management_setting" in names:
+        return "settings of a Copilot subscription"
+    if "day" in names and len(_OF_OLD_DAYS & names) > _ENOUGH:
+        return "use of Copilot by day"
+    if "date" in names and len(_OF_DAYS & names) > _ENOUGH:
+        return "metrics of Copilot by day"
+    if "day" in names and len(_OF_REPORTS & names) > _ENOUGH:
+        return "a report of Copilot's usage metrics"
+    return ""

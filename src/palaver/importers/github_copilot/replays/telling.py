@@ -1,0 +1,122 @@
+"""Conversations of an exported log with what the log says beside its requests: what was typed, and other entries."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+from palaver.importers.github_copilot.replays.authors import with_author
+from palaver.importers.github_copilot.replays.entries import Entry, Prompt
+from palaver.importers.github_copilot.replays.tools import Executed, alone
+from palaver.model import build
+from palaver.model.ids import conversation_uuid, deterministic_uuid
+from palaver.model.timestamps import readable_timestamp
+from palaver.redact import MASK, masked_header, masked_url
+
+Json = dict[str, Any]
+
+PLATFORM = "github_copilot"
+_TITLE_LETTERS = 200
+_DEEPEST = 8
+
+
+class Told:
+    """What a file knows of all of its conversations."""
+
+    def __init__(self, prompts: list[Prompt], of_call: dict[str, Prompt], about: Json) -> None:
+        self._prompts = prompts
+        self._of_call = of_call
+        self._about = {key: _masked(value) for key, value in about.items() if value is not None}
+        self._texts = sorted({prompt.text for prompt in prompts if prompt.text.strip()}, key=len, reverse=True)
+
+    def finished(self, document: Json) -> Json:
+        """A document of the requests, with what somebody typed."""
+        prompts = self.prompts_of(document)
+        is_sidechain = document.pop("session", {}).get("is_sidechain") is True  # its id is one that we made
+        if is_sidechain:
+            document["session"] = {"is_sidechain": True}
+        document["messages"] = [
+            with_author(message, self._texts, is_sidechain=is_sidechain) for message in document["messages"]
+        ]
+        return self.dressed(document, prompts)
+
+    def prompts_of(self, document: Json) -> list[Prompt]:
+        """The prompts whose requests a document holds."""
+        names = [(message.get("metadata") or {}).get("request_id") for message in document["messages"]]
+        found = [self._of_call[name] for name in names if isinstance(name, str) and name in self._of_call]
+        return list({id(prompt): prompt for prompt in found}.values())
+
+    def dressed(self, document: Json, prompts: list[Prompt]) -> Json:
+        custom: Json = dict(self._about)
+        if told := [prompt.about for prompt in prompts if prompt.about]:
+            custom["prompts"] = told
+        if custom:
+            document["context"] = {"custom": custom}
+        if title := next((" ".join(prompt.text.split()) for prompt in prompts if prompt.text.strip()), ""):
+            document["title"] = title[:_TITLE_LETTERS]
+        return document
+
+
+def said_alone(
+    documents: list[Json], left: list[Executed], others: list[Entry], told: Told, time: str
+) -> Iterator[Json]:
+    """The documents, and what none of them holds: at the end of one with the same prompt, else by itself."""
+    waiting: dict[int, tuple[Prompt, list[Json]]] = {}
+    holders = {id(prompt): document for document in reversed(documents) for prompt in told.prompts_of(document)}
+    for entry in others:
+        holder = holders.get(id(entry.prompt))
+        if holder is not None:
+            holder["messages"].append(_note(entry, holder["messages"][-1]["message_id"], holder["created_at"]))
+        else:
+            _, messages = waiting.setdefault(id(entry.prompt), (entry.prompt, []))
+            messages.append(_note(entry, messages[-1]["message_id"] if messages else None, time))
+    yield from documents
+    for prompt, messages in waiting.values():
+        yield told.dressed(_document(messages, time), [prompt])
+    if left:
+        yield told.dressed(_document(alone(left, time), time), [])
+
+
+def _document(messages: list[Json], time: str) -> Json:
+    stated = [one["timestamp"] for one in messages if "timestamp_inferred" not in one["metadata"]]
+    first = messages[0]["message_id"]
+    return build.conversation(
+        conversation_id=conversation_uuid(PLATFORM, min(stated, default=""), first),
+        platform={"name": PLATFORM},
+        created_at=min(stated, default=time),
+        updated_at=max(stated, default=None),
+        messages=messages,
+    )
+
+
+def _note(entry: Entry, parent: str | None, time: str) -> Json:
+    """An entry of the editor as a message of its own."""
+    log = entry.log
+    said = log.get("content") if entry.kind == "markdown" else log.get("error")
+    stated = readable_timestamp(log.get("startTime") if entry.kind == "markdown" else log.get("timestamp"))
+    metadata: Json = {"author_kind": "harness", "entry": log if not isinstance(said, str) else _without(log, said)}
+    if not stated:
+        metadata["timestamp_inferred"] = True
+    return build.message(
+        message_id=deterministic_uuid(f"github_copilot-{parent}-{entry.where}-{log.get('id')}"),
+        parent_message_id=parent,
+        role="system",
+        timestamp=stated or time,
+        content=[build.text(said if isinstance(said, str) else "")],
+        metadata=metadata,
+    )
+
+
+def _without(log: Json, said: str) -> Json:
+    return {key: value for key, value in log.items() if value is not said}
+
+
+def _masked(value: Any, depth: int = 0) -> Any:
+    """What the file says of servers, without what may let somebody in."""
+    if isinstance(value, str):
+        return masked_url(value) if "://" in value else masked_header("argument", value)
+    if not isinstance(value, list | dict):
+        return value
+    if depth > _DEEPEST:
+        return MASK
+    if isinstance(value, list):
+        return [_masked(one, depth + 1) for one in cast("list[Any]", value)]
+    return {key: _masked(one, depth + 1) for key, one in cast("Json", value).items()}

@@ -1,0 +1,194 @@
+"""The answer to a request: its blocks, the results of its calls, and what is known about it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from palaver.importers.github_copilot.sessions.asked import RENDERED
+from palaver.importers.github_copilot.sessions.calls import CallBlocks
+from palaver.importers.github_copilot.sessions.kept import Note, rest_of, says_nothing
+from palaver.importers.github_copilot.sessions.noticed import REDACTED_RESPONSE
+from palaver.importers.github_copilot.sessions.parts import Content
+from palaver.importers.github_copilot.sessions.tools import Round, rounds_of
+from palaver.importers.github_copilot.sessions.usage import model_of, tokens_of
+from palaver.model.timestamps import readable_timestamp
+
+Json = dict[str, Any]
+
+FIELDS = frozenset(
+    {
+        *("response", "responseId", "result", "responseMarkdownInfo", "followups", "modelState", "vote"),
+        *("voteDownReason", "slashCommand", "usedContext", "contentReferences", "codeCitations", "timeSpentWaiting"),
+        *("agent", "modelId", "responseTimestamp", "elapsedMs", "promptTokens", "completionTokens", "outputBuffer"),
+        *("promptTokenDetails", "copilotCredits", "sessionCopilotCredits", "modelTotals", "isCanceled", "usage"),
+        *("modelConfiguration", "editedFileEvents", "responseErrorDetails"),
+    }
+)
+"""Fields of a request that tell of its answer."""
+
+STATES = {0: "pending", 1: "complete", 2: "cancelled", 3: "failed", 4: "needs_input"}
+_TIMES = range(10**12, 10**13)
+"""Numbers that are times in milliseconds: as a duration they would be decades."""
+
+
+@dataclass(slots=True)
+class Answer:
+    blocks: list[Json]
+    results: list[Json]
+    metadata: Json
+    tokens: Json | None
+    time: str
+    """When it was complete, else when it began; empty where the source does not say."""
+    mapped: set[str]
+    """The fields of the request that are said elsewhere than in the metadata."""
+
+    @property
+    def is_there(self) -> bool:
+        return bool(self.blocks or self.results or self.metadata.get("result"))
+
+
+def answer_of(request: Json, message_id: str, note: Note) -> Answer:
+    result = request.get("result")
+    told: Json = result if type(result) is dict else {}
+    noted = told.get("metadata")
+    if type(noted) is not dict:
+        noted = {}
+    rounds = rounds_of(noted.get("toolCallRounds"))
+    calls = CallBlocks(noted.get("toolCallResults"), message_id, note)
+    content = Content(calls, note)
+    content.add(request.get("response"), rounds)
+    mapped = {"response", "result"}
+    if type(request.get("responseId")) is str:
+        mapped.add("responseId")
+    metadata = _known(request, told, noted, mapped, note)
+    for name, parts in (("discarded_parts", content.discarded), ("other_parts", content.others)):
+        if parts:
+            metadata[name] = parts
+    rest = _rest(told, noted, _left(noted, rounds, calls, content)) if told else result
+    if not says_nothing(rest):
+        metadata["result"] = rest
+    time = _time(request, mapped)
+    return Answer(content.blocks, calls.results, metadata, tokens_of(request, told, noted), time, mapped)
+
+
+def state_of(request: Json) -> str | None:
+    """What became of a request; one that was still open when it was saved is called cancelled as well."""
+    match request.get("modelState"):
+        case {"value": value} if type(value) is int:
+            return STATES.get(value)
+        case _:
+            return "cancelled" if request.get("isCanceled") is True else None
+
+
+def _known(request: Json, told: Json, noted: Json, mapped: set[str], note: Note) -> Json:
+    """What the metadata of the message say in names of ours."""
+    metadata: Json = {"author_kind": "model"}
+    if model := model_of(request, noted):
+        metadata["model_override"] = model
+    match request.get("agent"):
+        case {"id": str(agent)}:
+            metadata["agent_id"] = agent
+        case _:
+            pass
+    match told.get("timings"):
+        case {"totalElapsed": took}:
+            pass
+        case _:
+            took = request.get("elapsedMs")
+            mapped |= {"elapsedMs"} if _is_duration(took) else set[str]()
+    if _is_duration(took):
+        metadata["duration_ms"] = took
+    match told.get("errorDetails"):
+        case dict() as details:
+            if type(code := details.get("code")) is str and code:
+                metadata["stop_reason"] = code
+            if details.get("responseIsRedacted") is True:
+                note(REDACTED_RESPONSE, "")
+        case _:
+            pass
+    if state := state_of(request):
+        metadata["response_state"] = state
+    return metadata
+
+
+def _is_duration(value: Any) -> bool:
+    return type(value) in {int, float} and value >= 0
+
+
+def _time(request: Json, mapped: set[str]) -> str:
+    match request.get("modelState"):
+        case {"completedAt": at} if time := readable_timestamp(at):
+            return time
+        case _:
+            pass
+    if time := readable_timestamp(request.get("responseTimestamp")):
+        mapped.add("responseTimestamp")
+        return time
+    waiting = request.get("timeSpentWaiting")
+    if type(waiting) is int and waiting in _TIMES:
+        mapped.add("timeSpentWaiting")
+        return readable_timestamp(waiting)
+    return ""
+
+
+def _rest(told: Json, noted: Json, left: Json) -> Json:
+    """The result without what became blocks or stands on the question."""
+    rest = rest_of(told, {"metadata"})
+    mapped = {"toolCallRounds", "toolCallResults", *(name for name in RENDERED if name in noted)}
+    if inner := {**rest_of(noted, mapped), **left}:
+        rest["metadata"] = inner
+    elif not noted and not says_nothing(told.get("metadata")):
+        rest["metadata"] = told["metadata"]
+    return rest
+
+
+def _left(noted: Json, rounds: list[Round], calls: CallBlocks, content: Content) -> Json:
+    """What is left of rounds and results once their calls and thoughts are blocks."""
+    left: Json = {}
+    values = noted.get("toolCallRounds")
+    if type(values) is list:
+        said = _Said(content.blocks)
+        of_rounds = iter(rounds)
+        left["toolCallRounds"] = [
+            _of_round(next(of_rounds), said) if type(value) is dict else value for value in values
+        ]
+    else:
+        left["toolCallRounds"] = values
+    results = noted.get("toolCallResults")
+    left["toolCallResults"] = calls.unclaimed if type(results) is dict else results
+    return rest_of(left, ())
+
+
+def _of_round(one: Round, said: "_Said") -> Json:
+    fields = one.fields
+    if type(fields.get("response")) is str and one.text in said:
+        del fields["response"]
+    if fields.get("toolInputRetry") == 0:
+        del fields["toolInputRetry"]
+    match fields.get("thinking"):
+        case {"text": list(texts), **rest} if all(type(text) is str for text in texts):
+            fields["thinking"] = rest
+        case {"text": str(), **rest}:
+            fields["thinking"] = rest
+        case _:
+            pass
+    return rest_of(fields, ())
+
+
+class _Said:
+    """The texts of an answer, for the question whether a round says anything that they do not."""
+
+    def __init__(self, blocks: list[Json]) -> None:
+        self._text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+        self._bare: str | None = None
+
+    def __contains__(self, text: object) -> bool:
+        if not isinstance(text, str) or text.strip() in self._text:
+            return True
+        if self._bare is None:
+            self._bare = _bare(self._text)
+        return _bare(text) in self._bare
+
+
+def _bare(text: str) -> str:
+    """A text without spaces and backticks: a reference has others around it than the words it was made of."""
+    return "".join(text.replace("`", " ").split())

@@ -1,0 +1,104 @@
+"""The message that a request begins with: what was typed, and what was attached to it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from palaver.importers._findings import UNKNOWN_BLOCK
+from palaver.importers.github_copilot.sessions.attachments import attachment_blocks
+from palaver.importers.github_copilot.sessions.kept import Note, rest_of
+from palaver.importers.github_copilot.sessions.uris import is_span
+from palaver.model import build
+
+Json = dict[str, Any]
+
+RENDERED = ("renderedUserMessage", "renderedGlobalContext")
+"""What the extension made of a request before the model saw it."""
+HIDDEN = ("hiddenFromTranscript", "requestHiddenFromTranscript")
+
+
+@dataclass(slots=True)
+class Question:
+    blocks: list[Json]
+    text: str
+    fields: Json
+    """What else is known about the message, the data of its attachments, and the prompt that was made of it."""
+    is_typed: bool
+
+
+def question_of(request: Json, note: Note) -> Question:
+    blocks, text, rest = _said(request.get("message"), note)
+    attached, beside = attachment_blocks(request.get("variableData"), note)
+    blocks += attached
+    fields: Json = {}
+    if rest:
+        fields["message"] = rest
+    if beside:
+        fields["variableData"] = beside
+    match request.get("result"):
+        case {"metadata": dict(noted)}:
+            for name in RENDERED:
+                if (rendered := noted.get(name)) and not _says_only(rendered, text):
+                    fields[name] = rendered
+        case _:
+            pass
+    return Question(blocks or [build.text("")], text, fields, _is_typed(request))
+
+
+def _is_typed(request: Json) -> bool:
+    """Whether a person wrote it, and not the editor in their name."""
+    if request.get("isSystemInitiated") is True or any(request.get(name) is True for name in HIDDEN):
+        return False
+    return not (type(origin := request.get("requestSource")) is str and origin)
+
+
+def _said(message: Any, note: Note) -> tuple[list[Json], str, Json]:
+    """The text of a message as a block, the text itself, and its other fields."""
+    match message:
+        case None:
+            return [], "", {}
+        case str():
+            return [build.text(message)], message, {}
+        case {"text": str(text), **rest}:
+            return [build.text(text)] if text else [], text, _beside(rest, text)
+        case {"parts": list(parts)} if text := _joined(parts):
+            return [build.text(text)], text, rest_of(message, ())
+        case _:
+            note(UNKNOWN_BLOCK, "message")
+            return [build.opaque(kind="message", raw=message)], "", {}
+
+
+def _beside(rest: Json, text: str) -> Json:
+    """The other fields of a message, without parts that only repeat its text."""
+    parts = rest.get("parts")
+    if type(parts) is list:
+        rest = {**rest, "parts": [part for part in parts if not _is_repeated(part, text)]}
+    return rest_of(rest, ())
+
+
+def _is_repeated(part: Any, text: str) -> bool:
+    match part:
+        case {"kind": "text", "text": str(piece), **rest}:
+            return rest.keys() <= {"range", "editorRange"} and all(map(is_span, rest.values())) and piece in text
+        case _:
+            return False
+
+
+def _joined(parts: list[Any]) -> str:
+    pieces = [part.get("text") for part in parts if type(part) is dict]
+    return "".join(piece for piece in pieces if type(piece) is str)
+
+
+def _says_only(rendered: Any, text: str) -> bool:
+    """Whether a rendered prompt is the text once more, with marks of a cache at most."""
+    if type(rendered) is not list:
+        return False
+    said: list[Any] = []
+    for part in rendered:
+        match part:
+            case {"type": 1, "text": str(piece), **rest} if not rest:
+                said.append(piece)
+            case {"type": 3, "cacheType": "ephemeral", **rest} if not rest:
+                pass
+            case _:
+                return False
+    return "".join(said) == text

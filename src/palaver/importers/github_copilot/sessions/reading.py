@@ -1,0 +1,138 @@
+"""The sessions of a file or of a pair of files, read record by record: lines of a log, or whole sessions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from palaver.importers._exports import BAD_CONVERSATION
+from palaver.importers.github_copilot.sessions.document import Writer
+from palaver.importers.github_copilot.sessions.files import FLAT, LOG, form_of, is_session, is_state, partner_of
+from palaver.importers.github_copilot.sessions.marks import note_marks
+from palaver.importers.github_copilot.sessions.noticed import BAD_ENTRY
+from palaver.importers.github_copilot.sessions.replay import INITIAL, BadEntryError, Replay
+from palaver.importers.github_copilot.sessions.session import Session
+from palaver.importers.github_copilot.sessions.whole import whole_values
+from palaver.sources.damage import NOT_AN_OBJECT
+from palaver.sources.jsonl import JsonLines
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+
+Json = dict[str, Any]
+
+
+def read_sessions(source: Source, run: Run) -> Iterator[Json]:
+    form = run.form.partition(":")[2] or form_of(source) or (LOG if source.suffix == ".jsonl" else FLAT)
+    partner = partner_of(source, form)
+    log, flat = (source, partner) if form == LOG else (partner, source)
+    reader = _Reader(source, run)
+    if flat is not None:
+        reader.take_flat(flat, label=flat.file_name if partner else "")
+    if log is not None:
+        yield from reader.logged(log, label=log.file_name if partner else "")
+    yield from reader.remaining()
+
+
+@dataclass(slots=True)
+class _Logged:
+    """A session whose log is being read."""
+
+    replay: Replay
+    where: str
+    records: int = 1
+
+
+class _Reader:
+    """Reads the files of one source."""
+
+    def __init__(self, source: Source, run: Run) -> None:
+        self._run = run
+        self._writer = Writer(source, run)
+        self._flat: list[Session] = []
+        """Sessions that were saved whole, and not told yet."""
+
+    def take_flat(self, source: Source, *, label: str) -> None:
+        for value, raw, where in whole_values(source, self._run, label):
+            if is_session(value) or is_state(value):
+                note_marks(value, raw, self._run, where)
+                self._flat.append(Session(value, where))
+            else:
+                self._run.quarantined(BAD_CONVERSATION, raw, where)
+
+    def logged(self, source: Source, *, label: str) -> Iterator[Json]:
+        current: _Logged | None = None
+        with source.open() as stream:
+            lines = JsonLines(stream, self._run, label=label)
+            for entry in lines:
+                if type(entry) is not dict:
+                    self._run.quarantined(NOT_AN_OBJECT, lines.raw, lines.where())
+                elif _begins(entry) and not _continues(entry, current):
+                    # Whatever this is the state of, the entries behind it do not belong to the session before it.
+                    yield from self._told(current)
+                    current = self._begun(entry.get("v"), lines)
+                elif "kind" not in entry and is_session(entry):
+                    yield from self._told(self._begun(entry, lines))
+                else:
+                    self._apply(entry, current, lines)
+            yield from self._told(current)
+
+    def remaining(self) -> Iterator[Json]:
+        """The sessions without a log."""
+        for session in self._flat:
+            yield from self._written(session, 1)
+
+    def _begun(self, state: Any, lines: JsonLines) -> _Logged | None:
+        raw, where = lines.raw, lines.where()
+        if not is_state(state):
+            self._run.quarantined(BAD_ENTRY, raw, where, "it is not the state of a session")
+            return None
+        note_marks(state, raw, self._run, where)
+        return _Logged(Replay(state), where)
+
+    def _apply(self, entry: Json, current: _Logged | None, lines: JsonLines) -> None:
+        raw = lines.raw
+        try:
+            if current is None:
+                raise BadEntryError("no state of a session comes before it")  # noqa: TRY301 - one way for all of them
+            if _continues(entry, current):
+                current.replay.begin_anew(entry["v"])
+            else:
+                current.replay.apply(entry)
+        except BadEntryError as error:
+            self._run.quarantined(BAD_ENTRY, raw, lines.where(), str(error))
+        else:
+            current.records += 1
+            note_marks(entry, raw, self._run, lines.where)
+
+    def _told(self, logged: _Logged | None) -> Iterator[Json]:
+        if logged is None:
+            return
+        session = Session(logged.replay.state, logged.where)
+        session.add(logged.replay.left_behind(), list(logged.replay.seen), "the log")
+        for older in [one for one in self._flat if session.is_the_same_as(one)]:
+            self._flat.remove(older)
+            if session.add(named := older.named(), list(named), "the older file"):
+                self._run.mapped()
+            else:
+                self._run.folded("its log")
+        yield from self._written(session, logged.records)
+
+    def _written(self, session: Session, records: int) -> Iterator[Json]:
+        document = self._writer.document(session)
+        if document is None:
+            self._run.skipped("empty-session", records)
+        else:
+            self._run.mapped(records)
+            yield document
+
+
+def _begins(entry: Json) -> bool:
+    return type(kind := entry.get("kind")) is int and kind == INITIAL
+
+
+def _continues(entry: Json, current: _Logged | None) -> bool:
+    """Whether an entry is the whole state of the session before it once more."""
+    match entry:
+        case {"v": {"sessionId": str(name)}} if current is not None and _begins(entry):
+            return current.replay.state.get("sessionId") == name
+        case _:
+            return False

@@ -1,0 +1,131 @@
+"""What a tool gave back: texts, pictures, and the words of rendered prompts.
+
+A rendered prompt is a tree: nodes of type 1 have children, those of type 2 are texts that may begin a new line.
+"""
+
+from collections.abc import Container, Iterator
+from typing import Any
+
+from palaver.importers.github_copilot.sessions.binary import base64_of
+from palaver.importers.github_copilot.sessions.kept import rest_of, says_nothing
+from palaver.importers.github_copilot.sessions.uris import path_of
+from palaver.model import build
+
+Json = dict[str, Any]
+Content = str | list[Json]
+
+_UNLESS_TEXT = 2
+"""A new line, unless another text comes right before."""
+_TEXT_FIELDS = frozenset({"value"})
+
+
+def given_back(value: Any) -> tuple[Content, Json]:
+    """The content of a result that the extension noted, and its other fields."""
+    match value:
+        case {"content": list(parts), **rest}:
+            return _content(parts), {name: item for name, item in rest_of(rest, ()).items() if not _is_mark(name, item)}
+        case str():
+            return value, {}
+        case _:
+            return [build.opaque(kind="toolCallResult", raw=value)], {}
+
+
+def shown_output(output: Any) -> Content | None:
+    """The content of a result as the editor shows it; None where there is none."""
+    match output:
+        case {"type": "data", "mimeType": str(media_type), "base64Data": str(data)}:
+            return [_attached(media_type, data)]
+        case list() if output:
+            return _content(output)
+        case str() if output:
+            return output
+        case _:
+            return None
+
+
+def _content(parts: list[Any]) -> Content:
+    blocks: list[Json] = []
+    for part in parts:
+        match part:
+            case str():
+                blocks.append(build.text(part))
+            case {"value": {"node": dict(node)}}:
+                blocks += _with_beside(_words(node), part, {"value"})
+            case {"mimeType": str(media_type), "data": data} if (encoded := _encoded(data)) is not None:
+                blocks += _with_beside([_attached(media_type, encoded)], part, {"mimeType", "data"})
+            case {"mimeType": str(media_type), "value": str(data), "isText": False}:
+                blocks += _with_beside([_attached(media_type, data)], part, {"mimeType", "value", "isText", "type"})
+            case {"type": "ref", "uri": uri} if path := path_of(uri):
+                blocks += _with_beside([build.file(source=build.source("url", path))], part, {"type"})
+            case {"value": str(text)}:
+                blocks += _with_beside([build.text(text)], part, _TEXT_FIELDS)
+            case None:
+                pass
+            case _:
+                blocks.append(build.opaque(kind="toolResultPart", raw=part))
+    if not all(map(_is_plain, blocks)):
+        return blocks
+    return blocks[0]["text"] if len(blocks) == 1 else "\n".join(block["text"] for block in blocks)
+
+
+def _with_beside(blocks: list[Json], part: Json, mapped: Container[str]) -> list[Json]:
+    """The blocks of a part, the first one with its other fields."""
+    for name, value in part.items():
+        if name not in mapped and not _is_mark(name, value) and not says_nothing(value):
+            blocks[0].setdefault("source_fields", {})[name] = value
+    return blocks
+
+
+def _is_mark(name: str, value: Any) -> bool:
+    """Whether a field says of what class the editor's object was, or that a text is one."""
+    return (name == "$mid" and type(value) is int) or (name, value) in (("type", "embed"), ("isText", True))
+
+
+def _is_plain(block: Json) -> bool:
+    return block["type"] == "text" and len(block) == 2
+
+
+def _encoded(data: Any) -> str | None:
+    return data if type(data) is str else base64_of(data)
+
+
+def _attached(media_type: str, data: str) -> Json:
+    source = build.source("base64", data, media_type=media_type)
+    return build.image(source) if media_type.startswith("image/") else build.file(source=source, media_type=media_type)
+
+
+def _words(root: Json) -> list[Json]:
+    """The words of a rendered prompt, and what in it is none."""
+    pieces: list[str] = []
+    others: list[Json] = []
+    stack: list[Iterator[Any]] = [iter((root,))]
+    while stack:
+        follows_text = False
+        for node in stack[-1]:
+            kind = node.get("type") if type(node) is dict else None
+            if kind == 2 and type(text := node.get("text")) is str:
+                if (breaks := node.get("lineBreakBefore")) and pieces and not (follows_text and breaks == _UNLESS_TEXT):
+                    pieces.append("\n")
+                pieces.append(text)
+                follows_text = True
+            elif kind == 1 and type(children := node.get("children")) is list:
+                if (props := node.get("props")) and (image := _image(props)):
+                    others.append(image)
+                stack.append(iter(children))
+                break
+            elif node is not None:
+                others.append(build.opaque(kind="promptNode", raw=node))
+        else:
+            stack.pop()
+    return [build.text("".join(pieces)), *others] if pieces or not others else others
+
+
+def _image(props: Any) -> Json | None:
+    match props:
+        case {"src": str(address)} if address:
+            if not address.startswith("data:"):
+                return build.image(build.source("url", address))
+            begin, _, data = address.partition(",")
+            return build.image(build.source("base64", data, media_type=begin[len("data:") :].partition(";")[0] or None))
+        case _:
+            return None

@@ -1,0 +1,75 @@
+"""A text of an answer, put together from fragments and from the references that stand between them."""
+
+from typing import Any
+
+from palaver.importers.github_copilot.sessions.kept import says_nothing
+from palaver.importers.github_copilot.sessions.uris import base_name, place_of
+from palaver.model import build
+
+Json = dict[str, Any]
+
+_LAYOUT = frozenset({"supportThemeIcons", "supportHtml", "supportAlertSyntax", "isTrusted"})
+
+
+class Text:
+    """The fragments up to the next part that is none."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._length = 0
+        self._citations: list[Json] = []
+        self._fields: list[Json] = []
+
+    def add(self, text: str) -> None:
+        self._pieces.append(text)
+        self._length += len(text)
+
+    def add_markdown(self, content: Json, beside: Json | None = None) -> bool:
+        """Add a fragment with what is said about it; False where the value is none."""
+        text = content.get("value")
+        if type(text) is not str:
+            return False
+        self.add(text)
+        fields = {
+            name: value
+            for name, value in content.items()
+            if name != "value" and (type(value) is not bool or name not in _LAYOUT) and not says_nothing(value)
+        }
+        if beside:
+            fields = {**beside, **fields}
+        if fields and fields not in self._fields:
+            self._fields.append(fields)
+        return True
+
+    def add_reference(self, part: Json) -> None:
+        """Add the words for a file or symbol, so that the texts before and behind it do not run together."""
+        start = self._length
+        self.add(f"`{_words_for(part)}`")
+        self._citations.append({"start": start, "end": self._length, **part})
+
+    def mark(self, part: Json) -> None:
+        """Remember what stands at this place without any words."""
+        self._citations.append({"start": self._length, "end": self._length, **part})
+
+    def taken(self) -> Json | None:
+        """The block of what was added, if it was anything; the next text begins."""
+        if not (self._pieces or self._citations):
+            return None
+        block = build.text("".join(self._pieces), citations=self._citations or None)
+        if self._fields:
+            block["source_fields"] = {"parts": self._fields}
+        self.__init__()
+        return block
+
+
+def _words_for(part: Json) -> str:
+    if type(name := part.get("name")) is str and name:
+        return name
+    match part.get("inlineReference"):
+        case {"name": str(name)} if name:
+            return name
+        case str(address) if address:
+            return base_name(address)
+        case reference:
+            path, _ = place_of(reference)
+            return base_name(path) or path or "reference"

@@ -1,0 +1,100 @@
+"""Where something lies: URIs as VS Code writes them, places in files, and the lines they span."""
+
+from typing import Any
+from urllib.parse import unquote
+
+Json = dict[str, Any]
+
+_URI_FIELDS = frozenset({"$mid", "path", "scheme", "fsPath", "_sep", "external", "authority", "query", "fragment"})
+_DRIVE = 3
+
+
+def path_of(value: Any) -> str:
+    """The path of a file, the address of anything else; empty where the value is no URI."""
+    match value:
+        case str():
+            return path_in(value)
+        case {"path": str(path)}:
+            scheme = value.get("scheme")
+            if not isinstance(scheme, str) or scheme in {"", "file"}:
+                stated = value.get("fsPath")
+                return stated if isinstance(stated, str) and stated else _without_slash(path)
+            external = value.get("external")
+            return external if isinstance(external, str) and external else _address(scheme, path, value)
+        case _:
+            return ""
+
+
+def path_in(address: str) -> str:
+    """The path that a `file:` address stands for; any other one as it is."""
+    if not address.startswith("file://"):
+        return address
+    host, slash, path = address[len("file://") :].partition("/")
+    return _without_slash(unquote(f"/{path}")) if not host else unquote(f"//{host}{slash}{path}")
+
+
+def _without_slash(path: str) -> str:
+    """`/c:/folder` is `c:/folder` on the machine that it was on."""
+    return path[1:] if path[2:_DRIVE] == ":" and path.startswith("/") else path
+
+
+def _address(scheme: str, path: str, parts: Json) -> str:
+    authority, query, fragment = (
+        part if isinstance(part := parts.get(name), str) else "" for name in ("authority", "query", "fragment")
+    )
+    begin = f"{scheme}://{authority}{path}" if authority or scheme != "untitled" else f"{scheme}:{path}"
+    return f"{begin}{'?' if query else ''}{query}{'#' if fragment else ''}{fragment}"
+
+
+def place_of(value: Any) -> tuple[str, Any]:
+    """The path and the range of a URI, of a place in a file, or of a symbol; an empty path where it is none."""
+    match value:
+        case {"uri": uri, **rest}:
+            return path_of(uri), rest.get("range")
+        case {"location": {"uri": uri, **rest}}:
+            return path_of(uri), rest.get("range")
+        case dict():
+            return path_of(value), None
+        case _:
+            return "", None
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value is a URI of which its path says everything."""
+    if type(value) is not dict or not value.keys() <= _URI_FIELDS:
+        return False
+    scheme = value.get("scheme")
+    if scheme == "file" and (value.get("authority") or value.get("query") or value.get("fragment")):
+        return False
+    stated = value.get("fsPath")
+    if stated is not None and _spelled(stated) != _spelled(value.get("path")):
+        return False
+    external = value.get("external")
+    if external is not None and not (type(scheme) is str and str(external).startswith(f"{scheme}:")):
+        return False
+    return all(type(item) is (int if name in {"$mid", "_sep"} else str) for name, item in value.items())
+
+
+def _spelled(path: Any) -> str:
+    """A path in a spelling that all systems share."""
+    return str(path).replace("\\", "/").lstrip("/").casefold()
+
+
+def is_span(value: Any) -> bool:
+    """Whether a value is a range, be it of characters or of lines."""
+    return value is None or (type(value) is dict and all(type(item) is int for item in value.values()))
+
+
+def lines_of(value: Any) -> Json | None:
+    """The lines of a range, where it states them."""
+    match value:
+        case {"startLineNumber": start, "endLineNumber": end}:
+            if type(start) is int and type(end) is int and 1 <= start <= end:
+                return {"start": start, "end": end}
+        case _:
+            pass
+    return None
+
+
+def base_name(path: str) -> str:
+    return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]

@@ -1,0 +1,85 @@
+"""What spans of agents say: what a person typed, and what came out in the end."""
+
+from itertools import pairwise
+from typing import Any
+
+from palaver.importers.github_copilot.spans.calls import facts_of, span_of
+from palaver.importers.github_copilot.spans.names import INPUT, OUTPUT
+from palaver.importers.github_copilot.spans.records import Record
+from palaver.importers.github_copilot.spans.spoken import chat_messages, listed
+from palaver.model import build
+from palaver.model.ids import deterministic_uuid
+from palaver.wire import wire_format
+
+Json = dict[str, Any]
+
+
+def typed_in(agents: list[Record]) -> list[str]:
+    """What was typed, the first first."""
+    asked = [one for agent in agents for one in chat_messages(listed(agent.attributes.get(INPUT))[0])]
+    said = [one.get("content") for one in asked if isinstance(one, dict)]
+    return list(dict.fromkeys(text for text in said if isinstance(text, str) and text.strip()))
+
+
+def agent_messages(agents: list[Record], time: str) -> list[Json]:
+    """Prompts and last answers, where the calls between them were not recorded."""
+    messages: list[Json] = []
+    for agent in agents:
+        messages += _messages(agent, INPUT, agent.started_at, time)
+        messages += _messages(agent, OUTPUT, agent.ended_at or agent.started_at, time)
+    messages = _unique(messages)
+    for before, message in pairwise(messages):
+        message["parent_message_id"] = before["message_id"]
+    return messages
+
+
+def unsaid_prompts(agents: list[Record], messages: list[Json], time: str) -> list[Json]:
+    """What was typed, and stands in none of the messages: requests are cut off when they are long."""
+    said = "\n".join(block["text"] for one in messages for block in one["content"] if block["type"] == "text")
+    missing = [agent for agent in agents if any(text not in said for text in typed_in([agent]))]
+    return _unique([message for agent in missing for message in _messages(agent, INPUT, agent.started_at, time)])
+
+
+def _messages(agent: Record, name: str, stated: str, time: str) -> list[Json]:
+    messages: list[Json] = []
+    for number, (role, content) in enumerate(_said(agent, name)):
+        metadata: Json = {"author_kind": "model" if role == "assistant" else "human", "span": span_of(agent)}
+        if name == OUTPUT:
+            metadata["attributes"] = facts_of(agent)
+        if not stated:
+            metadata["timestamp_inferred"] = True
+        messages.append(
+            build.message(
+                message_id=deterministic_uuid(f"github_copilot-{agent.trace_id}-{agent.span_id}-{name}-{number}"),
+                role=role,  # pyright: ignore[reportArgumentType] - one of the two that `_said` gives
+                timestamp=stated or time,
+                content=content or [build.text("")],
+                metadata=metadata,
+            )
+        )
+    return messages
+
+
+def _said(agent: Record, name: str) -> list[tuple[str, list[Json]]]:
+    values = listed(agent.attributes.get(name))[0]
+    if name == OUTPUT:
+        wire = wire_format("openai-chat")
+        return [
+            ("assistant", wire.response_from_wire({"choices": [{"message": one}]})["content"])
+            for one in chat_messages(values, role="assistant")
+        ]
+    request = wire_format("openai-chat").request_from_wire({"messages": chat_messages(values)})
+    system: list[Json] = request.get("system") or []
+    said = [("user", message["content"]) for message in request["messages"]]
+    return [("user", system), *said] if system else said
+
+
+def _unique(messages: list[Json]) -> list[Json]:
+    """Spans without ids may look alike."""
+    found: dict[str, Json] = {}
+    for message in messages:
+        name = message["message_id"]
+        while name in found:
+            name = deterministic_uuid(f"{name}-again")
+        found[name] = {**message, "message_id": name}
+    return list(found.values())

@@ -1,0 +1,69 @@
+"""The mapping specification's own example: a completion event becomes a conversation of a prompt and a completion."""
+
+import json
+
+from importing import check, import_folder
+from palaver.model.ids import conversation_uuid
+
+EVENT = {
+    "timestamp": "2026-02-03T10:00:00.000Z",
+    "extensionVersion": "1.388.0",
+    "file": "src/bakery/oven.py",
+    "language": "python",
+    "promptContext": "def is_baked(loaf):\n    ",
+    "completion": "return loaf.minutes >= 45",
+    "accepted": True,
+    "completionIndex": 0,
+}
+
+
+def conversation_of(folder, *events):
+    (folder / "completions.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events), "utf-8")
+    imported = import_folder(folder)
+    check(imported)
+    return imported.documents
+
+
+def test_the_example_transformation_of_a_completion(tmp_path):
+    (document,) = conversation_of(tmp_path, EVENT)
+    assert document["schema_version"] == "1.0.0"
+    assert document["conversation_id"] == conversation_uuid("github_copilot", EVENT["timestamp"], EVENT["file"])
+    platform = document["platform"]
+    assert (platform["name"], platform["version"], platform["model"]) == ("github_copilot", "1.388.0", "copilot-codex")
+    prompt, completion = document["messages"]
+    assert (prompt["role"], prompt["timestamp"], prompt["content"]) == (
+        "user",
+        EVENT["timestamp"],
+        [
+            {
+                "type": "code",
+                "code": EVENT["promptContext"],
+                "language": EVENT["language"],
+                "file_path": EVENT["file"],
+            }
+        ],
+    )
+    assert (completion["role"], completion["timestamp"]) == ("assistant", EVENT["timestamp"])
+    block = completion["content"][0]
+    assert (block["type"], block["code"], block["language"]) == ("code", EVENT["completion"], EVENT["language"])
+    assert completion["metadata"]["accepted"] is True
+    assert completion["metadata"]["completion_index"] == 0
+    assert "tokens" not in completion
+
+
+def test_ids_are_those_of_the_event_wherever_and_whenever_it_is_read(tmp_path):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    (first,) = conversation_of(tmp_path / "here", EVENT)
+    others = conversation_of(tmp_path / "there", {**EVENT, "file": "src/bakery/shop.py"}, EVENT)
+    again = next(document for document in others if document["conversation_id"] == first["conversation_id"])
+    assert [message["message_id"] for message in again["messages"]] == [
+        message["message_id"] for message in first["messages"]
+    ]
+    assert len({message["message_id"] for document in others for message in document["messages"]}) == 4
+
+
+def test_completions_in_one_file_within_a_time_window_are_one_conversation(tmp_path):
+    events = [{**EVENT, "timestamp": f"2026-02-03T10:{minute:02}:00.000Z"} for minute in (0, 4, 8, 20)]
+    found = conversation_of(tmp_path, *events)
+    assert [len(document["messages"]) for document in found] == [6, 2]
