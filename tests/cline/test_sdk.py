@@ -310,6 +310,38 @@ def test_a_large_session_comes_in_fragments(tmp_path, monkeypatch):
     assert run.ledger.mapped == 20
 
 
+def test_a_system_prompt_stands_before_everything_in_a_large_session_as_well(tmp_path, monkeypatch):
+    monkeypatch.setattr(elements, "SMALL_BYTES", 2_000)
+    monkeypatch.setattr(sdk_reading, "FRAGMENT_BYTES", 2_000)
+    said = [user(f"Message {number}. {'x' * 500}", id=f"u{number}") for number in range(12)]
+    path = write(
+        tmp_path / SESSION / f"{SESSION}.messages.json",
+        {"version": 1, "agent": "lead", "sessionId": SESSION, "system_prompt": "Be kind.", "messages": said},
+    )
+    documents = list(read_session(Source.at(path), Run("session")))
+    assert len(documents) > 1
+    told = [message for document in documents for message in document["messages"]]
+    assert [message["message_id"] for message in told if message["role"] == "system"] == [f"{SESSION}:system"]
+    assert told[0]["role"] == "system"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("u" + "_tool_c" * 100_000, "done"),
+        ("u", "<user_input " * 50_000),
+        ("u", '<user_input mode="' * 50_000),
+    ],
+    ids=["an id that grew", "wrappers", "modes"],
+)
+def test_what_stands_there_many_times_is_read(name, text, tmp_path):
+    """It would take hours if anything were looked at again and again."""
+    result = {"type": "tool_result", "tool_use_id": "c", "name": "editor", "content": "done"}
+    source = session_in(tmp_path, user(text, id="v"), {"id": name, "role": "user", "content": [result]})
+    documents, _ = read(source)
+    assert [message["message_id"] for message in documents[0]["messages"]] == ["v", "u"]
+
+
 def test_what_stands_behind_the_messages_is_known_however_long_they_are(tmp_path):
     messages = [user("x" * 5_000, id=f"u{number}") for number in range(40)]
     (document,), _ = read(session_in(tmp_path, *messages, system_prompt="Be kind.", later={"a": 1}))

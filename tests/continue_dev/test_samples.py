@@ -72,7 +72,7 @@ def test_every_session_is_a_conversation_with_all_that_was_said(case):
         held = [message for message in documents[session_id]["messages"] if "known_from" not in message["metadata"]]
         empty = [one for one in spoken if one["role"] == "assistant" and not (one["content"] or one.get("toolCalls"))]
         assert len(held) == len(spoken) - len(empty)
-        known = {message["message_id"] for message in held}
+        known = {name for one in held for name in (one["message_id"], *one["metadata"].get("source_ids", ()))}
         assert {message["id"] for message in spoken if "id" in message and message not in empty} <= known
 
 

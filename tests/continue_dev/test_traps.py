@@ -150,7 +150,7 @@ def test_trap_8_an_empty_beginning_is_part_of_the_answer_and_a_canceled_call_has
     found = document(tmp_path, user("a"), assistant("", {"id": "m1"}), thinking("hm", id="t1"), answer)
     assert roles(found) == ["user", "assistant"]
     message = found["messages"][1]
-    assert message["message_id"] == "m2"
+    assert message["message_id"] == "m1"
     assert message["metadata"]["source_ids"] == ["m1", "t1", "m2"]
     assert [block["type"] for block in message["content"]] == ["thinking", "tool_use"]
     assert message["metadata"]["call_states"]["c1"]["status"] == "canceled"

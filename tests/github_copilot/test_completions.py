@@ -123,6 +123,60 @@ def test_suggestions_of_one_request_have_one_prompt_and_each_its_own_events(tmp_
     assert second["metadata"]["accepted"] is True
 
 
+def test_what_became_of_one_suggestion_is_said_of_no_other(tmp_path):
+    (document,), _, _ = read(
+        tmp_path,
+        [
+            completion("r1", 1, choiceIndex="0"),
+            event("ghostText.rejected", 2, choiceIndex="0"),
+            event("ghostText.accepted", 3, choiceIndex="1"),
+        ],
+    )
+    assert document["messages"][0]["metadata"]["accepted"] is False
+    (document,), _, _ = read(
+        tmp_path,
+        [*(completion("r1", 1, choiceIndex=str(number)) for number in range(2)), event("ghostText.accepted", 3)],
+    )
+    assert [one["metadata"].get("accepted") for one in document["messages"]] == [None, None]
+    assert "ghostText.accepted" in json.dumps(document)
+
+
+def test_a_suggestion_has_the_same_id_when_another_becomes_known(tmp_path):
+    events = [
+        completion("r1", 1, choiceIndex="0"),
+        event("ghostText.shown", 2, choiceIndex="0", clientCompletionId="a"),
+        completion("r1", 3, choiceIndex="1"),
+    ]
+    ids = []
+    for number in range(1, 4):
+        (document,), _, _ = read(tmp_path, events[:number])
+        ids.append([message["message_id"] for message in document["messages"]])
+    assert ids[0] == ids[1] == ids[2][:1]
+    assert len(set(ids[2])) == 2
+
+
+def test_an_event_joins_its_request_by_any_of_its_names(tmp_path):
+    names = {"clientCompletionId": "c", "opportunityId": "o"}
+    bare = {"name": "ghostText.accepted", "timestamp": "2026-02-03T10:00:05Z", "properties": names}
+    for events in ([bare, completion("r1", 1, opportunityId="o")], [completion("r1", 1, opportunityId="o"), bare]):
+        (document,), used, _ = read(tmp_path, events)
+        assert document["messages"][0]["metadata"]["accepted"] is True
+        assert not used
+
+
+def test_a_whole_completion_may_have_a_name_of_its_own(tmp_path):
+    flat = {"file": "a.py", "completion": "x = 1", "promptContext": "x", "accepted": True, "extensionVersion": "1.2"}
+    (document,), _, report = read(tmp_path, [flat, {**flat, "name": "inline", "completion": "x = 2"}])
+    assert texts([document]) == ["x", "x = 1", "x = 2"]
+    assert not report.ledger.skipped
+
+
+def test_without_times_requests_of_two_windows_are_two_conversations(tmp_path):
+    events = [completion(f"r{number}", 0, file="a.py", client_sessionid=str(number)) for number in range(2)]
+    found, _, _ = read(tmp_path, [{key: one[key] for key in ("name", "properties")} for one in events])
+    assert len({document["conversation_id"] for document in found}) == len(found) == 2
+
+
 # -- threads --------------------------------------------------------------------------------------------------------
 
 
@@ -261,6 +315,7 @@ def test_texts_that_were_spread_over_properties_are_whole(tmp_path):
     [
         *("copilot_trackingId", "organizations_list", "enterprise_list", "client_machineid", "client_sessionid"),
         *("common_vscodemachineid", "common.devDeviceId", "unique_id", "ai.user.id", "iKey", "githubToken"),
+        *("ai.location.ip", "client_IP", "user_AuthenticatedId", "contact_email"),
     ],
 )
 def test_ids_of_persons_and_machines_are_never_kept(tmp_path, name):
@@ -268,6 +323,12 @@ def test_ids_of_persons_and_machines_are_never_kept(tmp_path, name):
     assert is_secret(name)
     assert MARK not in json.dumps(found)
     assert MARK not in masked_text(json.dumps({"properties": {name: MARK, "reason": "kept"}})[:-3])
+
+
+def test_what_stands_in_lists_is_no_less_secret(tmp_path):
+    found, _, _ = read(tmp_path, [completion("r1", 0, accounts=[{"githubToken": MARK, "plan": "kept"}])])
+    assert MARK not in json.dumps(found)
+    assert "kept" in json.dumps(found)
 
 
 def test_what_is_no_secret_is_kept_under_its_own_name(tmp_path):

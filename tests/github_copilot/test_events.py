@@ -113,6 +113,25 @@ def test_a_file_of_the_same_name_elsewhere_claims_nothing_around_it(tmp_path):
     assert import_folder(tmp_path, "github_copilot").units == []
 
 
+@pytest.mark.parametrize("kind", ["mcp.oauth_required", "mcp.headers_refresh_required"])
+def test_what_a_server_is_opened_with_is_not_kept(kind, tmp_path):
+    hidden = "REDACTED-BY-FIXTURE"
+    data = {
+        "serverUrl": f"https://me:{hidden}@mcp.example/rpc?key={hidden}",
+        "staticClientConfig": {"clientId": "palaver", "clientSecret": hidden},
+        "httpResponse": {"statusCode": 401, "headers": {"set-cookie": hidden}},
+    }
+    session_folder(tmp_path, {"type": kind, "data": data, "id": "e", "timestamp": "2026-01-01T00:00:00Z"})
+    found = import_folder(tmp_path, "github_copilot")
+    check(found)
+    assert hidden not in said(found)
+    assert found.documents[0]["messages"][0]["content"][0]["raw"] == {
+        "serverUrl": "https://mcp.example/rpc",
+        "staticClientConfig": {"clientId": "palaver"},
+        "httpResponse": {"statusCode": 401},
+    }
+
+
 # -- beside the log -------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +165,50 @@ def test_files_of_a_session_without_any_event_are_counted(tmp_path):
     assert found.found.unclaimed == []
 
 
+# -- before there were logs -----------------------------------------------------------------------------------------
+
+
+def test_messages_of_an_old_session_keep_their_ids_when_it_grows(tmp_path):
+    asked, called = {"role": "user", "content": "Look."}, {"id": "c", "function": {"name": "ls", "arguments": "{}"}}
+    begun = {"type": "user", "text": "Look.", "timestamp": "2026-01-01T00:00:01Z"}
+    started = {"type": "tool_call_requested", "callId": "c", "timestamp": "2026-01-01T00:00:02Z"}
+    told = {"type": "info", "text": "Folder trusted.", "timestamp": "2026-01-01T00:00:03Z"}
+    short = {"sessionId": "s", "startTime": begun["timestamp"], "chatMessages": [asked]}
+    (tmp_path / "short.json").write_text(json.dumps({**short, "timeline": [begun, started, told]}))
+    answered = {"role": "assistant", "tool_calls": [called]}
+    grown = {**short, "chatMessages": [asked, answered, {"role": "user", "content": "Thanks."}]}
+    (tmp_path / "grown.json").write_text(json.dumps({**grown, "timeline": [begun, started, told]}))
+    found = import_folder(tmp_path, "github_copilot")
+    check(found)
+    after, before = (
+        {
+            block["text"]: message["message_id"]
+            for message in document["messages"]
+            for block in message["content"]
+            if block["type"] == "text"
+        }
+        for document in found.documents
+    )
+    assert before.items() <= after.items()
+    assert after == {"Look.": "s-0", "Folder trusted.": "s-timeline-2", "Thanks.": "s-2"}
+
+
 # -- long logs ------------------------------------------------------------------------------------------------------
+
+
+def test_chunks_are_joined_once_whatever_is_repeated(tmp_path):
+    time = "2026-01-01T00:00:00Z"
+    chunks = [
+        {"type": "assistant.message", "data": data, "id": f"e{number}", "timestamp": time}
+        for number, text in ((1, "One, "), (2, "two, "), (2, "two, "), (3, "two, "))
+        if (data := {"messageId": "m", "content": text, "chunkIndex": number})
+    ]
+    session_folder(tmp_path, *chunks)
+    found = import_folder(tmp_path, "github_copilot")
+    check(found)
+    (message,) = found.documents[0]["messages"]
+    assert [block["text"] for block in message["content"]] == ["One, two, ", "two, two, "]
+    assert message["metadata"]["source_ids"] == ["e1", "e2", "e3"]
 
 
 @every_case

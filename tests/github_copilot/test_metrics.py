@@ -128,6 +128,13 @@ def test_a_user_has_one_seat_however_many_teams_give_it(tmp_path):
     assert imported.reports[0].ledger.folded == {"the same user's seat": 1}
 
 
+def test_a_seat_that_does_not_say_since_when_it_is_one_is_noted(tmp_path):
+    seat = {"last_activity_at": "2026-01-01T00:00:00Z", "plan_type": "business", "assignee": {"login": "linden"}}
+    imported = read(tmp_path, {"total_seats": 1, "seats": [seat]})
+    assert imported.used[0]["metadata"]["timestamp_inferred"] is True
+    assert imported.reports[0].findings.counts == {"inferred-timestamp": 1}
+
+
 def test_net_amounts_are_the_cost_in_dollars_and_quantities_have_their_unit(tmp_path):
     item = {"product": "Copilot", "sku": "s", "unitType": "ai-credits", "netQuantity": 4.0, "netAmount": 0.04}
     period = {"year": 2026, "month": 12}
@@ -148,6 +155,15 @@ def test_links_to_reports_are_known_and_kept_nowhere(tmp_path):
     imported = read(tmp_path, lines, "report.ndjson")
     assert MARK not in json.dumps(imported.used)
     assert MARK.encode() not in b"".join(one.raw for one in imported.quarantined)
+
+
+def test_figures_beside_links_are_kept(tmp_path):
+    lines = "".join(
+        json.dumps(one) + "\n" for one in (row(), row(day="2026-04-02", download_links=["https://x.example"]))
+    )
+    imported = read(tmp_path, lines)
+    assert len(imported.used) == 2
+    assert "example" not in json.dumps(imported.used)
 
 
 @pytest.mark.parametrize(

@@ -139,3 +139,78 @@ def test_markdown_without_its_frame_is_read_as_far_as_it_goes():
     assert log["unread"] == "words that lost their heading\nand these too"
     assert log["requestMessages"]["messages"] == [{"role": 1, "content": [{"type": 1, "text": "hello"}]}]
     assert (log["id"], log["name"]) == ("name", "name")
+
+
+def replay(folder, prompts, **about):
+    whole = {"exportedAt": "2026-02-03T10:00:00Z", "totalPrompts": len(prompts), "prompts": prompts, **about}
+    (folder / "all.chatreplay.json").write_text(json.dumps(whole))
+    imported = import_folder(folder)
+    check(imported)
+    return imported
+
+
+def request(name, *said):
+    times = {"startTime": "2026-02-03T10:00:00Z", "endTime": "2026-02-03T10:00:01Z"}
+    messages = [{"role": 1 + number % 2, "content": [{"type": 1, "text": one}]} for number, one in enumerate(said[:-1])]
+    return {
+        "id": name,
+        "kind": "request",
+        "type": "ChatMLSuccess",
+        "metadata": {"model": "m", **times},
+        "requestMessages": {"messages": messages},
+        "response": {"type": "success", "message": [said[-1]]},
+    }
+
+
+def test_a_prompt_without_entries_is_told_once_and_only_where_no_other_has_them(tmp_path):
+    logs = [request("a", "What is a pear?", "A fruit.")]
+    prompts = [
+        {"prompt": "What is a pear?", "logs": []},
+        {"prompt": "What is a pear?", "logs": logs},
+        {"prompt": "Nobody has answered this.", "logs": []},
+        {"prompt": "Nobody has answered this."},
+        {"prompt": " ", "logs": []},
+    ]
+    imported = replay(tmp_path, prompts)
+    said = [message["content"][0]["text"] for document in imported.documents for message in document["messages"]]
+    assert said == ["What is a pear?", "A fruit.", "Nobody has answered this."]
+    ledger = imported.reports[0].ledger
+    assert (ledger.skipped, ledger.folded) == ({"empty-prompt": 1}, {"the same prompt": 2})
+
+
+def test_a_note_of_the_editor_has_the_same_id_in_a_longer_log(tmp_path):
+    note = {"kind": "error", "error": "The model has gone away.", "timestamp": "2026-02-03T10:00:02Z"}
+    first = request("a", "What is a pear?", "A fruit.")
+    second = request("b", "What is a pear?", "A fruit.", "And a plum?", "A fruit as well.")
+    ids = []
+    for logs in ([first, note], [first, note, second]):
+        (document,) = replay(tmp_path, [{"prompt": "What is a pear?", "logs": logs}]).documents
+        ids.append([one["message_id"] for one in document["messages"] if one["role"] == "system"])
+    assert ids[0] == ids[1]
+    assert len(ids[0]) == 1
+
+
+def test_an_entry_of_a_call_that_stands_in_two_prompts_is_told_once(tmp_path):
+    call = {"id": "t__vscode-1", "kind": "toolCall", "tool": "look", "args": "{}", "response": ["Three pears."]}
+    prompts = [{"prompt": "How many?", "logs": [call]}] * 2
+    imported = replay(tmp_path, prompts)
+    assert json.dumps(imported.documents).count("Three pears.") == 1
+    assert imported.reports[0].ledger.folded == {"the same call": 1}
+
+
+def test_calls_that_say_different_things_under_one_id_are_all_kept_under_short_names(tmp_path):
+    call = {"id": "t", "kind": "toolCall", "tool": "look", "args": "{}"}
+    logs = [{**call, "response": [f"{number} pears."]} for number in range(40)]
+    (document,) = replay(tmp_path, [{"prompt": "How many?", "logs": logs}]).documents
+    calls = [block["id"] for one in document["messages"] for block in one["content"] if block["type"] == "tool_use"]
+    assert len(set(calls)) == 40
+    assert max(map(len, calls)) < 20
+
+
+def test_what_servers_are_started_with_is_masked(tmp_path):
+    mark = "REDACTED-BY-FIXTURE"
+    servers = [{"label": "pears", "env": {"PEAR_TOKEN": mark}, "headers": {"X-Api-Key": mark}}]
+    logs = [request("a", "What is a pear?", "A fruit.")]
+    imported = replay(tmp_path, [{"prompt": "What is a pear?", "logs": logs}], mcpServers=servers)
+    assert "pears" in json.dumps(imported.documents)
+    assert mark not in json.dumps(imported.documents)

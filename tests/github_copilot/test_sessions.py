@@ -17,13 +17,14 @@ from github_copilot.chatting import (
     exported,
     imported,
     logged,
+    round_of,
     said,
     session,
     texts,
     uri,
 )
 from importing import CHECKOUT, Said, check, import_folder, set_aside, strings
-from palaver.importers.github_copilot.sessions import KNOWN_KINDS, recognize
+from palaver.importers.github_copilot.sessions import KNOWN_KINDS, reading, recognize
 from palaver.importers.github_copilot.sessions.binary import base64_of
 from palaver.importers.github_copilot.sessions.uris import path_of
 from palaver.sources.source import Source
@@ -92,6 +93,14 @@ def test_a_file_of_the_same_name_that_is_of_another_session_is_its_own(tmp_path)
     assert [texts(document["messages"][0]) for document in found.documents] == ["of the log", "of another"]
 
 
+def test_a_file_of_the_same_name_that_is_no_session_is_left_to_others(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"kind": "click", "v": 1}\n{"kind": "key", "v": 2}\n')
+    found = imported(tmp_path, a_json=session(asked(1, "of the session")))
+    assert [texts(document["messages"][0]) for document in found.documents] == ["of the session"]
+    assert found.quarantined == []
+    assert recognize(Source.at(tmp_path / "a.json")).members == ()
+
+
 def test_a_log_that_holds_nothing_leaves_the_word_to_the_older_file(tmp_path):
     found = imported(tmp_path, a_json=session(asked(1, "from the older file")), a_jsonl=b'{"kind":0,"v":{"requ')
     assert [texts(document["messages"][0]) for document in found.documents] == ["from the older file"]
@@ -124,6 +133,44 @@ def test_an_empty_session_gives_no_document_and_its_draft_is_noted(tmp_path):
     assert not found.documents
     assert [report.ledger.skipped for report in found.reports] == [{"empty-session": 1}] * 2
     assert [report.findings.counts.get("unsent-draft") for report in found.reports] == [1, None]
+
+
+def test_requests_that_wait_in_a_session_without_any_are_noted(tmp_path):
+    found = imported(tmp_path, a_json=session(pendingRequests=[{"message": "Later, please."}]))
+    assert found.documents == []
+    assert found.reports[0].findings.counts["unsent-draft"] == 1
+
+
+def test_exports_without_ids_that_begin_with_the_same_words_are_two_conversations(tmp_path):
+    first = {"message": {"text": "Explain this."}, "response": ["It reads a file."]}
+    other = {"message": {"text": "Explain this."}, "response": ["It writes a file."]}
+    next_one = {"message": {"text": "And this?"}, "response": ["That as well."]}
+    found = imported(tmp_path, a_json=exported(first), b_json=exported(other), c_json=exported(first, next_one))
+    short, another, longer = (document["conversation_id"] for document in found.documents)
+    assert short == longer != another
+
+
+def test_requests_of_one_id_have_ids_of_their_own(tmp_path):
+    names = ["r", "r", "r:2", "r"]
+    document = document_of(tmp_path, session(*(asked(number, requestId=name) for number, name in enumerate(names, 1))))
+    assert [message["message_id"] for message in document["messages"]] == ["r", "r:2", "r:2:2", "r:3"]
+
+
+def test_a_long_session_comes_in_pieces_that_say_what_the_whole_says(tmp_path, monkeypatch):
+    log = logged(begin=session(*(asked(number, "And?", said("Well.")) for number in range(5))))
+    whole = document_of(tmp_path, log)
+    monkeypatch.setattr(reading, "FRAGMENT_BYTES", 100)
+    monkeypatch.setattr(reading, "LATER_FRAGMENT_BYTES", 500)
+    pieces = imported(tmp_path, chat_jsonl=log).documents
+    assert len(pieces) > 2
+    assert [message for piece in pieces for message in piece["messages"]] == whole["messages"]
+    assert [piece["fragment"]["final"] for piece in pieces] == [False] * (len(pieces) - 1) + [True]
+    assert pieces[-1]["metrics"] == whole["metrics"]
+    around = {"messages", "metrics", "fragment"}
+    for piece in pieces:
+        assert {name: piece[name] for name in piece.keys() - around} == {
+            name: whole[name] for name in whole.keys() - around
+        }
 
 
 def test_a_session_of_another_responder_is_read_and_named(tmp_path):
@@ -167,6 +214,7 @@ def test_the_model_is_the_resolved_one_then_that_of_the_totals_then_the_picked_o
             },
             {"input_tokens": 55, "output_tokens": 33, "cache_read_input_tokens": 22},
         ),
+        ({"modelTotals": [{"model": "a"}], "promptTokens": 3}, {"input_tokens": 3}),
         ({"copilotCredits": 0.5}, None),
     ],
 )
@@ -174,6 +222,23 @@ def test_tokens_are_those_that_are_stated(tmp_path, fields, tokens):
     answer = answer_of(tmp_path, said("a"), **fields)
     assert answer.get("tokens") == tokens
     assert answer["metadata"].get("copilotCredits") == fields.get("copilotCredits")
+
+
+def test_what_only_the_rounds_say_is_kept_however_much_it_is(tmp_path):
+    rounds = [round_of(text=f"Only round {number} says this.") for number in range(300)]
+    rounds.append({**round_of(text="It says this."), "thinking": {"id": "t", "text": "It thought this."}})
+    answer = answer_of(tmp_path, said("It says this."), result={"metadata": {"toolCallRounds": rounds}})
+    left = {text for text in strings(answer) if text.startswith("Only round")}
+    assert len(left) == 300
+    assert "It thought this." in set(strings(answer))
+
+
+def test_a_round_that_says_what_the_answer_says_is_told_once_in_any_order(tmp_path):
+    rounds = [round_of(text=text) for text in ("First this.", "Then `a.py` there.", "First this.")]
+    reference = {"kind": "inlineReference", "inlineReference": uri("/w/a.py")}
+    parts = (said("First this. "), said("Then "), reference, said(" there."))
+    answer = answer_of(tmp_path, *parts, result={"metadata": {"toolCallRounds": rounds}})
+    assert [text for text in strings(answer) if text.startswith("First")] == ["First this. Then `a.py` there."]
 
 
 def test_edits_are_code_with_their_files_and_lines(tmp_path):

@@ -105,16 +105,8 @@ def test_a_retry_repeats_nothing(tmp_path):
     assert [message["role"] for message in document["messages"]] == ["user", "system", "assistant"]
 
 
-def test_what_was_typed_is_told_though_the_request_was_cut_before_it(tmp_path):
-    asked = json.dumps([{"role": "system", "parts": [{"type": "text", "content": "A very long prompt. " * 20}]}])
-    said = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "It is shut."}]}])
-    typed = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Is the gate of the orchard shut?"}]}])
-    chat = {
-        "gen_ai.input.messages": f"{asked[:99]}...[truncated, original 70000 chars]",
-        "gen_ai.output.messages": said,
-    }
-    spans = [("chat", "c", "a", 1, chat), ("invoke_agent", "a", "", 0, {"gen_ai.input.messages": typed})]
-    (tmp_path / "out.jsonl").write_text(
+def traced(folder, spans):
+    (folder / "out.jsonl").write_text(
         "".join(
             json.dumps(
                 {
@@ -131,7 +123,50 @@ def test_what_was_typed_is_told_though_the_request_was_cut_before_it(tmp_path):
             for operation, name, parent, second, attributes in spans
         )
     )
-    (document,) = import_folder(tmp_path).documents
+    imported = import_folder(folder)
+    check(imported)
+    return imported
+
+
+def said_by(role, text):
+    return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
+
+
+def test_what_was_typed_is_told_though_an_answer_has_the_same_word(tmp_path):
+    chat = {
+        "gen_ai.input.messages": said_by("system", "Be kind."),
+        "gen_ai.output.messages": said_by("assistant", "Yes!"),
+    }
+    agent = {"gen_ai.input.messages": said_by("user", "Yes")}
+    spans = [("chat", "s", "a", 1, {**chat, "copilot_chat.x": 1}), ("invoke_agent", "a", "", 0, agent)]
+    (document,) = traced(tmp_path, spans).documents
+    assert [one["content"][0]["text"] for one in document["messages"] if one["role"] == "user"] == ["Yes"]
+
+
+def test_a_conversation_that_another_started_says_so_whichever_span_does(tmp_path):
+    chat = {"gen_ai.input.messages": said_by("user", "Go on."), "gen_ai.output.messages": said_by("assistant", "I do.")}
+    agent = {"copilot_chat.parent_chat_session_id": "outer"}
+    (document,) = traced(tmp_path, [("chat", "s", "a", 1, chat), ("invoke_agent", "a", "", 0, agent)]).documents
+    assert document["session"]["parent_conversation_id"] == "outer"
+
+
+def test_a_span_of_a_tool_that_was_exported_twice_is_told_once(tmp_path):
+    tool = {"gen_ai.tool.name": "look", "gen_ai.tool.call.id": "t", "gen_ai.tool.call.result": "Three pears."}
+    spans = [("execute_tool", "s", "", 1, {**tool, "copilot_chat.x": 1})] * 2
+    imported = traced(tmp_path, spans)
+    assert json.dumps(imported.documents).count("Three pears.") == 1
+
+
+def test_what_was_typed_is_told_though_the_request_was_cut_before_it(tmp_path):
+    asked = json.dumps([{"role": "system", "parts": [{"type": "text", "content": "A very long prompt. " * 20}]}])
+    said = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "It is shut."}]}])
+    typed = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Is the gate of the orchard shut?"}]}])
+    chat = {
+        "gen_ai.input.messages": f"{asked[:99]}...[truncated, original 70000 chars]",
+        "gen_ai.output.messages": said,
+    }
+    spans = [("chat", "c", "a", 1, chat), ("invoke_agent", "a", "", 0, {"gen_ai.input.messages": typed})]
+    (document,) = traced(tmp_path, spans).documents
     assert [message["role"] for message in document["messages"]] == ["user", "system", "assistant"]
     assert document["title"] == "Is the gate of the orchard shut?"
     assert document["messages"][2]["metadata"]["context_incomplete"] is True

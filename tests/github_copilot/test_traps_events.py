@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from importing import FIXTURES, Imported, check, import_folder
+from palaver.importers.github_copilot.events import reading
 
 Json = dict[str, Any]
 
@@ -33,6 +34,10 @@ def event(kind: str, data: Any, number: int, parent: str | None = None, **more: 
 
 def blocks(document: Json, kind: str) -> list[Json]:
     return [block for message in document["messages"] for block in message["content"] if block["type"] == kind]
+
+
+def by_id(document: Json) -> dict[str, Json]:
+    return {message["message_id"]: message for message in document["messages"]}
 
 
 def kinds(document: Json) -> list[str]:
@@ -107,6 +112,49 @@ def test_trap_17_what_was_rewound_in_a_stream_is_a_branch_that_was_left():
     assert "parent_message_id" not in following
 
 
+def test_trap_17_a_branch_is_left_once_and_what_was_cut_off_in_it_is_left_with_it(tmp_path):
+    (document,) = logged(
+        tmp_path,
+        event("user.message", {"content": "One."}, 1),
+        event("user.message", {"content": "Two."}, 2),
+        event("assistant.message_delta", {"messageId": "m", "deltaContent": "Half an"}, 3),
+        event("user.message", {"content": "Three."}, 4),
+        event("session.snapshot_rewind", {"upToEventId": "e-2"}, 5),
+        event("user.message", {"content": "Four."}, 6),
+        event("session.snapshot_rewind", {"upToEventId": "e-2"}, 7),
+        event("session.snapshot_rewind", {"upToEventId": "nowhere"}, 8),
+    )
+    left = [name for name, message in by_id(document).items() if message["metadata"].get("on_active_path") is False]
+    assert left == ["e-2", "e-3", "e-4"]
+    assert by_id(document)["e-5"]["parent_message_id"] == "e-1"
+    assert by_id(document)["e-7"]["parent_message_id"] == "e-6"
+
+
+def test_trap_17_results_without_an_id_belong_to_the_calls_without_one_in_their_order(tmp_path):
+    (document,) = logged(
+        tmp_path,
+        event("assistant.message", {"content": "", "toolRequests": [{"name": "a"}, {"name": "b"}]}, 1),
+        event("tool.execution_complete", {"success": True, "result": {"content": "of a"}}, 2),
+        event("tool.execution_complete", {"success": True, "result": {"content": "of b"}}, 3),
+        event("tool.execution_complete", {"success": True, "result": {"content": "of nobody"}}, 4),
+    )
+    calls = {block["id"]: block["name"] for block in blocks(document, "tool_use")}
+    results = [(calls.get(block["tool_use_id"]), block["content"]) for block in blocks(document, "tool_result")]
+    assert results == [("a", "of a"), ("b", "of b"), (None, "of nobody")]
+
+
+def test_trap_17_the_start_of_a_session_says_where_it_was_also_behind_a_resumption(tmp_path):
+    (document,) = logged(
+        tmp_path,
+        event("session.resume", {"context": {"cwd": "/later"}}, 1),
+        event("session.start", {"sessionId": "one", "context": {"cwd": "/first", "gitRoot": "/root"}}, 2),
+        event("user.message", {"content": "Hello."}, 3),
+    )
+    assert document["context"]["workspace"]["path"] == "/first"
+    assert document["platform"]["metadata"]["gitRoot"] == "/root"
+    assert blocks(document, "opaque")[0]["raw"]["context"] == {"cwd": "/later"}
+
+
 def test_trap_18_messages_follow_the_order_of_the_log(tmp_path):
     (document,) = logged(
         tmp_path,
@@ -162,6 +210,28 @@ def test_trap_20_a_transcript_is_another_account_of_the_saved_chat_and_counts_no
     assert not any("tokens" in message for message in document["messages"])
     assert document["platform"]["metadata"]["kept_as"] == "transcript"
     assert document["platform"]["metadata"]["chat_session_file"] == "chatSessions/chat-1.json"
+
+
+def test_trap_20_no_piece_of_a_transcript_and_no_agent_in_it_counts_what_the_saved_chat_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "FRAGMENT_BYTES", -1)
+    monkeypatch.setattr(reading, "LATER_FRAGMENT_BYTES", -1)
+    transcripts = tmp_path / "workspaceStorage" / "hash" / "GitHub.copilot-chat" / "transcripts"
+    transcripts.mkdir(parents=True)
+    chats = transcripts.parents[1] / "chatSessions"
+    chats.mkdir()
+    (chats / "chat-1.json").write_text("{}", "utf-8")
+    lines = [
+        event("session.start", {"sessionId": "chat-1", "producer": "copilot-agent", "vscodeVersion": "1.113.0"}, 1),
+        event("user.message", {"content": "Hello."}, 2),
+        event("assistant.message", {"content": "Hi.", "outputTokens": 7}, 3),
+        event("user.message", {"content": "And an agent?"}, 4),
+        event("assistant.message", {"content": "Here.", "outputTokens": 8, "parentToolCallId": "call-1"}, 5),
+    ]
+    (transcripts / "chat-1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    documents = import_folder(transcripts, "github_copilot").documents
+    assert len(documents) > 2
+    assert not any("tokens" in message for document in documents for message in document["messages"])
+    assert {document["session"].get("parent_conversation_id") for document in documents} == {None, "chat-1:transcript"}
 
 
 def test_trap_21_a_rendered_prompt_is_attached_to_the_typed_one():

@@ -240,3 +240,18 @@ def test_reasoning_that_the_history_has_is_not_told_twice(where, tasks):
     rows = [request(1, tokensIn=1, tokensOut=1), say(2, "reasoning", "The door comes last.")]
     document = tasks.read([HISTORY[0], {**answer(4, "I paint."), **where}], rows)
     assert [block["thinking"] for block in blocks(document, "thinking")] == ["The door comes last."]
+
+
+def test_settings_are_kept_without_what_lets_in(tasks):
+    settings = {
+        "openAiHeaders": {"Authorization": "REDACTED-BY-FIXTURE"},
+        "awsAccessKey": "REDACTED-BY-FIXTURE",
+        "liteLlmBaseUrl": "https://painter:REDACTED-BY-FIXTURE@models.example/v1",
+        "thinkingBudgetTokens": 1024,
+        "mcp": [{"apiKey": "REDACTED-BY-FIXTURE", "name": "sheds"}],
+    }
+    document = tasks.read(HISTORY, platform="cline", settings=settings)
+    kept = document["context"]["custom"]["settings"]
+    assert "REDACTED-BY-FIXTURE" not in json.dumps(document)
+    assert (kept["thinkingBudgetTokens"], kept["mcp"][0]["name"]) == (1024, "sheds")
+    assert kept["liteLlmBaseUrl"] == "https://models.example/v1"

@@ -235,6 +235,7 @@ def test_trap_18_a_system_prompt_is_there_only_where_something_is_known_of_it(ta
     assert (first["role"], first["content"]) == ("system", [{"type": "text", "text": "You mow lawns."}])
     assert (first["metadata"]["mode"], first["metadata"]["capabilities"]) == ("mower", ["read"])
     assert second["parent_message_id"] == first["message_id"]
+    assert tasks.imported.reports[0].findings.counts["inferred-timestamp"] == 1
 
 
 def test_trap_19_json_in_the_text_of_rows_is_read(tasks):

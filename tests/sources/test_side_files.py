@@ -9,7 +9,7 @@ import pytest
 
 from palaver.importers import _vscode
 from palaver.importers._side_files import side_value
-from palaver.importers._vscode import global_storage, remembered
+from palaver.importers._vscode import global_storage, path_in, remembered
 from palaver.sources.source import Source
 
 
@@ -100,3 +100,21 @@ def test_editors_keep_their_files_in_each_systems_own_place(tmp_path, monkeypatc
 def test_a_portable_editor_has_its_files_with_it(tmp_path, monkeypatch):
     monkeypatch.setenv("VSCODE_PORTABLE", str(tmp_path))
     assert tmp_path / "user-data" / "User" / "globalStorage" / "a.b" in global_storage("a.b")
+
+
+@pytest.mark.parametrize(
+    ("address", "path"),
+    [
+        ("file:///c%3A/garden/b%20c", "c:/garden/b c"),
+        ("file:///home/jo/100%25", "/home/jo/100%"),
+        ("file://server/share/a", "//server/share/a"),
+        ("file://localhost/a", "/a"),
+        ("/home/jo", "/home/jo"),
+        ("d:\\garden", "d:\\garden"),
+        ("vscode-remote://wsl/home", "vscode-remote://wsl/home"),
+        ("file://[", "file://["),
+        ("", ""),
+    ],
+)
+def test_an_address_of_a_file_is_its_path(address, path):
+    assert path_in(address) == path

@@ -12,6 +12,8 @@ from palaver.sources.source import Source
 
 _LARGEST_BYTES = 1 << 26
 _KEPT = 8
+_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The one in C is ten times as fast, and missing where PyYAML was built without it."""
 _Shape = Callable[[Any], Any]
 
 _recent: OrderedDict[tuple[str, int, float | None, _Shape], Any] = OrderedDict()
@@ -52,6 +54,6 @@ def _read(source: Source) -> Any:
     if source.suffix not in {".yaml", ".yml"}:
         return None
     try:
-        return yaml.safe_load(raw)
+        return yaml.load(raw, _YAML)  # noqa: S506 - a safe one
     except (yaml.YAMLError, ValueError, RecursionError):
         return None

@@ -1,16 +1,20 @@
 """Where VS Code and the editors made from it keep what their extensions store, and what they remember for them."""
 
 import os
+import re
 import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import orjson
 
 STATE = "state.vscdb"
+
+_DRIVE = re.compile(r"/[A-Za-z]:(?:/|$)")
 
 _EDITORS = (
     *("Code", "Code - Insiders", "Code - OSS", "VSCodium", "VSCodium - Insiders", "Cursor", "Windsurf"),
@@ -46,6 +50,25 @@ def _settings_folders() -> Iterator[Path]:
     else:
         configured = os.environ.get("XDG_CONFIG_HOME")
         yield Path(configured) if configured else Path.home() / ".config"
+
+
+def path_in(address: str) -> str:
+    """The path that a `file:` address stands for, as it is on the machine it was written on; any other as it is."""
+    if not address.lower().startswith("file:"):
+        return address
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return address
+    path = unquote(parts.path)
+    if parts.netloc and parts.netloc != "localhost":
+        return f"//{parts.netloc}{path}"
+    return without_slash(path)
+
+
+def without_slash(path: str) -> str:
+    """`/c:/folder` is `c:/folder` where it comes from."""
+    return path[1:] if _DRIVE.match(path) else path
 
 
 def remembered(state: Path, key: str) -> Any:

@@ -30,7 +30,7 @@ class Sections:
         self._data = _read(stream, run)
         self._headings = list(heading.finditer(self._data))
         end = self._headings[0].start() if self._headings else len(self._data)
-        self.preface = self._text(self._data[:end])
+        self.preface = self._text(0, end)
 
     def where(self) -> str:
         return f"section {self.number}, byte {self.offset}"
@@ -42,18 +42,19 @@ class Sections:
             self.offset = heading.start()
             self.raw = self._data[heading.start() : end]
             self._run.read()
-            yield heading[1].decode(errors="replace"), self._text(self._data[heading.end() : end])
+            yield heading[1].decode(errors="replace"), self._text(heading.end(), end)
 
     def set_aside(self) -> None:
         """Set all of it aside as one record: a text that should have headings and has none."""
         self._run.read()
         self._run.quarantined(NO_SECTIONS, self._data, "the text")
 
-    def _text(self, raw: bytes) -> str:
+    def _text(self, start: int, end: int) -> str:
+        raw = self._data[start:end]
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
-            self._run.note(INVALID_UTF8, self.where(), f"first at byte {self.offset + error.start}")
+            self._run.note(INVALID_UTF8, self.where(), f"first at byte {start + error.start}")
             return raw.decode(errors="replace")
 
 

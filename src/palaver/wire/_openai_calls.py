@@ -61,7 +61,8 @@ class Calls:
 
     stated: set[str]
     """Every id that the payload holds."""
-    _open: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    _open: dict[str, str] = field(default_factory=dict[str, str])
+    """The names of calls without a result, by their ids, the oldest first."""
     _count: int = 0
 
     def opened(self, call_id: Any, name: str) -> tuple[str, bool]:
@@ -69,21 +70,19 @@ class Calls:
         is_made = not isinstance(call_id, str) or not call_id
         given = self._made() if is_made else call_id
         self._count += 1
-        self._open.append((given, name))
+        self._open.setdefault(given, name)
         return given, is_made
 
     def answered(self, call_id: Any, name: str | None = None) -> tuple[str, bool]:
         """The id of the call that a result answers, and whether it was found by order."""
         if isinstance(call_id, str) and call_id:
-            match = [call for call in self._open if call[0] == call_id][:1]
-        else:
-            match = [call for call in self._open if call[1] == name][:1] or self._open[:1]
-        for call in match:
-            self._open.remove(call)
-        if isinstance(call_id, str) and call_id:
+            self._open.pop(call_id, None)
             return call_id, False
-        if match:
-            return match[0][0], True
+        of_name = (one for one, called in self._open.items() if called == name)
+        found = next(of_name, None) or next(iter(self._open), None)
+        if found is not None:
+            del self._open[found]
+            return found, True
         given = self._made()
         self._count += 1
         return given, True

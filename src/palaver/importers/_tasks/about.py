@@ -4,12 +4,14 @@ Other tools overwrite `task_metadata.json` with fields of their own; those that 
 the rest is kept.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.importers._tasks.recognize import FOCUS_CHAIN, ITEM, METADATA, SIDE_FILES
+from palaver.importers._tasks.recognize import FOCUS_CHAIN, ITEM, METADATA, SETTINGS, SIDE_FILES
 from palaver.importers._tasks.storage import Storage
+from palaver.redact import MASK, masked_url
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import counted, json_document
@@ -17,6 +19,9 @@ from palaver.sources.whole import counted, json_document
 Json = dict[str, Any]
 
 _FOCUS_BYTES = 1 << 20
+_SECRET = re.compile(r"key|token|secret|passw|auth|header|credential|cookie", re.IGNORECASE)
+_HOLDERS = frozenset({str, list, dict})
+_DEEPEST = 20
 
 
 @dataclass(slots=True)
@@ -75,7 +80,25 @@ def _take(about: About, stem: str, name: str, value: Any) -> None:
     elif name == METADATA and type(value) is dict:
         about.metadata = value
     elif value not in (None, [], {}):
-        about.custom[stem] = value
+        about.custom[stem] = _masked(value) if name == SETTINGS else value
+
+
+def _masked(value: Any, depth: int = 0) -> Any:
+    """Settings without what may let in: headers, keys, and passwords in addresses."""
+    if depth > _DEEPEST:
+        return MASK
+    match value:
+        case dict():
+            return {
+                name: MASK if one and type(one) in _HOLDERS and _SECRET.search(name) else _masked(one, depth + 1)
+                for name, one in value.items()
+            }
+        case list():
+            return [_masked(one, depth + 1) for one in value]
+        case str() if "://" in value:
+            return masked_url(value)
+        case _:
+            return value
 
 
 def _text(source: Source) -> str:

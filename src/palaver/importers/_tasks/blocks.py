@@ -140,8 +140,9 @@ def call_blocks(*, call_id: str, name: str, arguments: Json, raw: Json | None = 
     if server := mcp_of(name):
         block["metadata"] = server
     if raw:
-        taken = ("type", "id", "name", "input") if type(raw.get("name")) is str else ("type", "id", "input")
-        block = with_rest(block, raw, *taken)
+        taken = ["type", "input", *(key for key in ("id", "name") if type(raw.get(key)) is str)]
+        if len(raw) > len(taken):
+            block = with_rest(block, raw, *taken)
     made.append(block)
     return made
 

@@ -4,7 +4,6 @@ An answer is one message. A user's turn becomes up to three: the results of tool
 program added, each with its own `author_kind`.
 """
 
-import re
 from typing import Any
 
 from palaver.importers._findings import MADE_CALL_ID, UNKNOWN_BLOCK
@@ -18,9 +17,13 @@ from palaver.wire._anthropic_calls import input_of
 Json = dict[str, Any]
 
 _ROLES: tuple[build.Role, ...] = ("user", "assistant", "system", "tool", "function")
-_INTERRUPTED = re.compile(r"\s*\[Response interrupted by [^\[\]]*\]\Z")
+_INTERRUPTED = "[Response interrupted by "
 """What the program writes where it cut an answer off."""
 _AUTHORS = {"user": "harness", "assistant": "model", "system": "harness", "tool": "tool", "function": "tool"}
+
+
+_PLAIN = frozenset({"role", "content", "ts"})
+"""The fields that every record has."""
 
 
 class History:
@@ -50,7 +53,8 @@ class History:
         else:
             metadata["author_kind"] = _AUTHORS[role]
             made = [_message(name, role, [self._block(one, name) for one in raw], metadata)]
-        keep_rest(made[0]["metadata"], record, *_taken(record, role))
+        if not record.keys() <= _PLAIN:
+            keep_rest(made[0]["metadata"], record, *_taken(record, role))
         return made, stated
 
     def _role(self, record: Json) -> tuple[build.Role, Json]:
@@ -98,13 +102,16 @@ class History:
                 pass
         content = _thoughts(record)
         called: list[tuple[str, str]] = []
-        if any(type(one) is dict and one.get("type") == "tool_use" for one in raw):
-            task.has_native_calls = True
+        task.has_native_calls = task.has_native_calls or any(
+            type(one) is dict and one.get("type") == "tool_use" for one in raw
+        )
         for one in raw:
             match one:
                 case {"type": "tool_use"}:
                     content += self._native_call(name, one, called)
-                case {"type": "text", "text": str(text)} if not task.has_native_calls and "<" in text:
+                case {"type": "text", "text": str(text)} if task.has_native_calls or "<" not in text:
+                    content.append(block_of(one))
+                case {"type": "text", "text": str(text)}:
                     content += self._text(name, text, one, called)
                 case str() if not task.has_native_calls:
                     content += self._text(name, one, {}, called)
@@ -129,8 +136,10 @@ class History:
     def _text(self, name: str, text: str, raw: Json, called: list[tuple[str, str]]) -> list[Json]:
         """The text of an answer, in which calls may stand as tags."""
         made: list[Json] = []
-        interrupted = _INTERRUPTED.search(text) if text.endswith("]") else None
-        spoken = text[: interrupted.start()] if interrupted else text
+        cut_at = text.rfind(_INTERRUPTED) if text.endswith("]") else -1
+        if text.find("]", cut_at) < len(text) - 1:
+            cut_at = -1  # it is quoted
+        spoken = text if cut_at < 0 else text[:cut_at].rstrip()
         for piece in pieces(spoken, self._task.platform):
             if isinstance(piece, str):
                 made.append(build.text(piece))
@@ -143,8 +152,8 @@ class History:
                 made[-1].setdefault("metadata", {})["partial"] = True
             if piece.rest:
                 made[-1].setdefault("metadata", {})["rest"] = piece.rest
-        if interrupted:
-            made.append(build.text(interrupted[0].strip()))
+        if cut_at >= 0:
+            made.append(build.text(text[cut_at:]))
         if not made:
             made.append(build.text(text))
         rest = {key: value for key, value in raw.items() if key not in {"type", "text"} and value}

@@ -1,20 +1,24 @@
 """What the API history already says: a row of the interface whose words stand there is not told twice.
 
 A text is looked for in the messages around its turn first, which is cheap; only then are the long lines of all
-messages collected, once.
+messages collected, once. How much is looked through in all is limited: where that is reached, only whole lines are
+found any more, and the worst that happens is that something short is told twice.
 """
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
-from palaver.importers._tasks.requests import payload
-from palaver.importers._tasks.ui_rows import LONG
+from palaver.importers._tasks.ui_rows import LONG, texts_in
 
 Json = dict[str, Any]
 
-_PARSED = 1 << 16
-"""JSON in a text that is longer is a file that a tool read."""
 _BETWEEN = "\n\0\n"
+_EFFORT = 1 << 29
+"""How many characters may be looked through, and how often those that are there."""
+_TIMES = 256
+_EACH = 64
+"""What it costs to begin."""
 
 
 class Known:
@@ -24,7 +28,7 @@ class Known:
         self.records = records
         self._texts: dict[int, list[str]] = {}
         self._joined: dict[int, str] = {}
-        self._lines: set[str] | None = None
+        self._left = _EFFORT
 
     def texts(self, place: int) -> list[str]:
         """All texts of a record, the last ones first."""
@@ -39,47 +43,48 @@ class Known:
         found = self._joined.get(place)
         if found is None:
             found = self._joined[place] = _BETWEEN.join(["", *self.texts(place), ""])
+            self._left += _TIMES * len(found)
         return found
 
     def has(self, text: str, places: Iterable[int]) -> bool:
         """Whether a text stands, as it is, in one of some records."""
-        return any(text in self.words(place) for place in places)
+        for place in places:
+            words = self.words(place)
+            self._left -= len(words) + _EACH
+            if self._left < 0:
+                return False
+            if text in words:
+                return True
+        return False
 
     def has_words(self, text: str, places: list[int]) -> bool:
         """Whether a short text stands by itself: what one person says in a word, many results hold by chance."""
         wanted = (f">\n{text}\n<", f"{_BETWEEN}{text}{_BETWEEN}", f'"{text}"')
-        return any(word in self.words(place) for place in places for word in wanted)
+        return any(self.has(word, places) for word in wanted)
 
     def has_lines(self, text: str, places: list[int]) -> bool:
         """Whether every long line of a text stands somewhere; false where it has none."""
         lines = long_lines(text)
-        missing = [line for line in lines if not self.has(line, places)]
-        return bool(lines) and (not missing or self._all_lines.issuperset(missing))
+        return bool(lines) and all(line in self._all_lines or self.has(line, places) for line in lines)
 
-    @property
+    def has_anywhere(self, text: str) -> bool:
+        """Whether a text is one of the history's, or all that stands in the wrapper of one, or each line is known."""
+        return text.strip() in self._all_texts or self.has_lines(text, [])
+
+    @cached_property
     def _all_lines(self) -> set[str]:
-        if self._lines is None:
-            self._lines = {line for place in self.records for line in long_lines(self.words(place))}
-        return self._lines
+        return {line for place in self.records for text in self.texts(place) for line in long_lines(text)}
+
+    @cached_property
+    def _all_texts(self) -> set[str]:
+        found: set[str] = set()
+        for place in self.records:
+            for text in self.texts(place):
+                found.add(text.strip())
+                if text.startswith("<"):
+                    found.add(text.partition(">\n")[2].partition("\n<")[0].strip())
+        return found - {""}
 
 
 def long_lines(text: str) -> list[str]:
     return [line for part in text.split("\n") if len(line := part.strip()) >= LONG]
-
-
-def texts_in(value: Any) -> list[str]:
-    """Every text in a JSON value, at any depth, also those in JSON that is written in a text; the last ones first."""
-    found: list[str] = []
-    stack = [value]
-    while stack:
-        value = stack.pop()
-        kind = value.__class__
-        if kind is str:
-            found.append(value)
-            if len(value) < _PARSED and value.startswith(('{"', '[{"')) and (inner := payload(value)) is not None:
-                stack.append(inner)
-        elif kind is dict:
-            stack += value.values()
-        elif kind is list:
-            stack += value
-    return found

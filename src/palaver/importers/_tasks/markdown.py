@@ -93,7 +93,7 @@ def _document(task: Task, title: str, stated: dict[str, str], preface: str) -> J
     if task.models:
         platform["model"] = task.models.most_common(1)[0][0]
     context: Json = {"workspace": {"path": task.workspace}} if task.workspace else {}
-    custom: Json = {"mode": task.mode, "modes": task.modes, "time_zone": task.time_zone}
+    custom: Json = {"mode": task.mode, "modes": list(task.modes), "time_zone": task.time_zone}
     custom |= {"export": stated, "preface": preface}
     if told := {name: value for name, value in custom.items() if value}:
         context["custom"] = told

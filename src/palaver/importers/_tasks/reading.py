@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from palaver.errors import PalaverError
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._findings import INFERRED_TIMESTAMP, UNFORESEEN
 from palaver.importers._tasks.about import About, about_task
 from palaver.importers._tasks.document import begun_at, document
 from palaver.importers._tasks.history import History
@@ -168,6 +168,7 @@ class _Reader:
         message["timestamp"] = time or task.created_at or task.last_time
         if not time:
             message["metadata"]["timestamp_inferred"] = True
+            self._run.note(INFERRED_TIMESTAMP, message["message_id"])
         if task.messages:
             task.messages[0]["parent_message_id"] = message["message_id"]
         task.messages.insert(0, message)

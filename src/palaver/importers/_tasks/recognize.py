@@ -14,7 +14,8 @@ OLD_HISTORY = "claude_messages.json"
 ROWS = "ui_messages.json"
 METADATA = "task_metadata.json"
 ITEM = "history_item.json"
-SIDE_FILES = (METADATA, ITEM, "context_history.json", "settings.json")
+SETTINGS = "settings.json"
+SIDE_FILES = (METADATA, ITEM, "context_history.json", SETTINGS)
 FOCUS_CHAIN = "focus_chain_taskid_"
 
 _CONVERSATIONS = (HISTORY, OLD_HISTORY, ROWS)

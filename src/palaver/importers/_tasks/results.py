@@ -5,7 +5,8 @@ Cline in one. Cline writes such texts for calls with ids as well. They belong to
 order; of several results with one call left, all belong to it.
 """
 
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -47,44 +48,48 @@ def header_of(text: str, called: "Calls") -> Header | None:
     return None
 
 
-@dataclass(slots=True)
 class Calls:
-    """The calls of the answer before, as far as they have no result yet."""
+    """The calls of the answer before, in their order, and which of them have no result yet."""
 
-    open: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-    """Names and ids."""
-    done: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    def __init__(self) -> None:
+        self.begin([])
 
     def begin(self, calls: list[tuple[str, str]]) -> None:
-        self.open = calls
-        self.done = []
+        """Forget all others; a call is its name and its id."""
+        self._open: dict[str, str] = {}
+        self._order: deque[str] = deque()
+        self._named: dict[str, deque[str]] = {}
+        self._done: dict[str, str] = {}
+        """By names, the last call that got a result."""
+        self._last = ""
+        for name, call_id in calls:
+            self.add(name, call_id)
+
+    def add(self, name: str, call_id: str) -> None:
+        self._open[call_id] = name
+        self._order.append(call_id)
+        self._named.setdefault(name, deque()).append(call_id)
 
     def holds(self, name: str) -> bool:
-        return any(called == name for called, _ in (*self.open, *self.done))
+        return name in self._named
 
     def close(self, call_id: str) -> None:
         """A result names its call itself."""
-        for pair in self.open:
-            if pair[1] == call_id:
-                self.open.remove(pair)
-                self.done.append(pair)
-                return
+        name = self._open.pop(call_id, None)
+        if name is not None:
+            self._done[name] = self._last = call_id
 
     def take(self, name: str) -> str | None:
         """The id of the call that a result with this name belongs to; None where nothing was called."""
-        pair = _first(self.open, name) or _first(self.done[::-1], name)
-        if pair is None:
-            pair = next(iter(self.open), None) or (self.done[-1] if self.done else None)
-        if pair is None:
-            return None
-        if pair in self.open:
-            self.open.remove(pair)
-            self.done.append(pair)
-        return pair[1]
+        named = self._first(self._named.get(name, deque()))
+        call_id = named or self._done.get(name) or self._first(self._order) or self._last
+        self.close(call_id)
+        return call_id or None
 
-
-def _first(pairs: list[tuple[str, str]], name: str) -> tuple[str, str] | None:
-    return next((pair for pair in pairs if pair[0] == name), None)
+    def _first(self, calls: deque[str]) -> str:
+        while calls and calls[0] not in self._open:
+            calls.popleft()
+        return calls[0] if calls else ""
 
 
 def failed(text: str) -> bool:

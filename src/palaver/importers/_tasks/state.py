@@ -18,8 +18,8 @@ from palaver.importers._vscode import remembered, user_folders
 Json = dict[str, Any]
 
 _LARGEST_BYTES = 1 << 24
-_COMMENTS = re.compile(r'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_LAST_COMMAS = re.compile(r'("(?:[^"\\]|\\.)*+")|,(?=\s*[}\]])', re.DOTALL)
+_COMMENTS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_LAST_COMMAS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*+[}\]])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

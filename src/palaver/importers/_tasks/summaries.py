@@ -41,7 +41,7 @@ class Hidden:
     def holds(self, index: int, record: Json) -> bool:
         if self._deleted is not None and self._deleted[0] <= index <= self._deleted[1]:
             return True
-        return any(
+        return bool(self._ids) and any(
             type(name := record.get(key)) is str and name in self._ids for key in ("condenseParent", "truncationParent")
         )
 

@@ -49,7 +49,7 @@ def instructions(task: Task, about: About) -> str:
 
 def _mode(task: Task, about: About) -> Json:
     """The user's own mode that the task began in."""
-    slug = task.modes[0] if task.modes else about.stated("mode")
+    slug = next(iter(task.modes), "") or about.stated("mode")
     return next((mode for mode in about.modes if mode.get("slug") == slug), {})
 
 

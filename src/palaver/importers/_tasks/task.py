@@ -38,7 +38,7 @@ class Task:
     calls: Calls = field(default_factory=Calls)
     known_calls: set[str] = field(default_factory=set[str])
     models: Counter[str] = field(default_factory=Counter[str])
-    modes: list[str] = field(default_factory=list[str])
+    modes: dict[str, None] = field(default_factory=dict[str, None])
     """Every mode that a turn was for, in the order in which they came first."""
     mode: str = ""
     """The mode of the last turn."""
@@ -93,8 +93,7 @@ class Task:
 
     def note_mode(self, mode: str) -> None:
         self.mode = mode
-        if mode not in self.modes:
-            self.modes.append(mode)
+        self.modes[mode] = None
 
 
 def time_of(value: Any) -> str:

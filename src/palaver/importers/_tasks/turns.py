@@ -13,6 +13,7 @@ from palaver.model import build
 Json = dict[str, Any]
 
 _REFUSED = frozenset({"error", "denied"})
+_OF_RESULTS = frozenset({"type", "tool_use_id", "content"})
 
 
 class UserTurn:
@@ -62,20 +63,15 @@ class UserTurn:
         return self._made()
 
     def _sorted(self, raw: Any) -> tuple[str, Any]:
-        match raw:
-            case str():
-                text = raw
-            case {"type": "text", "text": str(text)}:
-                if len(raw) > 2 and (
-                    fields := {key: raw[key] for key in raw if key not in {"type", "text"} and raw[key]}
-                ):
-                    self._fields.append(fields)
-            case {"type": "tool_result"}:
-                return "result", raw
-            case {"type": "image" | "document"}:
-                return "media", raw
-            case _:
-                return "other", raw
+        kind = raw.get("type") if type(raw) is dict else None
+        if kind == "tool_result":
+            return "result", raw
+        text = raw.get("text") if kind == "text" else raw
+        if type(text) is not str:
+            return ("media" if kind == "image" or kind == "document" else "other"), raw  # noqa: PLR1714 - it may be anything
+        if text is not raw and len(raw) > 2:
+            fields = {key: value for key, value in raw.items() if key not in {"type", "text"} and value}
+            self._fields += [fields] if fields else []
         if is_environment(text):
             return "environment", text
         if header := header_of(text, self._task.calls):
@@ -101,7 +97,11 @@ class UserTurn:
             content = _without_header(content, header)
         block = build.tool_result(tool_use_id=call_id, content=content, is_error=raw.get("is_error") is True)
         self._judge(block, text, description)
-        taken = ("type", "tool_use_id", "content", *(("is_error",) if type(raw.get("is_error")) is bool else ()))
+        if raw.keys() <= _OF_RESULTS and call_id is stated:
+            return block
+        taken = ["type", "content"]
+        taken += ["is_error"] if type(raw.get("is_error")) is bool else []
+        taken += ["tool_use_id"] if call_id is stated else []
         return with_rest(block, raw, *taken)
 
     def _begin(self, header: Header) -> None:

@@ -6,6 +6,7 @@ where they stand in time.
 """
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from typing import Any
 
 from palaver.importers._tasks.known import Known
@@ -27,16 +28,24 @@ class UiLog:
     def __init__(self, task: Task, raws: list[Json]) -> None:
         self._task = task
         self.rows: list[Row] = []
+        self._times: list[int] = []
+        """Of the rows, none less than the one before: a row without a time stands where it stands."""
         has_first = False
+        last = 0
         for position, raw in enumerate(raws):
             row = row_of(raw, position, is_first=not has_first)
             has_first = has_first or row.kind in TASK_KINDS or row.kind == REQUEST
             self.rows.append(row)
+            last = max(last, row.ts)
+            self._times.append(last)
         self._requests = [request_of(row.raw, row.position, row.ts) for row in self.rows if row.kind == REQUEST]
         self._pairing = Pairing(self._requests)
         self._starts = [request.position for request in self._requests]
-        self._times = _rising([row.ts for row in self.rows])
-        self._finals = {(row.ts, row.kind) for row in self.rows if row.raw.get("partial") is not True}
+        unfinished = {(row.ts, row.kind) for row in self.rows if row.raw.get("partial") is True and row.ts}
+        self._superseded = unfinished and unfinished.intersection(
+            (row.ts, row.kind) for row in self.rows if row.raw.get("partial") is not True
+        )
+        """Times and kinds of rows that stand there unfinished and finished."""
         self._answers: dict[int, Request] = {}
         self._seen = -1
         """The place of the last record that was looked at."""
@@ -77,17 +86,35 @@ class UiLog:
 
     def _match_markers(self, records: dict[int, Json]) -> None:
         """Find the rows that tell of a summary or a marker: by its id, else by its words."""
-        rows = [row for row in self.rows if row.kind in _MARKERS and row.position not in self._teller.told]
+        told = self._teller.told
+        rows: dict[str, list[Row]] = {}
+        for row in reversed(self.rows):
+            if row.kind in _MARKERS and row.position not in told:
+                for name in _names_of(row):
+                    rows.setdefault(name, []).append(row)
+        if not rows:
+            return
         for place, record in records.items():
             is_marker = record.get("isSummary") is True or record.get("isTruncationMarker") is True
             if not is_marker or place in self._of_marker:
                 continue
-            for row in rows:
-                if _tells_of(row, record) or self._teller.nearby.is_summary_of(row, place):
-                    self._of_marker[place] = row
-                    self._teller.told.add(row.position)
-                    rows.remove(row)
+            for name in self._names_at(place, record):
+                found = rows.get(name, [])
+                while found and found[-1].position in told:
+                    found.pop()
+                if found:
+                    self._of_marker[place] = found[-1]
+                    told.add(found[-1].position)
                     break
+
+    def _names_at(self, place: int, record: Json) -> Iterator[str]:
+        """What a row may call a summary or a marker: its id, its words, and these without the heading above them."""
+        for key in ("condenseId", "truncationId"):
+            if type(name := record.get(key)) is str:
+                yield f"{key} {name}"
+        for text in self._teller.nearby.known.texts(place):
+            yield text.strip()
+            yield text.strip().partition("\n")[2].strip()
 
     # -- record by record ---------------------------------------------------------------------------------------------
 
@@ -102,7 +129,7 @@ class UiLog:
 
     def tell_before(self, place: int, ts: Any) -> None:
         """Tell the rows that come before a record."""
-        self._teller.nearby.places = [place, place + 1, place - 1, place + 2]
+        self._teller.nearby.places = [place + 1, place, place - 1, place + 2]
         if request := self._answers.get(place):
             end = request.position + 1
             for row in self._turn(request):
@@ -141,15 +168,23 @@ class UiLog:
 
     def finish(self) -> None:
         self._tell(len(self.rows))
-        self._teller.end()
+        self._teller.spend()
 
     def _tell(self, end: int) -> None:
+        folded = 0
+        is_answer, tell = self._teller.nearby.is_answer, self._teller.tell
         for row in self.rows[self._at : end]:
-            if row.raw.get("partial") is True and row.kind and (row.ts, row.kind) in self._finals:
-                self._task.run.folded("message")
+            if is_answer(row) or (self._superseded and self._is_superseded(row)):
+                folded += 1
             else:
-                self._teller.tell(row)
+                tell(row)
+        if folded:
+            self._task.run.folded("message", folded)
+        self._teller.settle()
         self._at = max(self._at, end)
+
+    def _is_superseded(self, row: Row) -> bool:
+        return row.raw.get("partial") is True and (row.ts, row.kind) in self._superseded
 
     def _turn(self, request: Request) -> list[Row]:
         return self.rows[request.position + 1 : self._end_of(request)]
@@ -159,24 +194,19 @@ class UiLog:
         return self._starts[following] if following < len(self._starts) else len(self.rows)
 
 
-def _rising(times: list[int]) -> list[int]:
-    """The times of rows, none less than the one before: a row without a time stands where it stands."""
-    found: list[int] = []
-    last = 0
-    for time in times:
-        last = max(last, time)
-        found.append(last)
-    return found
-
-
-def _tells_of(row: Row, record: Json) -> bool:
+def _names_of(row: Row) -> Iterator[str]:
+    """What a row calls the summary or the marker that it tells of: its id, and its words."""
     match row.raw:
-        case {"contextCondense": {"condenseId": str(name)}}:
-            return record.get("condenseId") == name
-        case {"contextTruncation": {"truncationId": str(name)}}:
-            return record.get("truncationId") == name
+        case {"contextCondense": dict(about)}:
+            key, words = "condenseId", about.get("summary")
+        case {"contextTruncation": dict(about)}:
+            key, words = "truncationId", None
         case _:
-            return False
+            return
+    if type(name := about.get(key)) is str:
+        yield f"{key} {name}"
+    if type(words) is str and words.strip():
+        yield words.strip()
 
 
 def _describe(message: Json, row: Row) -> None:

@@ -3,12 +3,20 @@
 from typing import Any
 
 from palaver.importers._tasks.foreign_rows import foreign_of
-from palaver.importers._tasks.known import texts_in
-from palaver.importers._tasks.nearby import DELETED, Nearby
+from palaver.importers._tasks.nearby import SUMS, Nearby
 from palaver.importers._tasks.requests import Request, cost_of, payload
 from palaver.importers._tasks.task import Task, keep_rest, time_of
 from palaver.importers._tasks.turns import UserTurn
-from palaver.importers._tasks.ui_rows import CHECKPOINTS, LONG, REASONING, REQUEST, Row, blocks_of, images_of
+from palaver.importers._tasks.ui_rows import (
+    CHECKPOINTS,
+    LONG,
+    REASONING,
+    REQUEST,
+    Row,
+    blocks_of,
+    images_of,
+    texts_in,
+)
 from palaver.model import build
 
 Json = dict[str, Any]
@@ -29,10 +37,16 @@ class Teller:
         self.told: set[int] = set()
         """Rows that something else was made of."""
         self._answer: Json | None = None
-        self._thoughts = 0
-        self._calls = 0
+        self._thoughts: list[Json] = []
+        """What goes before everything else in the answer."""
+        self._calls: list[Json] = []
+        """Those of the answer."""
+        self._told_calls = 0
         self._joined: Json | None = None
         """The last message, as long as the next row may be part of it."""
+        self._growing: tuple[Json, str] | None = None
+        """A block, and the field of it that `_pieces` are the text of."""
+        self._pieces: list[str] = []
         self._unspent: Request | None = None
         """A request whose tokens are no message's yet."""
         self._call_id = ""
@@ -40,16 +54,22 @@ class Teller:
         """What the person said, as far as rows told it."""
 
     def begin_turn(self, answer: Json) -> None:
-        self._answer, self._thoughts, self._calls, self._call_id = answer, 0, 0, ""
-        self.nearby.has_answer = True
+        self._answer, self._told_calls, self._call_id = answer, 0, ""
+        self._calls = [block for block in answer["content"] if block["type"] == "tool_use"]
+        self.nearby.begin_turn(answer)
 
     def end_turn(self) -> None:
-        self._answer = None
-        self.nearby.has_answer = False
+        if self._answer is not None:
+            self._answer["content"][:0] = self._thoughts
+        self._answer, self._thoughts, self._calls = None, [], []
+        self.nearby.end_turn()
 
-    def end(self) -> None:
-        """There are no more rows."""
-        self._spend()
+    def settle(self) -> None:
+        """Write down what has grown so far."""
+        if self._growing is not None:
+            block, name = self._growing
+            block[name] = "".join(self._pieces)
+            self._growing = None
 
     def tell(self, row: Row) -> None:
         if not row.kind:
@@ -65,8 +85,7 @@ class Teller:
         elif self.nearby.says(row):
             self._task.run.folded("message")
         elif row.kind == REASONING and self._answer is not None:
-            self._answer["content"].insert(self._thoughts, build.thinking(row.text))
-            self._thoughts += 1
+            self._thoughts.append(build.thinking(row.text))
             self._task.run.mapped()
         else:
             self._tell_new(row)
@@ -74,7 +93,7 @@ class Teller:
     # -- requests -----------------------------------------------------------------------------------------------------
 
     def _tell_request(self, row: Row) -> None:
-        self._spend()
+        self.spend()
         self._joined, self._call_id = None, ""
         request = self._requests[row.position]
         asked = request.facts.get("request")
@@ -102,7 +121,7 @@ class Teller:
 
     def _tell_event(self, row: Row, request: Request) -> None:
         """A request that got no answer."""
-        facts = {name: value for name, value in request.facts.items() if name != "request"}
+        facts = request.told()
         words = facts.get("streamingFailedMessage")
         content = [build.text(words)] if type(words) is str and words else [build.opaque(kind=row.kind, raw=facts)]
         message = self._message(row, "system", "harness", content)
@@ -112,18 +131,16 @@ class Teller:
         self._task.add(message, row.time)
         self._task.run.mapped()
 
-    def _spend(self) -> None:
+    def spend(self) -> None:
         """Tell of a request that was answered, although no answer is left."""
         if self._unspent is None:
             return
         request, self._unspent = self._unspent, None
-        facts = {name: value for name, value in request.facts.items() if name != "request"}
-        name = f"{self._task.task_id}:ui:{request.position}:usage"
         message = build.message(
-            message_id=name,
+            message_id=f"{self._task.task_id}:ui:{request.position}:usage",
             role="system",
             timestamp="",
-            content=[build.opaque(kind=REQUEST, raw=facts)],
+            content=[build.opaque(kind=REQUEST, raw=request.told())],
             metadata={"author_kind": "harness", "ui": REQUEST},
         )
         self._charge(message, request)
@@ -139,15 +156,16 @@ class Teller:
     # -- other rows ---------------------------------------------------------------------------------------------------
 
     def _tell_call(self, row: Row) -> None:
-        texts = texts_in(row.value) if row.value is not None else [row.text]
-        fresh = [text for text in texts if len(text.strip()) >= LONG and not self.nearby.has_near(text)]
-        calls = _calls_in(self._answer)
-        number, self._calls = self._calls, self._calls + 1
-        has_long = any(len(text.strip()) >= LONG for text in texts)
-        if not fresh and (calls or has_long):
+        told = row.texts() if row.is_plain else [*row.texts(), *texts_in(row.rest())]
+        texts = [text for text in told if len(text.strip()) >= LONG]
+        fresh = {text for text in texts if not self.nearby.has_near(text)}
+        number, self._told_calls = self._told_calls, self._told_calls + 1
+        if not self.nearby.has_images(row):
+            self._tell_new(row)
+        elif not fresh and (self._calls or texts):
             self._task.run.folded("message")
-        elif calls and self._answer is not None:
-            about = calls[min(number, len(calls) - 1)].setdefault("metadata", {})
+        elif self._calls:
+            about = self._calls[min(number, len(self._calls) - 1)].setdefault("metadata", {})
             about.setdefault("ui", []).append(_fresh_part(row, fresh))
             self._task.run.folded("message")
         else:
@@ -175,12 +193,15 @@ class Teller:
     def _tell_new(self, row: Row) -> None:
         """A row as a message of its own, or as a part of the one before it of the same turn."""
         is_result = row.is_result and bool(self._call_id)
-        content = self._result(row) if is_result else blocks_of(row, f"{self._name(row)}:call")
+        if is_result:
+            content = [build.tool_result(tool_use_id=self._call_id, content=row.text), *images_of(row)]
+        else:
+            content = blocks_of(row, f"{self._name(row)}:call")
         if row.is_call:
             call = next(block for block in content if block["type"] == "tool_use")
             self._call_id = call["id"]
             self._task.known_calls.add(self._call_id)
-            self._task.calls.open.append((call["name"], self._call_id))
+            self._task.calls.add(call["name"], self._call_id)
         elif row.speaker == "human":
             self._said.add(row.text.strip())
         if not content:
@@ -197,15 +218,15 @@ class Teller:
         if author == "model":
             match row.raw.get("modelInfo"):
                 case {"modelId": str(model)} if model:
-                    message["metadata"]["model_override"] = model
-                case _ if self._task.turn_model:
-                    message["metadata"]["model_override"] = self._task.turn_model
-                case _:
                     pass
+                case _:
+                    model = self._task.turn_model
+            if model:
+                message["metadata"]["model_override"] = model
             if self._unspent is not None:
                 self._charge(message, self._unspent)
                 self._unspent = None
-        if row.kind in DELETED and type(facts := payload(row.raw.get("text"))) is dict:
+        if row.kind in SUMS and type(facts := payload(row.raw.get("text"))) is dict:
             self._charge(message, Request(row.position, row.ts, facts))
         self._joined = message
         self._task.add(message, row.time)
@@ -215,9 +236,8 @@ class Teller:
         if self._joined is None or not self._task.messages or self._task.messages[-1] is not self._joined:
             return False
         about = self._joined["metadata"]
-        return about["author_kind"] == author and (
-            author in {"model", "tool"} or (row.is_result and about["ui"] == row.kind)
-        )
+        is_same = author in {"model", "tool"} or (row.is_result and about["ui"] == row.kind)
+        return is_same and about["author_kind"] == author and not row.rest()
 
     def _join(self, content: list[Json]) -> None:
         if self._joined is None:
@@ -226,22 +246,26 @@ class Teller:
         for block in content:
             last = held[-1]
             if block["type"] == last["type"] == "tool_result" and block["tool_use_id"] == last["tool_use_id"]:
-                last["content"] = _behind(last["content"], block["content"])
+                self._grow(last, "content", block["content"])
             elif block["type"] == last["type"] == "text" and self._joined["metadata"]["author_kind"] == "harness":
-                last["text"] = _behind(last["text"], block["text"])
+                self._grow(last, "text", block["text"])
             else:
                 held.append(block)
 
-    def _result(self, row: Row) -> list[Json]:
-        made = build.tool_result(tool_use_id=self._call_id, content=row.text)
-        return [made, *images_of(row)]
+    def _grow(self, block: Json, name: str, more: str) -> None:
+        """Put a text behind the one in a block, on a line of its own."""
+        if self._growing is None or self._growing[0] is not block:
+            self.settle()
+            self._growing, self._pieces = (block, name), [block[name]]
+        if not self._pieces[-1].endswith("\n"):
+            self._pieces.append("\n")
+        if more:
+            self._pieces.append(more)
 
     def _tell_foreign(self, row: Row) -> None:
         found = foreign_of(row.raw)
         texts = [block["text"] for block in found.content if block["type"] == "text"]
-        if len(texts) == len(found.content) and all(
-            self.nearby.known.has(text, self.nearby.known.records) for text in texts
-        ):
+        if len(texts) == len(found.content) and all(map(self.nearby.known.has_anywhere, texts)):
             self._task.run.folded("message")
             return
         message = build.message(
@@ -265,18 +289,10 @@ class Teller:
         return f"{self._task.task_id}:ui:{row.position}"
 
 
-def _behind(text: str, more: str) -> str:
-    return f"{text}{more}" if text.endswith("\n") else f"{text}\n{more}"
-
-
-def _calls_in(message: Json | None) -> list[Json]:
-    return [block for block in message["content"] if block["type"] == "tool_use"] if message else []
-
-
-def _fresh_part(row: Row, fresh: list[str]) -> Json:
+def _fresh_part(row: Row, fresh: set[str]) -> Json:
     """Of what a row says about a call, the fields that say something new."""
-    if type(row.value) is not dict:
-        return {row.kind: row.text}
-    held = set(fresh)
-    found = {name: value for name, value in row.value.items() if not held.isdisjoint(texts_in(value))}
-    return {"kind": row.kind, **found}
+    told = {name: value for name, value in row.raw.items() if name != "text"}
+    if type(row.value) is dict:
+        told |= row.value
+    found = {name: value for name, value in told.items() if not fresh.isdisjoint(texts_in(value))}
+    return {"kind": row.kind, **found} if type(row.value) is dict else {row.kind: row.text, **found}

@@ -14,6 +14,8 @@ Speaker = Literal["human", "model", "tool", "harness"]
 
 LONG = 40
 """A line of this length says something of its own."""
+_PARSED = 1 << 16
+"""JSON in a text that is longer is a file that a tool read."""
 REQUEST = "api_req_started"
 REASONING = "reasoning"
 TASK_KINDS = frozenset({"text", "task"})
@@ -47,6 +49,8 @@ _SHOWN_ONLY = frozenset(
     }
 )
 """Fields that are about how a row is shown, or of which another place tells."""
+_TOLD = _OWN_FIELDS | _SHOWN_ONLY
+_OF_PLAIN_ROWS = _TOLD - {"images", "reasoning"}
 
 
 @dataclass(slots=True)
@@ -57,15 +61,9 @@ class Row:
     """The word behind `ask` or `say`; empty for a row of another shape."""
     ts: int
     speaker: Speaker
+    text: str
     value: Any
     """Its text as JSON, where it is; else None."""
-
-    @property
-    def text(self) -> str:
-        text = self.raw.get("text")
-        if type(text) is not str:
-            return ""
-        return text.removesuffix(_CHANGED) if self.kind == "completion_result" else text
 
     @property
     def time(self) -> str:
@@ -79,10 +77,21 @@ class Row:
     def is_result(self) -> bool:
         return self.kind in _RESULTS
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is nothing to it but its text."""
+        return self.raw.keys() <= _OF_PLAIN_ROWS
+
+    def texts(self) -> list[str]:
+        """Its text, or every text in it where it is JSON, and its reasoning."""
+        found = texts_in(self.value) if self.value is not None else [self.text]
+        if type(thought := self.raw.get("reasoning")) is str:
+            found.append(thought)
+        return found
+
     def rest(self) -> Json:
         """The fields that a message of its own keeps."""
-        hidden = _OWN_FIELDS | _SHOWN_ONLY
-        return {name: value for name, value in self.raw.items() if name not in hidden and _says_something(value)}
+        return {name: value for name, value in self.raw.items() if name not in _TOLD and _says_something(value)}
 
 
 def _says_something(value: Any) -> bool:
@@ -90,17 +99,21 @@ def _says_something(value: Any) -> bool:
 
 
 def row_of(raw: Json, position: int, *, is_first: bool) -> Row:
-    stated = raw.get(raw["type"]) if raw.get("type") in ("ask", "say") else ""
+    manner = raw.get("type")
+    stated = raw.get(manner) if manner == "say" or manner == "ask" else ""  # noqa: PLR1714 - it may be anything
     kind = stated if type(stated) is str else ""
     speaker = _speaker(kind, is_first=is_first)
-    value = payload(raw.get("text")) if kind in _CALLS or kind in _WITH_JSON or speaker == "harness" else None
-    if kind == REQUEST:
-        value = None
+    text = raw.get("text")
+    if type(text) is not str:
+        text = ""
+    elif kind == "completion_result":
+        text = text.removesuffix(_CHANGED)
+    has_json = (kind in _CALLS or kind in _WITH_JSON or speaker == "harness") and kind != REQUEST
     ts = raw.get("ts")
     number = ts if type(ts) is int and 0 < ts < 1 << 53 else 0
     if not (number or kind) and (time := time_of(raw.get("timestamp"))):
         number = milliseconds_of(time)
-    return Row(position, raw, kind, number, speaker, value)
+    return Row(position, raw, kind, number, speaker, text, payload(text) if has_json else None)
 
 
 _WITH_JSON = frozenset({"plan_mode_respond", "act_mode_respond", "user_feedback_diff", "browser_action_result"})
@@ -164,3 +177,21 @@ def _call(row: Row, call_id: str) -> Json:
         case _:
             key = {"execute_command": "command", "ask_followup_question": "question"}.get(name, "text")
             return build.tool_use(id=call_id, name=name or row.kind, input={key: row.text} if row.text else {})
+
+
+def texts_in(value: Any) -> list[str]:
+    """Every text in a JSON value, at any depth, also those in JSON that is written in a text; the last ones first."""
+    found: list[str] = []
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        kind = value.__class__
+        if kind is str:
+            found.append(value)
+            if len(value) < _PARSED and value.startswith(('{"', '[{"')) and (inner := payload(value)) is not None:
+                stack.append(inner)
+        elif kind is dict:
+            stack += value.values()
+        elif kind is list:
+            stack += value
+    return found

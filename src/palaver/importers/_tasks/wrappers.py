@@ -62,14 +62,19 @@ def _enclosed(text: str, opening: re.Pattern[str]) -> Iterator[_Enclosed]:
 
 
 def has_wrapper(text: str) -> bool:
-    return "</" in text and any(True for _ in _enclosed(text, _WRAPPER))
+    return _may_wrap(text) and any(True for _ in _enclosed(text, _WRAPPER))
+
+
+def _may_wrap(text: str) -> bool:
+    """Whether it is worth the effort to look for a wrapper line by line."""
+    return "</" in text and any(closing in text for closing in _CLOSINGS)
 
 
 def parts(text: str, *, is_wrapped_elsewhere: bool) -> list[Part]:
     """The parts of a text that is no result of a tool, in order."""
     found: list[Part] = []
     start = 0
-    if "</" in text:
+    if _may_wrap(text):
         if whole := _WHOLE.fullmatch(text):
             _add_around(found, whole[2], is_human=True, wrapper=whole[1])
             return found

@@ -13,8 +13,8 @@ What comes out of a task folder
     of the row that the interface shows for them, else the one in the surroundings. A row names its place in the
     history. `tokensIn` counts what came from no cache. `metrics` stay with the answer: its `cached` is what was read
     and what was written, which only the rows tell apart. The range of messages that were taken out of the context is
-    hidden. Version, editor and system are those of `environment_history`; `context_history.json`, `settings.json` and
-    the list of steps stand in `context.custom`.
+    hidden. Version, editor and system are those of `environment_history`; `context_history.json`, `settings.json`
+    (headers, keys and passwords are masked) and the list of steps stand in `context.custom`.
 
 What comes out of a session of the SDK
     One conversation a session with its manifest; agents are conversations of their own, below the one that started

@@ -18,8 +18,8 @@ _OF_THE_RUNTIME = frozenset(
 )
 _NOT_SPOKEN = frozenset({"system", "status", "error"})
 _NOTICES = (("<mode_notice>", "</mode_notice>"), ("<SYSTEM_NOTICE>", "</SYSTEM_NOTICE>"))
-_WRAPPER = re.compile(r"</?user_(?:input|command)\b[^>]*>")
-_MODE = re.compile(r'<user_input\b[^>]*\bmode="(act|plan|yolo)"')
+_WRAPPER = re.compile(r"</?user_(?:input|command)\b[^<>]*>")
+_MODE = re.compile(r'<user_input\b[^<>]*\bmode="(act|plan|yolo)"')
 _CONTINUED = "The user approved switching to act mode. Continue with the approved plan now."
 _RESUMED = "[TASK RESUMPTION]"
 

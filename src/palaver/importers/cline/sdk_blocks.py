@@ -4,6 +4,7 @@ What a tool gave back is a text, a list of blocks, or a list of whatever the too
 success}`: of these the result is a text, the rest stands in the block's `source_fields`.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ class Content:
     """Makes the blocks of one session's messages; knows which calls are still to be answered."""
 
     def __init__(self) -> None:
-        self._open: dict[str, None] = {}
+        self._open: OrderedDict[str, None] = OrderedDict()
 
     def blocks(self, content: Any, message_id: str, note: Note) -> list[Json]:
         """The blocks of a message's content, which is a list, a string, or damage; never none."""

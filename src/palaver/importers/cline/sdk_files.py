@@ -29,7 +29,7 @@ class SessionFiles:
     @classmethod
     def of(cls, source: Source) -> "SessionFiles":
         """The files that belong together with one of them."""
-        names = names_beside(source)
+        names = dict.fromkeys(names_beside(source))
         stem = stem_of(source.file_name)
         if source.file_name.endswith(COMPACTION):
             return cls(source)
@@ -65,7 +65,7 @@ def stem_of(name: str) -> str:
 
 def owner_of(compaction: Source) -> Source | None:
     """The messages whose compacted view a file is."""
-    names = names_beside(compaction)
+    names = dict.fromkeys(names_beside(compaction))
     for name in names:
         if name.endswith(MESSAGES):
             messages = compaction.beside(name)
@@ -74,7 +74,7 @@ def owner_of(compaction: Source) -> Source | None:
     return None
 
 
-def _belongs(compaction: str, messages: Source, names: list[str]) -> bool:
+def _belongs(compaction: str, messages: Source, names: dict[str, None]) -> bool:
     """Whether a compacted view is that of some messages: by its name, else by what it says itself."""
     if stem_of(compaction) == stem_of(messages.file_name):
         return True

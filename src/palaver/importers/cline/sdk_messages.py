@@ -172,10 +172,10 @@ def _first_id(stated: str, content: Any) -> tuple[str, str]:
     match content:
         case [{"type": "tool_result", "tool_use_id": str(call_id)}] if call_id:
             grown = f"_tool_{call_id}"
-            first = stated
-            while first.endswith(grown):
-                first = first[: -len(grown)]
-            return first or stated, grown
+            end = len(stated)
+            while stated.endswith(grown, 0, end):
+                end -= len(grown)
+            return (stated[:end] if 0 < end < len(stated) else stated), grown
         case _:
             return stated, ""
 

@@ -55,10 +55,14 @@ class SessionReader:
         header = self._header(manifest or {})
         messages = Messages(header.session_id, self._run, is_sidechain=header.is_sidechain)
         pending: list[Json] = []
+        has_prompt = False
         limit = FRAGMENT_BYTES
         for message, taken in self._messages(header, messages):
             if taken > limit and pending:
                 limit = taken + LATER_FRAGMENT_BYTES
+                if header.system_prompt and not self._sequence:
+                    has_prompt = True
+                    pending.insert(0, messages.system_prompt(header.system_prompt, ""))
                 yield self._document(header, pending, is_final=False)
                 pending = []
             pending.append(message)
@@ -71,7 +75,7 @@ class SessionReader:
             header.first_words = header.prompt
         has_any = bool(pending or self._sequence or header.summaries)
         if has_any:
-            if header.system_prompt:
+            if header.system_prompt and not has_prompt:
                 pending.insert(0, messages.system_prompt(header.system_prompt, ""))
             yield self._document(header, pending, is_final=True)
         if manifest is None:

@@ -10,20 +10,20 @@ Where the files are
 What comes out
     One conversation a session, named like its file. Thoughts (items of their own, `reasoning`, between `<think>` tags)
     are `thinking` blocks of the answer that they lead to, and an answer that was begun without a word is part of the
-    one that follows; `source_ids` name the items. What was sent along is a `file` or `code` block of its message, and
-    who was asked for it stands in `context.custom.context_providers` and `codebase_context`. A tool's result stands
-    once, whether an item, the state of its call (`call_state`) or both have it; definitions of tools are in
-    `platform.metadata.tools`. A compaction is a summary; what it stands for stays. Prompt logs name the model, by its
-    id or by a title that the config resolves, and give the system message, which no item holds; what else only they say
-    is kept as `sent` in `promptLogs`. Events give answers and results their times, tell the versions and the rating,
-    and hold answers that the user left behind (`on_active_path` false), and whole sessions whose files are gone (status
-    `archived`).
+    one that follows; `source_ids` name the items, the first of which names the message. What was sent along is a `file`
+    or `code` block of its message, and who was asked for it stands in `context.custom.context_providers` and
+    `codebase_context`. A tool's result stands once, whether an item, the state of its call (`call_state`) or both have
+    it; definitions of tools are in `platform.metadata.tools`. A compaction is a summary; what it stands for stays.
+    Prompt logs name the model, by its id or by a title that the config resolves, and give the system message, which no
+    item holds; what else only they say is kept as `sent` in `promptLogs`. Events give answers and results their times,
+    tell the versions and the rating, and hold answers that the user left behind (`on_active_path` false), and whole
+    sessions whose files are gone (status `archived`).
     A session's file has no times but those of thoughts: messages without one have that of the message before, else the
     session's, and say so in `timestamp_inferred`.
     Events that belong to no session: edits with their prompts are conversations of two messages, calls of tools with
     their results are one a day; completions and counts of tokens (Continue's own guesses, `estimated_tokens`) are usage
     records with all that was logged. Those of version 0.1.0 have no time: the file's stands, marked. What was
-    typed into `cn` and is in no session is a conversation of prompts.
+    typed into `cn` and is in no session is a conversation of prompts, one a day.
 
 What is left out, and counted under these rules
     `missing-session-file` (rows of the index without a file), `old-index-row` (the same in a spelling of 2023),

@@ -22,8 +22,8 @@ def is_placeholder(item: Json, message: Json) -> bool:
     )
 
 
-def thoughts_of(message: Json) -> tuple[list[build.Block], Json]:
-    """The thoughts of a message that holds nothing else, and what else is said of them."""
+def thoughts_of(item: Json, message: Json) -> tuple[list[build.Block], Json]:
+    """The thoughts of an item that holds nothing else, and what else is said of them."""
     about = kept(message, _MAPPED)
     redacted = text_of(message, "redactedThinking")
     stated = message.get("metadata")
@@ -46,19 +46,23 @@ def thoughts_of(message: Json) -> tuple[list[build.Block], Json]:
     if redacted and text == _HIDDEN:
         text = ""
     signature = text_of(message, "signature")
-    if not (text or signature or redacted):
-        return others, about
-    return [build.thinking(text, signature=signature or None, redacted_data=redacted or None), *others], about
+    thoughts = [*_reasoning(item, [{"thinking": text}]), *others]
+    if text or signature or redacted:
+        thoughts.insert(0, build.thinking(text, signature=signature or None, redacted_data=redacted or None))
+    return thoughts, about
+
+
+def _reasoning(item: Json, before: list[build.Block]) -> list[build.Block]:
+    """The thoughts that an item keeps beside its message, unless they are told already."""
+    reasoning = item.get("reasoning")
+    text = text_of(reasoning, "text") if type(reasoning) is dict else ""
+    return [build.thinking(text)] if text and not any(block.get("thinking") == text for block in before) else []
 
 
 def answer_blocks(item: Json, message: Json, before: list[build.Block]) -> list[build.Block]:
     """What a model thought and said, behind thoughts of which other items told."""
     content = message.get("content")
-    blocks: list[build.Block] = []
-    reasoning = item.get("reasoning")
-    text = text_of(reasoning, "text") if type(reasoning) is dict else ""
-    if text and not any(block.get("thinking") == text for block in before):
-        blocks.append(build.thinking(text))
+    blocks = _reasoning(item, before)
     if type(content) is str and (thought := without_thoughts(content)).thinking is not None:
         blocks.append(build.thinking(thought.thinking))
         content = thought.said

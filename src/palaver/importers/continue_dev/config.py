@@ -14,8 +14,9 @@ Json = dict[str, Any]
 Models = dict[str, Json]
 
 _LARGEST_BYTES = 1 << 24
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*+")|,(?=\s*[}\]])')
+_TEXT = r'("(?:[^"\\\n]|\\.)*+"?)'
+_COMMENT = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_LAST_COMMA = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])")
 
 
 def models_in(source: Source) -> Models | None:

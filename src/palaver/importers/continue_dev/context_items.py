@@ -1,6 +1,7 @@
 """What was sent along with a message: files, selections, search results, by the context provider that gave it."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ Json = dict[str, Any]
 CODEBASE = "codebase"
 
 _FENCED = re.compile(r"```(?P<info>[^\n`]*)\n(?P<code>.*)\n```\s*", re.DOTALL)
-_INFO = re.compile(r"(?P<language>\S+)\s+(?P<path>.+?)(?:\s+\((?P<first>[0-9]{1,9})-(?P<last>[0-9]{1,9})\))?")
+_LINES = re.compile(r"\(([0-9]{1,9})-([0-9]{1,9})\)")
 
 
 def attachment(item: Any) -> build.Block:
@@ -43,18 +44,25 @@ def _code(content: str, item: Json) -> build.Block | None:
     """A selection, whose fence tells where it was taken from."""
     if provider_of(item) != "code" or not (fenced := _FENCED.fullmatch(content)):
         return None
-    info = _INFO.fullmatch(fenced["info"].strip())
-    if info is None:
+    words = fenced["info"].split(None, 1)
+    if len(words) < 2:
         return None
-    first, last = (int(info[name] or 0) for name in ("first", "last"))
+    path, first, last = _place(words[1].rstrip())
     block = build.code(
         fenced["code"],
-        language=info["language"],
-        file_path=info["path"],
+        language=words[0],
+        file_path=path,
         line_range={"start": first, "end": last} if first and last else None,
     )
     block["source_fields"] = {"fence": fenced["info"]}
     return block
+
+
+def _place(stated: str) -> tuple[str, int, int]:
+    """The file and the lines in `path (12-40)`; no lines where there are none."""
+    *path, last_word = stated.rsplit(None, 1)
+    lines = _LINES.fullmatch(last_word)
+    return (path[0], int(lines[1]), int(lines[2])) if lines and path else (stated, 0, 0)
 
 
 def provider_of(item: Any) -> str:
@@ -100,28 +108,52 @@ class Providers:
         self.codebase: list[Json] = []
 
     def add(self, items: list[Any], asked: list[Mention]) -> None:
-        left = list(asked)
+        waiting = _Waiting(asked)
         for item in items:
             if not (provider := provider_of(item)):
                 continue
-            mention = next((one for one in left if _answers(item, provider, one)), None)
-            if mention is not None and mention.provider != CODEBASE:
-                left.remove(mention)
+            mention = waiting.answered_by(item, provider)
             self._asked[provider, (mention.query if mention else "") or _own_query(item)] = None
             if provider == CODEBASE:
                 self.codebase.append({name: item[name] for name in ("name", "description", "uri") if name in item})
-        for mention in left:
-            if mention.provider != CODEBASE:
-                self._asked[mention.provider, mention.query] = None
+        for mention in waiting.left():
+            self._asked[mention.provider, mention.query] = None
 
     def found(self) -> list[Json]:
         return [{"name": name, "query": query} for name, query in self._asked]
 
 
-def _answers(item: Json, provider: str, mention: Mention) -> bool:
-    if mention.provider == provider:
-        return provider != "file" or _names(item).isdisjoint(mention.names) is False
-    return not _names(item).isdisjoint(mention.names)
+class _Waiting:
+    """The mentions of a prompt that wait for what they asked for; all that is found in the codebase answers one."""
+
+    def __init__(self, asked: list[Mention]) -> None:
+        self._asked = dict(enumerate(asked))
+        self._places: dict[tuple[str, str], deque[int]] = {}
+        for place, mention in self._asked.items():
+            keys = {("", name) for name in mention.names if name}
+            keys |= {(mention.provider, "")} if mention.provider != "file" else set()
+            for key in keys:
+                self._places.setdefault(key, deque()).append(place)
+
+    def answered_by(self, item: Json, provider: str) -> Mention | None:
+        """The first mention that an item may answer: of the same provider, or of its name; a file is known by name."""
+        keys = [(provider, ""), *(("", name) for name in _names(item))]
+        found = [place for key in keys for place in self._first(key)]
+        if not found:
+            return None
+        mention = self._asked[place := min(found)]
+        if mention.provider != CODEBASE:
+            del self._asked[place]
+        return mention
+
+    def left(self) -> list[Mention]:
+        return [mention for mention in self._asked.values() if mention.provider != CODEBASE]
+
+    def _first(self, key: tuple[str, str]) -> list[int]:
+        places = self._places.get(key, deque[int]())
+        while places and places[0] not in self._asked:
+            places.popleft()
+        return [places[0]] if places else []
 
 
 def _names(item: Json) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from palaver.importers._findings import INFERRED_TIMESTAMP
 from palaver.importers.continue_dev.content import plain_text, without_thoughts
 from palaver.importers.continue_dev.events import PLATFORM
-from palaver.importers.continue_dev.fields import text_of
+from palaver.importers.continue_dev.fields import add_fields, kept, text_of
 from palaver.importers.continue_dev.history import History
 from palaver.importers.continue_dev.interactions import Interactions
 from palaver.importers.continue_dev.models import Answered
@@ -46,14 +46,13 @@ class Conversation:
         self._row = around.rows.get(session_id)
         self._interactions = Interactions(self.history, around.dev_data.interactions.get(session_id, ()))
         self._answered = Answered(around.models)
-        self.calls: set[str] = set()
-        """The calls of tools that were met."""
         self._sequence = 0
         self._told = 0
         """How many messages were handed out with earlier fragments."""
         self._before: str | None = None
         self._time = ""
-        self._covered: list[str] = []
+        self._uncovered: list[str] = []
+        """Messages since the last summary."""
         self._title = ""
 
     def add(self, items: list[tuple[int, Any]]) -> None:
@@ -95,7 +94,6 @@ class Conversation:
                     history.times.setdefault(result["message_id"], use.time)
                     history.last_time = max(history.last_time, use.time)
                 self._interactions.agents.append((use.time, use.agent))
-        self.calls |= history.calls.callers.keys()
         history.calls.callers, history.calls.results = {}, {}
 
     def _join_typed(self) -> None:
@@ -123,13 +121,13 @@ class Conversation:
         return build.conversation(
             conversation_id=self.session_id,
             title=self._title or None,
-            platform=self._platform(wrapper, messages),
+            platform=self._platform(wrapper, messages, is_last=is_last),
             session={"session_id": self.session_id},
             context=self._context(wrapper),
             created_at=created_at,
             updated_at=max(times) or None,
             messages=messages,
-            summaries=self._summaries(messages, created_at) or None,
+            summaries=self._summaries(messages) or None,
             status="archived" if self._interactions.is_recovered else None,
             metrics=_stated_cost(wrapper) if is_last else None,
             rating=self._interactions.rating() if is_last else None,
@@ -183,13 +181,13 @@ class Conversation:
                     return words[:_TITLE_LENGTH]
         return ""
 
-    def _platform(self, wrapper: Json, messages: list[Json]) -> Json:
+    def _platform(self, wrapper: Json, messages: list[Json], *, is_last: bool) -> Json:
         row = self._row
         platform: Json = {"name": PLATFORM}
         agent = self._interactions.agent()
         if version := agent_of(agent).version:
             platform["version"] = version
-        metadata = {name: value for name, value in wrapper.items() if name not in _HEADER and value is not None}
+        metadata: Json = {}
         for name in ("title", "workspaceDirectory", "gitBranch", "chatModelTitle"):
             if wrapper.get(name) is not None and type(wrapper[name]) is not str:
                 metadata[name] = wrapper[name]
@@ -197,8 +195,6 @@ class Conversation:
             metadata["title"] = stated
         if row and row.title and row.title not in {self._title, stated}:
             metadata["index_title"] = row.title
-        if row and (rest := {name: value for name, value in row.rest.items() if value is not None}):
-            metadata.update((name, value) for name, value in rest.items() if name not in metadata)
         if (own_id := wrapper.get("sessionId")) is not None and own_id != self.session_id:
             metadata["sessionId"] = own_id
             if not self._told:
@@ -213,9 +209,11 @@ class Conversation:
         metadata |= self._answered.about(title)
         if model := self._answered.model(title):
             platform["model"] = model
-        self._answered.mark(messages, model)
+        self._answered.mark(messages, model if is_last else "")
         if self.history.calls.tools:
             metadata["tools"] = self.history.calls.tools
+        add_fields(metadata, kept(wrapper, _HEADER))
+        add_fields(metadata, kept(row.rest if row else {}, ()))
         if metadata:
             platform["metadata"] = metadata
         return platform
@@ -235,26 +233,30 @@ class Conversation:
             custom=custom,
         )
 
-    def _summaries(self, messages: list[Json], created_at: str) -> list[Json]:
-        """Summaries that took the place of all before them, which stays in the file."""
+    def _summaries(self, messages: list[Json]) -> list[Json]:
+        """Summaries that took the place of all before them, an earlier summary included; all of it stays in the file.
+
+        Each names the messages since the one before it.
+        """
         found: list[Json] = []
+        begun = 0
         ids = [message["message_id"] for message in messages]
         places = {name: number for number, name in enumerate(ids)}
         for message, text in self.history.summaries:
             message_id = message["message_id"]
-            if message_id not in places:
-                continue
-            covered = [*self._covered, *ids[: places[message_id] + 1]]
+            end = max(begun, places.get(message_id, -1) + 1)
             found.append(
                 build.summary(
                     summary_id=f"{message_id}:summary",
                     type="automatic",
                     text=text,
-                    timestamp=message["timestamp"] or created_at,
-                    covers_messages=covered,
+                    timestamp=message["timestamp"],
+                    covers_messages=[*self._uncovered, *ids[begun:end]],
                 )
             )
-        self._covered += ids
+            self._uncovered, begun = [], end
+        self._uncovered += ids[begun:]
+        self.history.summaries = []
         return found
 
 

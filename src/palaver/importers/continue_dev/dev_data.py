@@ -8,7 +8,7 @@ from palaver.importers.continue_dev.content import without_thoughts
 from palaver.importers.continue_dev.events import Event, record_of
 from palaver.importers.continue_dev.fields import text_of
 from palaver.importers.continue_dev.layout import EVENTS
-from palaver.importers.continue_dev.prompts import completion_text
+from palaver.importers.continue_dev.prompts import call_mark, completion_text
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT, repair
 from palaver.sources.jsonl import JsonLines
@@ -65,6 +65,8 @@ class Interaction(NamedTuple):
     """Tells its prompt and its completion from others."""
     agent: str
     title: str
+    is_feedback: bool
+    """Whether it was logged for the user's thumb, some time after the answer."""
     feedback: bool | None
     facts: Json
     ref: Ref
@@ -101,7 +103,8 @@ class DevData:
                         if type(value) is not dict:
                             run.quarantined(NOT_AN_OBJECT, lines.raw, lines.where())
                             continue
-                        event = Event(*name_and_row(value, file), file, lines)
+                        name, row = name_and_row(value, file)
+                        event = Event(name, row, file, lines, readable_timestamp(row.get("timestamp")))
                         if not self._take(event, is_held=is_held) and not joins_only:
                             yield from _handed_out(event, run)
             except (PalaverError, OSError) as error:
@@ -112,11 +115,11 @@ class DevData:
         name, row = event.name, event.row
         has_words = name in _CHATS and bool(text_of(row, "prompt") or text_of(row, "completion"))
         if has_words and (session_id := text_of(row, "sessionId")):
-            self.interactions.setdefault(session_id, []).append(_interaction(row, _ref(event, is_held=is_held)))
+            self.interactions.setdefault(session_id, []).append(_interaction(event, _ref(event, is_held=is_held)))
             return True
         if name == "toolUsage" and (call_id := text_of(row, "toolCallId")):
             use = ToolUse(
-                readable_timestamp(row.get("timestamp")),
+                event.time,
                 text_of(row, "userAgent"),
                 {field: value for field, value in row.items() if field not in _TOLD and value is not None},
                 hash(output_text(row.get("output"))),
@@ -170,16 +173,18 @@ def unwrapped(value: Json) -> tuple[str, Json]:
             return text_of(value, "eventName"), value
 
 
-def _interaction(row: Json, ref: Ref) -> Interaction:
+def _interaction(event: Event, ref: Ref) -> Interaction:
+    row = event.row
     prompt, completion = text_of(row, "prompt"), text_of(row, "completion")
     feedback = row.get("feedback")
     return Interaction(
-        readable_timestamp(row.get("timestamp")),
-        hash((prompt, completion)),
+        event.time,
+        call_mark(prompt, completion),
         text_of(row, "userAgent"),
         text_of(row, "modelTitle") or text_of(row, "modelName"),
+        event.name == "chatFeedback",
         feedback if type(feedback) is bool else None,
-        {name: value for name, value in row.items() if name not in _BASE and value is not None},
+        {field: value for field, value in row.items() if field not in _BASE and value is not None},
         ref,
     )
 
@@ -197,7 +202,7 @@ def _ref(event: Event, *, is_held: bool) -> Ref:
 
 
 def _mark(row: Json) -> int:
-    return hash((text_of(row, "prompt"), text_of(row, "completion"), text_of(row, "toolCallId")))
+    return hash((call_mark(text_of(row, "prompt"), text_of(row, "completion")), text_of(row, "toolCallId")))
 
 
 def _pass_over(stream: Any, size: int) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from palaver.importers.continue_dev.heard import Heard
+
 Json = dict[str, Any]
 
 _KNOWN = frozenset(
@@ -30,6 +32,8 @@ def says_more(state: Any, nodes: list[Json], said: list[str]) -> bool:
         return bool(state) and not any(state in text for text in said)
     if not nodes:
         return state is not None
+    heard = Heard()
+    heard.add_all(said)
     for node in nodes:
         kind = node.get("type")
         if type(kind) is not str or kind not in _KNOWN or not node.keys() <= {"type", "content", "attrs", "text"}:
@@ -40,7 +44,7 @@ def says_more(state: Any, nodes: list[Json], said: list[str]) -> bool:
         if any(type(one) is not dict for one in inner):
             return True
         for text in _texts(node):
-            if not any(one.endswith(text) or text in one for one in said):
+            if heard.has_news(text) and heard.unheard(text):
                 return True
     return False
 

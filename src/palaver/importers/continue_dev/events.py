@@ -4,14 +4,14 @@ import hashlib
 from typing import Any, NamedTuple
 
 from palaver.importers._findings import UNKNOWN_EVENT
+from palaver.importers._vscode import path_in
 from palaver.importers.continue_dev.fields import kept, text_of
 from palaver.importers.continue_dev.layout import EVENTS
 from palaver.importers.continue_dev.ratings import rating_of
 from palaver.importers.continue_dev.recovered import Recovered
-from palaver.importers.continue_dev.workspace import agent_of, context, workspace_path
+from palaver.importers.continue_dev.workspace import agent_of, context
 from palaver.model import build
 from palaver.model.ids import conversation_uuid
-from palaver.model.timestamps import readable_timestamp
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
@@ -21,7 +21,8 @@ PLATFORM = "continue_dev"
 Json = dict[str, Any]
 
 _USAGE = frozenset({"tokensGenerated", "autocomplete", "nextEditOutcome", "nextEditWithHistory"})
-_BASE = frozenset({"timestamp", "userAgent", "eventName", "userId"})
+_BASE = {"timestamp", "userAgent", "eventName", "userId"}
+_ESTIMATED = (("input_tokens", "promptTokens"), ("output_tokens", "generatedTokens"))
 _SIGNS = {"new": "+ ", "old": "- ", "same": "  "}
 
 
@@ -30,10 +31,8 @@ class Event(NamedTuple):
     row: Json
     file: Source
     lines: JsonLines
-
-    @property
-    def time(self) -> str:
-        return readable_timestamp(self.row.get("timestamp"))
+    time: str
+    """Empty where it has none that can be read."""
 
     @property
     def identity(self) -> str:
@@ -73,7 +72,8 @@ def _conversation(event: Event) -> Json:
     row, name = event.row, event.identity
     time = event.time or event.file.written_at()
     path = text_of(row, "filepath") or text_of(row, "path")
-    mapped = {*_BASE, "prompt", "completion", "filepath", "path", "model", "feedback"}
+    mapped = {*_mapped_base(event), *(name for name in ("prompt", "completion", "model") if text_of(row, name))}
+    mapped.add("filepath" if text_of(row, "filepath") else "path" if path else "")
     tree = Recovered(name)
     answer = tree.add_answered(text_of(row, "prompt"), text_of(row, "completion"))
     asked = next((message for message in reversed(tree.messages) if message["role"] == "user"), None)
@@ -96,19 +96,24 @@ def _conversation(event: Event) -> Json:
         message["timestamp"] = time
         if message is not answer or not event.time:
             message["metadata"]["timestamp_inferred"] = True
-    file_name = workspace_path(path).replace("\\", "/").rpartition("/")[2]
+    file_name = path_in(path).replace("\\", "/").rpartition("/")[2]
     return build.conversation(
         conversation_id=name,
         title=f"{event.name}: {file_name}" if file_name else event.name,
         platform=platform_of(row),
         context=context(
             editor=agent_of(text_of(row, "userAgent")).editor,
-            custom={"file": workspace_path(path)} if path else None,
+            custom={"file": path_in(path)} if path else None,
         ),
         created_at=time,
         messages=tree.messages,
         rating=rating_of([(event.time, row["feedback"])]) if type(row.get("feedback")) is bool else None,
     )
+
+
+def _mapped_base(event: Event) -> set[str]:
+    """The fields that every event has, but a time that cannot be read."""
+    return {*_BASE} if event.time else _BASE - {"timestamp"}
 
 
 def _diff(diffs: Any) -> str:
@@ -128,7 +133,7 @@ def _diff(diffs: Any) -> str:
 def _usage(event: Event) -> Json:
     row = event.row
     time = event.time
-    mapped = {*_BASE, "model"}
+    mapped = _mapped_base(event) | {name for name in ("model",) if text_of(row, name)}
     metadata: Json = {"event": event.name}
     duration = _duration(row.get("time", row.get("elapsed")))
     if duration is not None:
@@ -136,16 +141,15 @@ def _usage(event: Event) -> Json:
     if not time:
         metadata["timestamp_inferred"] = True
     estimated = {
-        name: row[field]
-        for name, field in (("input_tokens", "promptTokens"), ("output_tokens", "generatedTokens"))
-        if type(row.get(field)) is int and row[field] >= 0
+        name: row[field] for name, field in _ESTIMATED if type(row.get(field)) is int and 0 <= row[field] < 1 << 53
     }
     if estimated:
         metadata["estimated_tokens"] = estimated
-        mapped |= {"promptTokens", "generatedTokens"}
+        mapped |= {field for name, field in _ESTIMATED if name in estimated}
     counts: Json = {"requests": 1}
     if type(accepted := row.get("accepted")) is bool:
         counts["accepted"] = int(accepted)
+        mapped.add("accepted")
     platform = platform_of(row)
     user = text_of(row, "userId")
     return build.usage(
@@ -157,7 +161,7 @@ def _usage(event: Event) -> Json:
         model=platform.get("model"),
         counts=counts,
         duration_ms=duration,
-        metadata={**metadata, **{field: value for field, value in row.items() if field not in mapped}},
+        metadata={**metadata, **kept(row, mapped)},
     )
 
 

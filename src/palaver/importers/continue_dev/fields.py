@@ -8,8 +8,25 @@ from palaver.model import build
 Json = dict[str, Any]
 
 OURS = frozenset(
-    {*build.METADATA, "source_fields", "role_inferred", "thinking_items", "call_states", "completed_at"}
-    | {"tool_usage", "feedback", "interaction", "recovered_from", "event", "model_config", "index_title"}
+    {
+        *build.METADATA,
+        "source_fields",
+        "more_source_fields",
+        "role_inferred",
+        "thinking_items",
+        "call_states",
+        "completed_at",
+    }
+    | {
+        "tool_usage",
+        "more_tool_usage",
+        "feedback",
+        "interaction",
+        "recovered_from",
+        "event",
+        "model_config",
+        "index_title",
+    }
 )
 """Names that the importer itself gives; a source's field of the same name goes to `source_fields`."""
 
@@ -24,6 +41,18 @@ def kept(fields: Json, mapped: Container[str]) -> Json:
     if ours:
         own["source_fields"] = ours
     return own
+
+
+def add_fields(metadata: Json, fields: Json) -> None:
+    """Add fields to some metadata, of which other items of the same message may have had fields of the same names."""
+    if not fields:
+        return
+    ours = fields.pop("source_fields", {})
+    taken = {name: value for name, value in fields.items() if metadata.setdefault(name, value) != value}
+    if beside := {**ours, **taken}:
+        first = metadata.setdefault("source_fields", {})
+        if more := {name: value for name, value in beside.items() if first.setdefault(name, value) != value}:
+            metadata.setdefault("more_source_fields", []).append(more)
 
 
 def text_of(fields: Json, name: str) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 _SEARCHED_LINES = 200
+_SEARCHED_CHARACTERS = 1 << 28
+"""How much is searched in all: many odd lines in a long conversation are news without a second look."""
 _MARKS = (
     *("", "<system>", "<user>", "<assistant>", "<tool>", "<thinking>", "<think>", "</think>"),
     *("[object Object]", "```", "```tool", "END_ARG"),
@@ -16,6 +18,7 @@ class Heard:
         self._lines: set[int] = set(map(hash, _MARKS))
         self._texts: list[str] = []
         self._joined: str | None = None
+        self._searchable = _SEARCHED_CHARACTERS
 
     def add(self, text: str) -> None:
         self._lines.update(map(hash, map(str.strip, text.split("\n"))))
@@ -40,8 +43,10 @@ class Heard:
         known = self._lines
         lines = map(str.strip, text.split("\n"))
         new = [line for line in lines if len(line) >= shortest and hash(line) not in known]
-        if not new or len(new) > _SEARCHED_LINES:
+        if not new or len(new) > _SEARCHED_LINES or self._searchable < 0:
             return new
         if self._joined is None:
             self._joined = "\n".join(self._texts)
+            self._searchable -= len(self._joined)
+        self._searchable -= len(new) * len(self._joined)
         return [line for line in new if line not in self._joined]

@@ -1,6 +1,6 @@
 """The items of a session's history as messages: thoughts and empty beginnings join the answer that follows them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from palaver.importers._findings import MADE_CALL_ID, MADE_MESSAGE_ID
@@ -8,7 +8,7 @@ from palaver.importers.continue_dev.answers import answer_blocks, is_placeholder
 from palaver.importers.continue_dev.content import content_blocks, texts_in
 from palaver.importers.continue_dev.context_items import Providers, attachment, mentions
 from palaver.importers.continue_dev.editor_state import nodes_of, says_more
-from palaver.importers.continue_dev.fields import kept, text_of
+from palaver.importers.continue_dev.fields import add_fields, kept, text_of
 from palaver.importers.continue_dev.open_calls import OpenCalls
 from palaver.importers.continue_dev.tokens import tokens_of
 from palaver.model import build
@@ -103,7 +103,7 @@ class History:
                 return
         role = item.role
         if role == "thinking" and not item.has_calls:
-            self._pending.append((item, *thoughts_of(item.message)))
+            self._pending.append((item, *thoughts_of(item.around, item.message)))
         elif role == "assistant" and is_placeholder(item.around, item.message):
             self._pending.append((item, [], {}))
         elif role in {"assistant", "thinking"}:
@@ -119,7 +119,7 @@ class History:
         blocks = [block for _, thoughts, _ in pending for block in thoughts]
         about = [one for _, _, one in pending if one]
         if item.role == "thinking":
-            thoughts, one = thoughts_of(item.message)
+            thoughts, one = thoughts_of(item.around, item.message)
             blocks += thoughts
             about += [one] if one else []
         else:
@@ -181,19 +181,19 @@ class History:
         blocks: list[build.Block],
         metadata: Json,
         *,
-        before: list[Item] | None = None,
+        before: Sequence[Item] = (),
     ) -> Json:
-        message_id = self._id(item, metadata)
+        # The first item names the message: whoever saw an earlier state of the file knows it by that.
+        items = [*before, item]
+        message_id = self._id(items[0], metadata)
         if before:
-            ids = [text_of(one.message, "id") or f"{self.session_id}:{one.place}" for one in before]
-            metadata["source_ids"] = [*ids, message_id]
+            metadata["source_ids"] = [text_of(one.message, "id") or f"{self.session_id}:{one.place}" for one in items]
         metadata["author_kind"] = _AUTHORS[role]
         made = build.message(message_id=message_id, role=role, timestamp="", content=blocks, metadata=metadata)
-        for one in before or ():
+        add_fields(metadata, _unmapped(item, role))
+        for one in items:
             self._take_around(one, made)
-            self.folded += 1
-        metadata.update(_unmapped(item, role))
-        self._take_around(item, made)
+        self.folded += len(before)
         self.mapped += 1
         if not made["content"]:
             made["content"].append(build.text(""))
@@ -211,21 +211,22 @@ class History:
                 metadata["usage"] = usage
         if not around:
             return
-        metadata.update(kept(around, _SETTLED if around.get("isGatheringContext") is False else _ITEM))
+        add_fields(metadata, kept(around, _SETTLED if around.get("isGatheringContext") is False else _ITEM))
         self._take_context(around, made)
         if logs := around.get("promptLogs"):
             self.logs.append((item.place, logs))
         if (reasoning := around.get("reasoning")) is not None:
             self._take_times(reasoning, made)
         if rules := around.get("appliedRules"):
-            metadata["appliedRules"] = [*map(self._named_rule, rules)] if type(rules) is list else rules
+            named = [*map(self._named_rule, rules)] if type(rules) is list else rules
+            add_fields(metadata, {"appliedRules": named})
         match around.get("conversationSummary"):
             case None | "":
                 pass
             case str(summary):
                 self.summaries.append((made, summary))
             case odd:
-                metadata["conversationSummary"] = odd
+                add_fields(metadata, {"conversationSummary": odd})
 
     def _named_rule(self, rule: Any) -> Any:
         """A rule's name, under which the conversation keeps it; the rule itself where it has none of its own."""
@@ -242,18 +243,18 @@ class History:
         self.providers.add(attached, list(mentions(nodes)))
         made["content"] += map(attachment, attached)
         if state is not None and says_more(state, nodes, list(texts_in(made["content"]))):
-            made["metadata"]["editorState"] = state
+            add_fields(made["metadata"], {"editorState": state})
 
     def _take_times(self, reasoning: Any, made: Json) -> None:
         """A thought's times are the only ones in a session's file."""
         if type(reasoning) is not dict:
-            made["metadata"]["reasoning"] = reasoning
+            add_fields(made["metadata"], {"reasoning": reasoning})
             return
         rest = {name: value for name, value in reasoning.items() if name != "text" or type(value) is not str}
         if made["role"] != "assistant":
             rest = reasoning
         if rest:
-            made["metadata"]["reasoning"] = rest
+            add_fields(made["metadata"], {"reasoning": rest})
         if begun := readable_timestamp(reasoning.get("startAt")):
             self.times.setdefault(made["message_id"], begun)
         self.last_time = max(self.last_time, begun, readable_timestamp(reasoning.get("endAt")))

@@ -9,7 +9,7 @@ from palaver.importers.continue_dev.fields import text_of
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT
-from palaver.sources.elements import JsonElements
+from palaver.sources.elements import elements_of
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import UNREADABLE_SIDE_FILE
@@ -35,8 +35,7 @@ class Row(NamedTuple):
 def read_rows(source: Source, run: Run) -> Iterator[Row]:
     """The rows of the index, one record each; what is none is set aside."""
     try:
-        with source.open() as stream:
-            elements = JsonElements(stream, run, label=source.file_name, takes_cut=True)
+        with elements_of(source, run, label=source.file_name) as elements:
             for value in elements:
                 if (row := row_of(value)) is None:
                     run.quarantined(NOT_AN_OBJECT, elements.raw, elements.where(), "a row of the index without an id")

@@ -1,16 +1,20 @@
 """The calls of the model behind a session's messages: prompt logs, logged events, and what only they tell."""
 
+import hashlib
 from collections import deque
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 from palaver.importers.continue_dev.content import plain_text, texts_in
 from palaver.importers.continue_dev.dev_data import Interaction, words_of
-from palaver.importers.continue_dev.fields import text_of
+from palaver.importers.continue_dev.fields import add_fields, text_of
 from palaver.importers.continue_dev.heard import Heard
 from palaver.importers.continue_dev.history import History
 from palaver.importers.continue_dev.models import Answered
+from palaver.importers.continue_dev.places import Places
 from palaver.importers.continue_dev.prompt_logs import Log, Logbook
+from palaver.importers.continue_dev.prompts import call_mark
 from palaver.importers.continue_dev.ratings import rating_of
 from palaver.importers.continue_dev.recovered import Recovered
 from palaver.model import build
@@ -26,13 +30,15 @@ class Interactions:
         """Who logged something of this session, and when."""
         self.last_time = ""
         self._history = history
-        self._left = list(logged)
+        self._left = sorted(logged, key=attrgetter("is_feedback"))
         self._heard = Heard()
         self._logbook = Logbook(self._heard)
         self._thumbs: list[tuple[str, bool]] = []
         self._words_of: dict[int, int] = {}
         self._systems = 0
         self._is_known = False
+        self._rebuilt: Recovered | None = Recovered(history.session_id)
+        """What the prompts hold; None as soon as a message says something itself."""
         self.is_recovered = False
         """Whether the session holds no message, and all are from what was logged."""
 
@@ -41,8 +47,10 @@ class Interactions:
         history = self._history
         logs = self._own_logs()
         logs += self._matched(logs)
-        if logs and not any(map(_says_something, history.messages)):
-            self._rebuild(logs, answered)
+        if any(map(_says_something, history.messages)):
+            self._rebuilt = None
+        if logs and self._rebuilt is not None:
+            self._rebuild(logs, self._rebuilt, answered)
         elif logs or self._is_known or (is_last and self._left):
             self._hear()
             self._tell(logs, answered)
@@ -77,30 +85,29 @@ class Interactions:
         """Give answers the times of their calls; calls whose prompts no item holds come as logs."""
         if not self._left:
             return []
-        exact: dict[int, Json] = {hash((log.prompt, log.completion)): message for message, log in logs}
+        exact: dict[int, Json] = {call_mark(log.prompt, log.completion): message for message, log in logs}
         by_words: dict[int, deque[Json]] = {}
         for message in self._history.messages:
             if message["role"] == "assistant" and (words := plain_text(message["content"]).strip()):
                 by_words.setdefault(hash(words), deque()).append(message)
         more: list[tuple[Json, Log]] = []
         left: list[Interaction] = []
-        timed: dict[str, str] = {}
+        timed: set[str] = set()
         for one in self._left:
             message = exact.get(one.exact)
             if message is None and (waiting := by_words.get(self._words(one))):
                 message = waiting[0]
-                if one.feedback is None and len(waiting) > 1:
+                if not one.is_feedback and len(waiting) > 1:
                     waiting.popleft()
                 more.append((message, Log.of(one.ref.load()) or Log("", "", {})))
             if message is None:
                 left.append(one)
                 continue
             self._take(one, message)
-            if one.feedback is None and one.time:
-                timed.setdefault(message["message_id"], one.time)
+            if not one.is_feedback and one.time and message["message_id"] not in timed:
+                timed.add(message["message_id"])
+                self._take_time(message, one.time)
         self._left = left
-        for message_id, time in timed.items():
-            self._take_time(message_id, time)
         return [(message, Log(log.prompt, log.completion, _settings(log.rest))) for message, log in more]
 
     def _words(self, one: Interaction) -> int:
@@ -117,15 +124,13 @@ class Interactions:
             metadata["feedback"] = one.feedback
             self._thumbs.append((one.time, one.feedback))
         elif one.facts:
-            metadata["interaction"] = one.facts
+            add_fields(metadata, {"interaction": one.facts})
         self.agents.append((one.time, one.agent))
         self.last_time = max(self.last_time, one.time)
 
-    def _take_time(self, message_id: str, time: str) -> None:
+    def _take_time(self, message: Json, time: str) -> None:
         """An event is logged when the answer is whole; a thought says when it began."""
-        known = self._history.times.setdefault(message_id, time)
-        if known != time:
-            message = next(one for one in self._history.messages if one["message_id"] == message_id)
+        if self._history.times.setdefault(message["message_id"], time) != time:
             message["metadata"]["completed_at"] = time
 
     def _hear(self) -> None:
@@ -178,22 +183,34 @@ class Interactions:
             metadata={"author_kind": "harness", "known_from": "request"},
         )
 
-    def _rebuild(self, logs: list[tuple[Json, Log]], answered: Answered) -> None:
-        """The messages say nothing, but the prompts hold what was said."""
+    def _rebuild(self, logs: list[tuple[Json, Log]], tree: Recovered, answered: Answered) -> None:
+        """The messages say nothing, but the prompts hold what was said: blank ones stay if they tell something else."""
         history = self._history
-        tree = Recovered(history.session_id)
-        history.messages = []
+        told = len(tree.messages)
+        spoken: dict[str, Json] = {}
         for blank, log in logs:
             answer = tree.add(log.prompt, log.completion, history.times.get(blank["message_id"], ""))
-            metadata = answer["metadata"] if answer else tree.messages[-1]["metadata"] if tree.messages else {}
-            metadata |= {name: value for name, value in blank["metadata"].items() if name != "author_kind"}
-            metadata.setdefault("promptLogs", []).append(log.rest)
+            message = answer or (tree.messages[-1] if tree.messages else blank)
+            message["metadata"].setdefault("promptLogs", []).append(log.rest)
+            spoken.setdefault(blank["message_id"], message)
             if answer:
                 answered.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
-        for message in tree.messages:
+        for message in tree.messages[told:]:
             message["metadata"]["known_from"] = "history"
+        summarized = {message["message_id"] for message, _ in history.summaries}
+        blanks, history.messages = history.messages, []
+        for blank in blanks:
+            message = spoken.get(blank["message_id"], blank)
+            about = {name: value for name, value in blank["metadata"].items() if name != "author_kind"}
+            if message is not blank:
+                add_fields(message["metadata"], about)
+                message.update({"tokens": blank["tokens"]} if "tokens" in blank else {})
+            elif about or "tokens" in blank or blank["message_id"] in summarized:
+                history.messages.append(blank)
+        history.summaries = [(spoken.get(one["message_id"], one), text) for one, text in history.summaries]
         history.times |= tree.times
-        self._adopt(tree)
+        self._adopt(tree.messages[told:])
+        self._hear()
 
     def _recover(self, answered: Answered) -> None:
         """There is nothing but the log."""
@@ -201,44 +218,49 @@ class Interactions:
         for one in self._left:
             if (log := Log.of(one.ref.load())) is None:
                 continue
-            answer = tree.add(log.prompt, log.completion, "" if one.feedback is not None else one.time)
+            answer = tree.add(log.prompt, log.completion, "" if one.is_feedback else one.time)
             if answer is not None:
                 self._take(one, answer)
                 answered.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
         self._left = []
         self.is_recovered = True
         self._history.times |= tree.times
-        self._adopt(tree)
+        self._adopt(tree.messages)
 
-    def _adopt(self, tree: Recovered) -> None:
-        self._history.messages += tree.messages
-        self._history.linked.update(message["message_id"] for message in tree.messages)
+    def _adopt(self, messages: list[Json]) -> None:
+        self._history.messages += messages
+        self._history.linked.update(message["message_id"] for message in messages)
 
     def _add_unsaved(self, answered: Answered) -> None:
         """Answers that were logged and are no part of the session any more: the user edited or deleted something."""
-        messages = self._history.messages
-        places = {words_of(plain_text(message["content"])): message["message_id"] for message in messages}
+        if not self._left:
+            return
+        places = Places(self._history.messages)
+        answers: dict[int, Json | None] = {}
         for one in self._left:
             if (log := Log.of(one.ref.load())) is None:
                 continue
-            answer = self._add_branch(log, places)
-            self._take(one, answer)
+            if one.exact not in answers:
+                answers[one.exact] = self._add_branch(log, places)
+            self._take(one, answer := answers[one.exact])
             if answer is not None:
                 answered.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
-                if one.time:
+                if one.time and not one.is_feedback:
                     self._history.times.setdefault(answer["message_id"], one.time)
         self._left = []
 
-    def _add_branch(self, log: Log, places: dict[str, str]) -> Json | None:
+    def _add_branch(self, log: Log, places: Places) -> Json | None:
         """Add what a call says that the session does not, behind the last message that both have; the answer to it."""
         history = self._history
-        tree = Recovered(history.free_id("unsaved"))
+        digest = hashlib.sha1(f"{log.prompt}\0{log.completion}".encode(errors="surrogatepass"), usedforsecurity=False)
+        tree = Recovered(f"{history.session_id}:unsaved-{digest.hexdigest()[:12]}")
         answer = tree.add(log.prompt, log.completion)
         parent: str | None = None
+        place = -1
         for message in tree.messages:
             content = message["content"]
-            if message is not answer and (place := places.get(plain_text(content).strip())):
-                parent = place
+            if message is not answer and (known := places.after(place, plain_text(content))):
+                place, parent = known
                 continue
             if not any(self._heard.unheard(said) for said in texts_in(content)):
                 answer = None if message is answer else answer

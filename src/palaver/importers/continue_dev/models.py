@@ -42,7 +42,7 @@ class Answered:
         return about
 
     def mark(self, messages: list[Json], model: str) -> None:
-        """Say of messages of another model that they are."""
+        """Say of messages of another model that they are; of all, where the conversation's is not known yet."""
         for message in messages:
             own = self._of.pop(message["message_id"], "")
             if own and own != model:

@@ -21,8 +21,11 @@ class OpenCalls:
         self.tools: dict[str, Any] = {}
         """The definitions of tools that the states repeat, each once."""
         self._session_id = session_id
+        self._other_tools: dict[str, set[int]] = {}
+        """Tells other definitions of the same names from each other."""
         self._states: dict[str, State] = {}
-        self._waiting: list[str] = []
+        self._waiting: dict[str, None] = {}
+        """Calls of the last answer whose results name no call, if there are any."""
         self._answered: set[str] = set()
 
     def expect(self, items: list[tuple[int, Any]]) -> None:
@@ -35,6 +38,7 @@ class OpenCalls:
         made["metadata"] |= odd
         content = made["content"]
         nameless = 0
+        self._waiting = {}
         for call in calls_of(message.get("toolCalls"), states, made["message_id"]):
             if not isinstance(call, Call):
                 content.append(call)
@@ -42,7 +46,8 @@ class OpenCalls:
             content.append(call.block)
             self.made[call.call_id] = call
             self.callers[call.call_id] = made
-            self._waiting.append(call.call_id)
+            if call.call_id not in self._answered:
+                self._waiting[call.call_id] = None
             nameless += call.has_made_id
             if state := states.get(call.call_id):
                 state.forget_arguments(call.block["input"])
@@ -55,23 +60,23 @@ class OpenCalls:
         return nameless
 
     def _keep_tool(self, name: str, tool: Any) -> None:
-        if tool is None:
+        if tool is None or self.tools.setdefault(name, tool) == tool:
             return
-        number = 1
-        wanted = name
-        while self.tools.setdefault(wanted, tool) != tool:
-            number += 1
-            wanted = f"{name}-{number}"
+        others = self._other_tools.setdefault(name, set())
+        if (spelled := hash(repr(tool))) not in others:
+            others.add(spelled)
+            number = len(others) + 1
+            while (wanted := f"{name}-{number}") in self.tools:
+                number += 1
+            self.tools[wanted] = tool
 
     def answer(self, message: Json) -> tuple[str, build.Block]:
         """The result that a tool's message holds: of the call it names, else of the first that waits for one."""
         call_id = text_of(message, "toolCallId")
         if not call_id:
-            left = [name for name in self._waiting if name not in self._answered]
-            call_id = left[0] if left else f"{self._session_id}:unknown-call"
+            call_id = next(iter(self._waiting), f"{self._session_id}:unknown-call")
             self._answered.add(call_id)
-        if call_id in self._waiting:
-            self._waiting.remove(call_id)
+        self._waiting.pop(call_id, None)
         return call_id, result_block(call_id, message.get("content"), self._states.pop(call_id, None))
 
     def left_over(self) -> Iterator[tuple[str, Json, build.Block]]:

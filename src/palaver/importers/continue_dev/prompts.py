@@ -12,7 +12,9 @@ from palaver.importers.continue_dev.role_tags import is_tagged, joined_chunks, t
 from palaver.importers.continue_dev.said import Said
 from palaver.importers.continue_dev.templates import TEMPLATES
 
-__all__ = ["Prompt", "Said", "completion_text", "messages_of_prompt"]
+__all__ = ["Prompt", "Said", "call_mark", "completion_text", "messages_of_prompt"]
+
+_LOOKED_AT = 400
 
 
 class Prompt(NamedTuple):
@@ -31,6 +33,11 @@ def messages_of_prompt(prompt: str) -> Prompt:
         if template.may_be(prompt):
             return Prompt(template.name, template.messages(prompt))
     return Prompt("raw", [Said("user", prompt)] if prompt else [])
+
+
+def call_mark(prompt: str, completion: str) -> int:
+    """Tells a call of the model from others: prompts are long, and differ in their lengths or at their ends."""
+    return hash((len(prompt), prompt[-_LOOKED_AT:], completion))
 
 
 def completion_text(completion: str) -> str:

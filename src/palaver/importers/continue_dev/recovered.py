@@ -16,7 +16,7 @@ _ROLES: dict[str, tuple[build.Role, str]] = {
     "thinking": ("assistant", "model"),
     "tool": ("tool", "tool"),
 }
-_CALLS_IN_PIECES = re.compile(r"\s*[\w.-]+\(\)")
+_CALLS_IN_PIECES = re.compile(r"\s*([\w.-]+\()\)")
 
 
 class Recovered:
@@ -27,8 +27,9 @@ class Recovered:
         self.times: dict[str, str] = {}
         self._session_id = session_id
         self._known: dict[tuple[str | None, str, str], Json] = {}
-        self._pieces: dict[str | None, Json] = {}
-        """Answers that are calls of tools in pieces, by the message before them: the next prompt has them whole."""
+        self._pieces: dict[str | None, tuple[str, Json]] = {}
+        """Answers that are calls of tools in pieces, with the beginning of the first call, by the message before them:
+        the next prompt has them whole."""
 
     def add(self, prompt: str, completion: str, time: str = "") -> Json | None:
         """Take a call in; its answer, if there is one."""
@@ -42,8 +43,8 @@ class Recovered:
         parent = self._prompted(prompt)
         text = completion_text(completion)
         answer = self._message(parent, "assistant", text)
-        if _CALLS_IN_PIECES.match(text):
-            self._pieces[parent] = answer
+        if (call := _CALLS_IN_PIECES.match(text)) and text.rstrip().endswith(")"):
+            self._pieces[parent] = call[1], answer
         if time:
             self.times.setdefault(answer["message_id"], time)
         return answer
@@ -64,10 +65,12 @@ class Recovered:
         blocks = [build.thinking(text)] if role == "thinking" else [build.text(text)]
         if thought and thought.thinking is not None:
             blocks = [build.thinking(thought.thinking), *([build.text(thought.said)] if thought.said else [])]
-        if role == "assistant" and (whole := self._pieces.pop(parent, None)):
-            whole["content"] = blocks
-            self._known[key] = whole
-            return whole
+        call, pieces = self._pieces.get(parent, ("", None))
+        if role == "assistant" and pieces and call in words:
+            del self._pieces[parent]
+            pieces["content"] = blocks
+            self._known[key] = pieces
+            return pieces
         stated, author = _ROLES[role]
         made = build.message(
             message_id=f"{self._session_id}:call-{len(self.messages)}",

@@ -148,11 +148,10 @@ class _Reader:
                 self._run.skipped("missing-session-file")
         if self._around.typed.prompts:
             source = Source(self._root.folder, TYPED)
-            document, count = self._around.typed.left(self._typed, PLATFORM, source)
+            documents, count = self._around.typed.left(self._typed, PLATFORM, source)
             self._run.folded("message", len(self._around.typed.prompts) - count)
-            if document is not None:
-                self._run.mapped(count)
-                yield document
+            self._run.mapped(count)
+            yield from documents
 
     def _meet(self, document: Json) -> None:
         """Remember what a conversation holds."""
@@ -161,8 +160,11 @@ class _Reader:
             self._recovered.add(document["conversation_id"])
         has_typed = bool(self._around.typed.prompts)
         for message in document["messages"]:
+            self._calls.update(message["metadata"].get("call_states", ()))
             for block in message["content"]:
                 if block["type"] == "tool_use":
                     self._calls.add(block["id"])
+                elif block["type"] == "tool_result":
+                    self._calls.add(block["tool_use_id"])
                 elif has_typed and message["role"] == "user" and block["type"] == "text":
                     self._typed.add(block["text"].strip())

@@ -29,7 +29,7 @@ def read_session(source: Source, run: Run, around: Surroundings, *, label: str =
             for item in elements:
                 if conversation is None:
                     conversation = Conversation(_session_id(source, elements.wrapper), source, run, around)
-                if elements.taken > limit and _begins_turn(item):
+                if items and elements.taken > limit and _begins_turn(item):
                     limit = elements.taken + LATER_FRAGMENT_BYTES
                     conversation.add(items)
                     items = []

@@ -37,7 +37,7 @@ def config_of(root: Source) -> Source | None:
 
 
 def dev_data_files(root: Source) -> list[Source]:
-    """The logs of events, older versions first."""
+    """The logs of events, in the order of their names."""
     if DEV_DATA not in root.listing()[1]:
         return []
     return [file for file in root.under(DEV_DATA) if file.suffix == ".jsonl"]

@@ -46,9 +46,9 @@ def _count(usage: Json, path: tuple[str, ...]) -> int | None:
 
 def _is_told(name: str, value: Any, found: Json) -> bool:
     """Whether the counts say all that a field says."""
-    if value is None:
-        return True
-    if type(value) is dict:
-        return all(_is_told(f"{name}.{inner}", one, found) for inner, one in value.items())
-    path = tuple(name.split("."))
+    inner = {(name, key): one for key, one in value.items()} if type(value) is dict else {(name,): value}
+    return all(one is None or _is_count(path, one, found) for path, one in inner.items())
+
+
+def _is_count(path: tuple[str, ...], value: Any, found: Json) -> bool:
     return any(path in paths and found.get(count) == value for count, paths in _COUNTS)

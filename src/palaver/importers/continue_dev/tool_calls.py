@@ -57,12 +57,22 @@ class State:
         rest = dict(self.rest)
         output = self._output
         if type(output) is list and self.result() is not None:
-            if all(one["content"] in said for one in output):
+            if _says_all(said, [one["content"] for one in output]):
                 output = [{name: value for name, value in one.items() if name != "content"} for one in output]
             output = output if any(output) else None
         if output is not None:
             rest["output"] = output
         return rest
+
+
+def _says_all(said: str, texts: list[str]) -> bool:
+    """Whether a text has some others in it, one behind the other."""
+    place = 0
+    for text in texts:
+        if (found := said.find(text, place)) < 0:
+            return False
+        place = found + len(text)
+    return True
 
 
 def states_of(item: Json) -> tuple[dict[str, State], Json]:
@@ -71,14 +81,18 @@ def states_of(item: Json) -> tuple[dict[str, State], Json]:
     Before July 2025 an item had one, `toolCallState`.
     """
     found: dict[str, State] = {}
+    first: Json = {}
     odd: Json = {}
     for field in ("toolCallStates", "toolCallState"):
         stated = item.get(field)
         entries = stated if type(stated) is list else [] if stated is None else [stated]
         for number, entry in enumerate(entries):
             match entry:
-                case {"toolCallId": str(call_id)} | {"toolCall": {"id": str(call_id)}} if call_id not in found:
-                    found[call_id] = State(entry)
+                case {"toolCallId": str(call_id)} | {"toolCall": {"id": str(call_id)}} if call_id:
+                    if first.setdefault(call_id, entry) is entry:
+                        found[call_id] = State(entry)
+                    elif first[call_id] != entry:
+                        odd.setdefault(field, []).append(entry)
                 case {"toolCall": dict()}:
                     found[f"#{field}{number}"] = State(entry)
                 case _:
@@ -151,7 +165,7 @@ def result_block(call_id: str, content: Any, state: State | None) -> build.Block
     )
 
 
-def take_use(use: ToolUse, call_id: str, result: Json | None, caller: Json | None) -> None:
+def take_use(use: ToolUse, call_id: str, result: Json | None, caller: Json) -> None:
     """Keep what was logged of a call with its result, or with the call where there is none."""
     facts = dict(use.facts)
     blocks = result["content"] if result else []
@@ -163,6 +177,8 @@ def take_use(use: ToolUse, call_id: str, result: Json | None, caller: Json | Non
     if not facts:
         return
     if block is not None:
-        block.setdefault("metadata", {})["tool_usage"] = facts
-    elif caller is not None:
-        caller["metadata"].setdefault("call_states", {}).setdefault(call_id, {})["tool_usage"] = facts
+        about = block.setdefault("metadata", {})
+    else:
+        about = caller["metadata"].setdefault("call_states", {}).setdefault(call_id, {})
+    if about.setdefault("tool_usage", facts) != facts:
+        about.setdefault("more_tool_usage", []).append(facts)

@@ -20,10 +20,10 @@ _MAPPED = frozenset(
 
 
 def lone_uses(calls: Iterable[tuple[str, list[ToolUse]]]) -> Iterator[Json]:
-    """Conversations of nothing but calls and what came back, one a day."""
+    """Conversations of nothing but calls and what came back, one a day, and one of those without a time."""
     days: dict[str, list[tuple[str, list[ToolUse]]]] = {}
     for call_id, uses in calls:
-        days.setdefault(_time(uses[0])[: len("2026-01-01")], []).append((call_id, uses))
+        days.setdefault(uses[0].time[: len("2026-01-01")], []).append((call_id, uses))
     for day, found in sorted(days.items()):
         yield _conversation(day, sorted(found, key=lambda call: (_time(call[1][0]), call[0])))
 

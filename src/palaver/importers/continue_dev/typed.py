@@ -1,5 +1,6 @@
 """`input_history.json`: what was typed at the command line, with its times; sessions have none."""
 
+from collections import Counter
 from typing import Any
 
 from palaver.errors import PalaverError
@@ -43,39 +44,44 @@ class Typed:
         places = self._by_text.get(text.strip(), ())
         return self.prompts[places[0]][1] if len(places) == 1 else ""
 
-    def left(self, held: set[str], platform: str, source: Source) -> tuple[Json | None, int]:
-        """The prompts that no session holds, as one conversation; how many they are."""
-        left = [(place, *prompt) for place, prompt in enumerate(self.prompts) if prompt[0].strip() not in held]
-        if not left:
-            return None, 0
-        earliest = min(filter(None, (time for _, time, _ in self.prompts)), default="")
-        name = conversation_uuid(platform, earliest, source.file_name)
-        messages: list[Json] = []
-        time = earliest or source.written_at()
-        created_at = time
-        for place, text, stated, rest in reversed(left):
-            metadata: Json = {"author_kind": "human", "context_incomplete": True}
-            if more := {field: value for field, value in rest.items() if field != "timestamp" or not stated}:
-                metadata["source_fields"] = more
-            if not stated:
-                metadata["timestamp_inferred"] = True
-            time = stated or time
-            messages.append(
-                build.message(
-                    message_id=f"{name}:{len(self.prompts) - place - 1}",
-                    parent_message_id=messages[-1]["message_id"] if messages else None,
-                    role="user",
-                    timestamp=time,
-                    content=[build.text(text)],
-                    metadata=metadata,
-                )
+    def left(self, held: set[str], platform: str, source: Source) -> tuple[list[Json], int]:
+        """The prompts that no session holds, as a conversation a day; how many they are."""
+        days: dict[str, list[tuple[str, str, Json]]] = {}
+        for prompt in reversed(self.prompts):
+            if prompt[0].strip() not in held:
+                days.setdefault(prompt[1][: len("2026-01-01")], []).append(prompt)
+        documents = [_of_a_day(day, prompts, platform, source) for day, prompts in sorted(days.items())]
+        return documents, sum(map(len, days.values()))
+
+
+def _of_a_day(day: str, prompts: list[tuple[str, str, Json]], platform: str, source: Source) -> Json:
+    """What was typed on a day; the oldest prompts leave the file one by one, so that no place in it names a message."""
+    name = conversation_uuid(platform, day, source.file_name)
+    messages: list[Json] = []
+    ids = Counter[str]()
+    for text, stated, rest in prompts:
+        metadata: Json = {"author_kind": "human", "context_incomplete": True}
+        if more := {field: value for field, value in rest.items() if field != "timestamp" or not stated}:
+            metadata["source_fields"] = more
+        if not stated:
+            metadata["timestamp_inferred"] = True
+        message_id = conversation_uuid(name, stated, text)
+        ids[message_id] += 1
+        messages.append(
+            build.message(
+                message_id=f"{message_id}:{ids[message_id]}" if ids[message_id] > 1 else message_id,
+                parent_message_id=messages[-1]["message_id"] if messages else None,
+                role="user",
+                timestamp=stated or source.written_at(),
+                content=[build.text(text)],
+                metadata=metadata,
             )
-        document = build.conversation(
-            conversation_id=name,
-            title="Typed at the command line",
-            platform={"name": platform, "metadata": {"recovered_from": source.file_name}},
-            created_at=created_at,
-            status="archived",
-            messages=messages,
         )
-        return document, len(left)
+    return build.conversation(
+        conversation_id=name,
+        title="Typed at the command line",
+        platform={"name": platform, "metadata": {"recovered_from": source.file_name}},
+        created_at=min(message["timestamp"] for message in messages),
+        status="archived",
+        messages=messages,
+    )

@@ -2,26 +2,13 @@
 
 import re
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+
+from palaver.importers._vscode import path_in
 
 Json = dict[str, Any]
 
-_DRIVE = re.compile(r"/[A-Za-z]:(?:/|$)")
 _AGENT = re.compile(r"(?P<editor>.+?)/(?P<editor_version>\S+)\s+\(Continue/(?P<version>[^)\s]+)\)")
-
-
-def workspace_path(directory: str) -> str:
-    """A folder as a path: newer versions write a percent-encoded address, older ones the path itself."""
-    if not directory.lower().startswith("file:"):
-        return directory
-    try:
-        parts = urlsplit(directory)
-    except ValueError:
-        return directory
-    path = unquote(parts.path)
-    if _DRIVE.match(path):
-        return path[1:]
-    return f"//{parts.netloc}{path}" if parts.netloc and parts.netloc != "localhost" else path
+_LONGEST_AGENT = 400
 
 
 class Agent(NamedTuple):
@@ -32,7 +19,7 @@ class Agent(NamedTuple):
 
 
 def agent_of(stated: str) -> Agent:
-    found = _AGENT.fullmatch(stated.strip())
+    found = _AGENT.fullmatch(stated.strip()) if len(stated) <= _LONGEST_AGENT else None
     return Agent(found["editor"], found["version"]) if found else Agent("", "")
 
 
@@ -49,7 +36,7 @@ def context(
     found: Json = {}
     workspace: Json = {}
     if workspace_dir:
-        workspace["path"] = workspace_path(workspace_dir)
+        workspace["path"] = path_in(workspace_dir)
     if git_branch:
         workspace["git_branch"] = git_branch
     if workspace:

@@ -15,10 +15,11 @@ What comes out
 What is left out, and counted under these rules
     `empty-session` (no request was ever made), `stream-progress` (how far something was), `no-conversation` (facts of a
     session without any message), `side-file` (checkpoints, snapshots, files of the agent), `unreadable-side-file`,
-    `other-event` (telemetry of other things than completions), `prompt-element` and `empty-prompt` (of replays without
-    requests), `log-note` (Markdown that is neither a request nor a call), `circular-record` (the line `{}` of an
-    exporter), `empty-metrics` (metrics without a number), `saved-chat-exists` (what a debug log repeats of a chat that
-    is saved beside it), `other-product` (items of a bill that are not Copilot's), `download-links` (links to reports).
+    `other-event` (telemetry of other things than completions), `prompt-element` (of replays without requests),
+    `empty-prompt` (of replays, one without words and entries), `log-note` (Markdown that is neither a request nor a
+    call), `circular-record` (the line `{}` of an exporter), `empty-metrics` (metrics without a number),
+    `saved-chat-exists` (what a debug log repeats of a chat that is saved beside it), `other-product` (items of a bill
+    that are not Copilot's), `download-links` (links to reports).
 """
 
 from collections.abc import Iterator

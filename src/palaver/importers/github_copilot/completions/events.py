@@ -4,7 +4,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
 
-from palaver.importers.github_copilot.completions.inner import loaded
+from palaver.importers.github_copilot.completions.inner import DEEPEST, is_deep, loaded
 from palaver.importers.github_copilot.completions.secrets import is_secret
 from palaver.model.timestamps import readable_timestamp
 from palaver.redact import masked_url
@@ -30,7 +30,7 @@ _WHO = (
 )
 _ENVELOPE = frozenset({"data", "name", "tags", "ver", "iKey", "sampleRate"})
 """What an envelope says of itself."""
-_DEEPEST = 8
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 class Event(NamedTuple):
@@ -55,17 +55,16 @@ def is_surely_flat(record: Json) -> bool:
 
 def event_of(record: Json) -> Event | None:
     """The event that a record is; None for one that is no event at all."""
-    inner, around = _unwrapped(record)
-    named = _first(inner, _NAMES, str)
-    if named:
-        kind = kind_of(inner[named])
-    elif is_flat(inner):
-        kind = FLAT
-    else:
+    inner, around = _unwrapped(record) if "data" in record else (record, {})
+    named = _first_text(inner, _NAMES)
+    kind = kind_of(inner[named]) if named else ""
+    if not _is_ours(kind) and is_flat(inner):
+        kind, named = FLAT, ""
+    elif not named:
         return None
     of_properties, properties = _inside(inner, _PROPERTIES)
     of_measurements, measurements = _inside(inner, _MEASUREMENTS)
-    timed = next((name for name in _TIMES if inner.get(name) is not None), "")
+    timed = _first(inner, _TIMES)
     time = readable_timestamp(inner[timed] if timed else around.pop("time", None))
     facts = _kept(properties)
     _join(facts, measurements, "measurements")
@@ -74,9 +73,8 @@ def event_of(record: Json) -> Event | None:
         _join(facts, {name: value for name, value in inner.items() if name not in known}, "event")
     if around:
         _join(facts, around, "envelope")
-    who = next((who for name in _WHO if type(who := properties.get(name, inner.get(name))) is str), "")
     number = properties.get("unique_id")
-    return Event(kind, time, facts, _digest(who), number if type(number) is str else "")
+    return Event(kind, time, facts, _who(properties) or _who(inner), number if type(number) is str else "")
 
 
 def _unwrapped(record: Json) -> tuple[Json, Json]:
@@ -100,9 +98,19 @@ def _join(facts: Json, more: Json, whose: str) -> None:
             facts[f"{whose}.{name}"] = value
 
 
-def _first(record: Json, names: tuple[str, ...], kind: type) -> str:
-    """The first of some names under which something of this kind stands; empty if there is none."""
-    return next((name for name in names if type(record.get(name)) is kind), "")
+def _first(record: Json, names: tuple[str, ...]) -> str:
+    """The first of some names under which something stands; empty if there is none."""
+    for name in names:
+        if record.get(name) is not None:
+            return name
+    return ""
+
+
+def _first_text(record: Json, names: tuple[str, ...]) -> str:
+    for name in names:
+        if type(record.get(name)) is str:
+            return name
+    return ""
 
 
 def is_of_a_completion(event: Event) -> bool:
@@ -129,6 +137,8 @@ def _inside(record: Json, names: tuple[str, ...]) -> tuple[str, Json]:
         value = record.get(name)
         if type(value) is str and value.startswith("{"):
             value = loaded(value)
+            if type(value) is dict and is_deep(value):
+                continue
         if type(value) is dict:
             return name, cast("Json", value)
     return "", {}
@@ -136,23 +146,48 @@ def _inside(record: Json, names: tuple[str, ...]) -> tuple[str, Json]:
 
 def _kept(some: Json, depth: int = 0) -> Json:
     """What may be kept, under its own names."""
-    names, addresses = _names_kept(tuple(some))
-    kept = {name: some[name] for name in names}
-    for name in addresses:
+    names = _names_in(tuple(some))
+    kept = {name: some[name] for name in names.kept}
+    for name in names.of_addresses:
         if type(kept[name]) is str and "//" in kept[name]:
             kept[name] = masked_url(kept[name])
-    if dict in set(map(type, kept.values())) and depth < _DEEPEST:
-        for name, value in kept.items():
-            if type(value) is dict:
-                kept[name] = _kept(cast("Json", value), depth + 1)
+    if has_nested(kept):
+        return {name: _kept_within(value, depth + 1) for name, value in kept.items()}
     return kept
 
 
+def _kept_within(value: Any, depth: int) -> Any:
+    if depth > DEEPEST:
+        return value
+    if type(value) is dict:
+        return _kept(cast("Json", value), depth)
+    return [_kept_within(one, depth + 1) for one in cast("list[Any]", value)] if type(value) is list else value
+
+
+def has_nested(facts: Json) -> bool:
+    return not _PLAIN.issuperset(map(type, facts.values()))
+
+
+class _Names(NamedTuple):
+    """Of the names in an object, those that are kept, among them those of addresses, and those that tell who it was."""
+
+    kept: list[str]
+    of_addresses: list[str]
+    of_persons: list[str]
+
+
 @lru_cache(1 << 12)
-def _names_kept(names: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Of the names in an object, those that are kept, and among them those of addresses."""
+def _names_in(names: tuple[str, ...]) -> _Names:
     kept = [name for name in names if not is_secret(name)]
-    return kept, [name for name in kept if name.endswith(("url", "Url"))]
+    addresses = [name for name in kept if name.endswith(("url", "Url"))]
+    return _Names(kept, addresses, [name for name in _WHO if name in names])
+
+
+def _who(some: Json) -> str:
+    for name in _names_in(tuple(some)).of_persons:
+        if type(some[name]) is str:
+            return _digest(some[name])
+    return ""
 
 
 @lru_cache(1 << 8)

@@ -1,6 +1,5 @@
 """What events say of a completion under which names: the words, the file, the cursor, the model, the editor."""
 
-from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from palaver.importers.github_copilot.completions.inner import loaded
@@ -19,12 +18,10 @@ COMPLETIONS = ("completionTextJson", "completionText", "completion", "insertText
 CURSORS = ("cursor", "cursorPosition", "position")
 LINES = ("cursorLine", "lineNumber")
 COLUMNS = ("cursorColumn", "column", "character")
-ENVIRONMENT = frozenset(
-    {
-        *("editor_version", "editor_plugin_version", "copilot_version", "common_extname", "common_extversion"),
-        *("common_vscodeversion", "common_os", "common_platformversion", "common_arch", "runtime_version", "sku"),
-        *("extensionVersion", "editor", "ide", "editorName", "os", "ai.application.ver", "ai.internal.sdkVersion"),
-    }
+ENVIRONMENT = (
+    *("ai.application.ver", "ai.internal.sdkVersion", "common_arch", "common_extname", "common_extversion"),
+    *("common_os", "common_platformversion", "common_vscodeversion", "copilot_version", "editor", "editorName"),
+    *("editor_plugin_version", "editor_version", "extensionVersion", "ide", "os", "runtime_version", "sku"),
 )
 """What stays the same for long, and belongs to the conversation."""
 _PROMPTS = ("promptJson", "promptContext", "prompt", "promptPrefix", "prefix")
@@ -39,40 +36,78 @@ class Words(NamedTuple):
     """Of the facts that they were found in."""
 
 
-def first_text(places: Iterable[Json], names: tuple[str, ...]) -> str:
-    """The first text under one of these names: the names in their order, for each the places in theirs."""
-    places = list(places)
-    for name in names:
+_NO_WORDS = Words([], frozenset())
+
+
+def first_of(places: list[Json]) -> Json:
+    """What is first said under every name."""
+    first: Json = {}
+    for place in reversed(places):
+        first |= place
+    return first
+
+
+class Said:
+    """What several events say: of every name, what the first of them has there."""
+
+    __slots__ = ("first", "places", "texts")
+
+    def __init__(self, places: list[Json]) -> None:
+        self.places = places
+        self.first = first_of(places)
+        self.texts: dict[str, str] = {}
+        """Of every name, the first text that is not empty."""
         for place in places:
-            text = place.get(name)
-            if type(text) is str and text:
-                return text
-    return ""
+            for name in place.keys() - self.texts.keys():
+                if type(place[name]) is str and place[name]:
+                    self.texts[name] = place[name]
+
+    def text(self, names: tuple[str, ...]) -> str:
+        """The first text under one of these names."""
+        for name in names:
+            if name in self.texts:
+                return self.texts[name]
+        return ""
+
+    def whole(self, names: tuple[str, ...]) -> tuple[str, list[str]]:
+        """The first text with its parts, and their names: what is too long for one property is spread over several."""
+        name = next((name for name in names if name in self.texts), "")
+        if not name:
+            return "", []
+        text = self.texts[name]
+        if f"{name}_02" not in self.texts:
+            return text, [name]
+        place = next(place for place in self.places if place.get(name) == text)
+        found = [name]
+        parts = [text]
+        for number in range(2, _MOST_PARTS):
+            more = place.get(f"{name}_{number:02}")
+            if type(more) is not str:
+                break
+            found.append(f"{name}_{number:02}")
+            parts.append(more)
+        return "".join(parts), found
 
 
-def prompt_of(places: list[Json]) -> Words:
+def prompt_of(said: Said) -> Words:
     """What the engine was given."""
     parts: list[tuple[str, str]] = []
-    names: set[str] = set()
+    found: list[str] = []
     for kind, known in (("prefix", _PROMPTS), ("suffix", _SUFFIXES)):
-        for place, name in ((place, name) for name in known for place in places):
-            text = _whole(place, name, names)
-            if not text:
-                continue
-            parts += _prompt_parts(kind, loaded(text) if name.endswith("Json") else text, text)
-            break
-    return Words([part for part in parts if part[1]], frozenset(names))
-
-
-def completion_of(places: list[Json]) -> Words:
-    """What was suggested."""
-    names: set[str] = set()
-    for place, name in ((place, name) for name in COMPLETIONS for place in places):
-        text = _whole(place, name, names)
+        text, names = said.whole(known)
         if text:
-            said = loaded(text) if name.endswith("Json") else text
-            return Words([("completion", said if type(said) is str else text)], frozenset(names))
-    return Words([], frozenset())
+            parts += _prompt_parts(kind, loaded(text) if names[0].endswith("Json") else text, text)
+            found += names
+    return Words([part for part in parts if part[1]], frozenset(found))
+
+
+def completion_of(said: Said) -> Words:
+    """What was suggested."""
+    text, names = said.whole(COMPLETIONS)
+    if not text:
+        return _NO_WORDS
+    value = loaded(text) if names[0].endswith("Json") else text
+    return Words([("completion", value if type(value) is str else text)], frozenset(names))
 
 
 def cursor_of(places: list[Json]) -> tuple[Json | None, int | None]:
@@ -114,22 +149,6 @@ def version_in(text: str) -> str:
 def name_in(text: str) -> str:
     """`vscode` of `vscode/1.99.0`."""
     return text.partition("/")[0]
-
-
-def _whole(place: Json, name: str, names: set[str]) -> str:
-    """A text with its parts: what is too long for one property is spread over several."""
-    text = place.get(name)
-    if type(text) is not str or not text:
-        return ""
-    names.add(name)
-    if f"{name}_02" in place:
-        for number in range(2, _MOST_PARTS):
-            more = place.get(f"{name}_{number:02}")
-            if type(more) is not str:
-                break
-            names.add(f"{name}_{number:02}")
-            text += more
-    return text
 
 
 def _prompt_parts(kind: str, said: Any, text: str) -> list[tuple[str, str]]:

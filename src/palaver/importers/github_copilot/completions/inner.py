@@ -6,6 +6,8 @@ from typing import Any
 from palaver.sources.damage import without_surrogates
 from palaver.sources.parse import NOT_JSON, parse
 
+DEEPEST = 100
+
 
 def loaded(text: str) -> Any:
     """What a text stands for; the text itself where it is no JSON."""
@@ -19,10 +21,10 @@ def loaded(text: str) -> Any:
         return text
 
 
-def is_deep(value: Any, limit: int = 100) -> bool:
+def is_deep(value: Any) -> bool:
     """Whether an object or list is nested more deeply than anything that somebody means."""
     level: list[Any] = [value]
-    for _ in range(limit):
+    for _ in range(DEEPEST):
         level = [
             inner
             for outer in level

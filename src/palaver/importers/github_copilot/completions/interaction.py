@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from palaver.importers.github_copilot.completions import facts
 from palaver.importers.github_copilot.completions.events import FLAT, Event
-from palaver.importers.github_copilot.completions.facts import Words
+from palaver.importers.github_copilot.completions.facts import Said, Words
 
 Json = dict[str, Any]
 
@@ -25,16 +25,12 @@ class Choice(NamedTuple):
     words: Words
     events: list[Event]
 
-    def outcome(self, of_all: list[Event]) -> str:
-        kinds = {event.kind.rpartition(".")[2] for event in (*self.events, *of_all) if event.kind != FLAT}
-        return next((outcome for outcome in _OUTCOMES if outcome in kinds), "")
-
-    def is_accepted(self, of_all: list[Event]) -> bool | None:
+    def is_accepted(self, outcome: str) -> bool | None:
         for event in self.events:
             stated = facts.truth(event.facts.get("accepted")) if event.kind == FLAT else None
             if stated is not None:
                 return stated
-        return _ANSWERS.get(self.outcome(of_all))
+        return _ANSWERS.get(outcome)
 
 
 class Interaction(NamedTuple):
@@ -43,6 +39,8 @@ class Interaction(NamedTuple):
     time: str
     """Of the first event; empty where none has one."""
     events: list[Event]
+    said: Said
+    """By all events."""
     prompt: Words
     choices: list[Choice]
     """Those with words, in the order of their numbers."""
@@ -53,53 +51,61 @@ class Interaction(NamedTuple):
     def has_words(self) -> bool:
         return bool(self.prompt.parts or self.choices)
 
-    @property
-    def places(self) -> list[Json]:
-        return [event.facts for event in self.events]
-
 
 def interaction_of(name: str, events: list[Event]) -> Interaction:
     events = _in_order(events)
-    places = [event.facts for event in events]
+    said = said_by(events)
     of_choices, others = _by_choice(events)
     choices: list[Choice] = []
+    wordless: list[Choice] = []
     for key, some in of_choices.items():
-        words = facts.completion_of([event.facts for event in some])
-        if words.parts:
-            choices.append(Choice(key, _first_number(some), words, some))
-        else:
-            others += some
-    if not choices:
-        words = facts.completion_of(places)
-        if words.parts:
-            choices, others = [Choice("", _first_number(events), words, events)], []
+        words = facts.completion_of(said if len(some) == len(events) else said_by(some))
+        (choices if words.parts else wordless).append(Choice(key, _first_number(some), words, some))
+    if not choices and (words := facts.completion_of(said)).parts:
+        choices, others = [Choice("", _first_number(events), words, events)], []
     elif len(choices) == 1:
-        # With one suggestion there is nothing else that an event could be about.
-        choices[0].events[:] = [event for event in events if event.kind not in _BEFORE]
-        others = [event for event in events if event.kind in _BEFORE]
+        (only,) = choices
+        # With one suggestion there is nothing else that an event could be about, unless it names another.
+        of_others = {id(event) for choice in wordless if _differ(choice, only) for event in choice.events}
+        others = [event for event in events if event.kind in _BEFORE or id(event) in of_others]
+        only.events[:] = [event for event in events if event.kind not in _BEFORE and id(event) not in of_others]
+    else:
+        others = _in_order([*others, *(event for choice in wordless for event in choice.events)])
     choices.sort(key=lambda choice: -1 if choice.number is None else choice.number)
-    time = min((event.time for event in events if event.time), default="")
-    return Interaction(name, time, events, facts.prompt_of(places), choices, _in_order(others))
+    time = min([event.time for event in events if event.time], default="")
+    return Interaction(name, time, events, said, facts.prompt_of(said), choices, others)
+
+
+def said_by(events: list[Event]) -> Said:
+    return Said([event.facts for event in events])
+
+
+def outcome_of(events: list[Event]) -> str:
+    """What became of a suggestion in the end, by the events that tell of it."""
+    kinds = {event.kind.rpartition(".")[2] for event in events if event.kind != FLAT}
+    for outcome in _OUTCOMES:
+        if outcome in kinds:
+            return outcome
+    return ""
 
 
 def distinct(events: list[Event]) -> list[Event]:
     """The events without copies of the same one."""
-    found: dict[str, list[Event]] = {}
-    for event in events:
-        alike = found.setdefault(f"{event.kind} {event.time} {event.number}", [])
-        if not (event.number and alike) and not any(event.facts == other.facts for other in alike):
-            alike.append(event)
-    if len(found) == len(events):
+    if len({(event.kind, event.time, event.number) for event in events}) == len(events):
         return events
-    return [event for alike in found.values() for event in alike]
+    found: dict[tuple[str, ...], Event] = {}
+    for event in events:
+        told = event.number or json.dumps(event.facts, sort_keys=True)
+        found.setdefault((event.kind, event.time, told), event)
+    return list(found.values())
 
 
 def request_of(event: Event) -> str:
     """The name of an event's request, of an event that names none."""
     if event.kind == FLAT:
-        places = [event.facts]
-        prompt = [text for _, text in facts.prompt_of(places).parts]
-        return json.dumps([event.time, facts.first_text(places, facts.FILES), prompt, event.who])
+        said = said_by([event])
+        prompt = [text for _, text in facts.prompt_of(said).parts]
+        return json.dumps([event.time, said.text(facts.FILES), prompt, event.who])
     return json.dumps([event.kind, event.time, event.facts, event.number], sort_keys=True)
 
 
@@ -122,8 +128,18 @@ def _by_choice(events: list[Event]) -> tuple[dict[str, list[Event]], list[Event]
     for event, (name, number) in zip(events, told, strict=True):
         if not name and number is not None:
             name = named.get(number, f"choice {number}")
+        if not name and event.kind == FLAT:
+            name = _text(event.facts.get("completion"))  # it is about nothing else
         (found.setdefault(name, []) if name else others).append(event)
     return found, others
+
+
+def _differ(one: Choice, other: Choice) -> bool:
+    """Whether two suggestions cannot be the same: by their numbers, else by their ids."""
+    if one.number is not None and other.number is not None:
+        return one.number != other.number
+    ids = [{_text(event.facts.get("clientCompletionId")) for event in choice.events} - {""} for choice in (one, other)]
+    return all(ids) and ids[0].isdisjoint(ids[1])
 
 
 def _text(value: Any) -> str:

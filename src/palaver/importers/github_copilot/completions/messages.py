@@ -1,12 +1,11 @@
 """Messages of an interaction: what the editor sent, and every suggestion that came back."""
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from palaver.importers.github_copilot.completions import facts
 from palaver.importers.github_copilot.completions.events import FLAT, Event
-from palaver.importers.github_copilot.completions.interaction import Choice, Interaction
+from palaver.importers.github_copilot.completions.interaction import Choice, Interaction, outcome_of
 from palaver.model import build
 from palaver.model.ids import deterministic_uuid
 
@@ -22,7 +21,8 @@ _MAPPED = frozenset(
     }
 )
 """Facts that have a place of their own, as far as the first event that has them is concerned."""
-_OURS = ("event", "timestamp")
+_OURS = frozenset({"event", "timestamp"})
+_IDS = tuple(zip(("request_id", *facts.REQUEST_IDS[1:]), facts.REQUEST_IDS, strict=True))
 
 
 class Told(NamedTuple):
@@ -46,21 +46,21 @@ class Told(NamedTuple):
 
 def told(interaction: Interaction, time: str) -> Told:
     """The messages; `time` is for those whose events have none."""
-    events, places = interaction.events, interaction.places
-    cursor, line = facts.cursor_of(places)
+    events, said = interaction.events, interaction.said
+    cursor, line = facts.cursor_of(said.places)
     found = Told(
         name=interaction.name,
         time=interaction.time or time,
         is_inferred=not interaction.time,
         ended_at=max([event.time for event in events], default="") or time,
-        file=facts.first_text(places, facts.FILES),
-        language=facts.first_text(places, facts.LANGUAGES),
+        file=said.text(facts.FILES),
+        language=said.text(facts.LANGUAGES),
         who=next((event.who for event in events if event.who), ""),
-        model=facts.first_text(places, facts.MODELS),
-        version=facts.version_in(facts.first_text(places, facts.VERSIONS)),
-        editor=facts.name_in(facts.first_text(places, facts.EDITORS)),
-        system=facts.first_text(places, facts.SYSTEMS),
-        environment=dict(sorted(_first_of(places, facts.ENVIRONMENT).items())),
+        model=said.text(facts.MODELS),
+        version=facts.version_in(said.text(facts.VERSIONS)),
+        editor=facts.name_in(said.text(facts.EDITORS)),
+        system=said.text(facts.SYSTEMS),
+        environment={name: said.first[name] for name in facts.ENVIRONMENT if name in said.first},
         cursor=cursor,
         messages=[],
     )
@@ -73,7 +73,9 @@ class _Writing:
         self._from = interaction
         self._into = into
         self._line = line
-        self._known = _first_of(interaction.places, _with(interaction.prompt.names))
+        self._known = _mapped(interaction.said.first, interaction.prompt.names)
+        self._names: set[str] = set()
+        """Of the suggestions that were written."""
 
     def write(self) -> None:
         interaction, into = self._from, self._into
@@ -107,7 +109,7 @@ class _Writing:
         metadata = self._metadata("harness", [text for _, text in parts], events, self._known)
         if len(parts) > 1:
             metadata["prompt_parts"] = [kind for kind, _ in parts]
-        if not self._from.choices and (outcome := Choice("", None, self._from.prompt, []).outcome(self._from.events)):
+        if not self._from.choices and (outcome := outcome_of(self._from.events)):
             metadata["outcome"] = outcome
         return build.message(message_id=message_id, role="user", timestamp=into.time, content=blocks, metadata=metadata)
 
@@ -116,15 +118,16 @@ class _Writing:
         text = choice.words.parts[0][1]
         where = {"start": self._line, "end": self._line + text.count("\n")} if self._line else None
         events = [*of_all, *choice.events] if of_all else choice.events
-        own = _first_of([event.facts for event in choice.events], _with(choice.words.names))
+        own = _mapped(facts.first_of([event.facts for event in choice.events]), choice.words.names)
+        outcome = outcome_of(choice.events)
         metadata = self._metadata("model", [text], events, {**self._known, **own})
         metadata["completion_index"] = choice.number
-        metadata["accepted"] = choice.is_accepted(self._from.others)
-        metadata["outcome"] = choice.outcome(self._from.others) or None
+        metadata["accepted"] = choice.is_accepted(outcome)
+        metadata["outcome"] = outcome or None
         metadata["still_in_code"] = _still_in_code(choice.events)
-        metadata["duration_ms"] = next(filter(None, map(duration_ms, events)), None)
+        metadata["duration_ms"] = next(filter(None, map(duration_ms, choice.events)), None)
         return build.message(
-            message_id=self._id(f"completion-{choice.name}" if len(self._from.choices) > 1 else "completion"),
+            message_id=self._id(self._name(choice)),
             role="assistant",
             timestamp=_produced_at(events) or into.time,
             content=[build.code(text, language=into.language or None, file_path=into.file or None, line_range=where)],
@@ -135,11 +138,12 @@ class _Writing:
     def _metadata(self, author: str, texts: list[str], events: list[Event], known: Json) -> Json:
         into = self._into
         metadata: Json = {"author_kind": author}
-        ids = facts.REQUEST_IDS
-        for ours, theirs in (("request_id", ids[0]), (ids[1], ids[1]), (ids[2], ids[2])):
-            found = facts.first_text([event.facts for event in events], (theirs,))
-            if found:
-                metadata[ours] = found
+        for ours, theirs in _IDS:
+            for event in events:
+                found = event.facts.get(theirs)
+                if type(found) is str and found:
+                    metadata[ours] = found
+                    break
         metadata["estimated_tokens"] = sum(-(-len(text) // _CHARACTERS_A_TOKEN) for text in texts)
         if into.is_inferred:
             metadata["timestamp_inferred"] = True
@@ -149,11 +153,19 @@ class _Writing:
             metadata["events"] = entries
         return metadata
 
+    def _name(self, choice: Choice) -> str:
+        """What stays the same when more suggestions become known, or more of this one."""
+        name = "completion" if choice.number is None else f"completion-{choice.number}"
+        if name in self._names or (choice.number is None and choice.name):
+            name = f"{name}-{choice.name}"
+        self._names.add(name)
+        return name
+
     def _id(self, part: str) -> str:
         return deterministic_uuid(f"{PLATFORM}-{self._from.time}-{self._from.name}-{part}")
 
 
-def entries_of(events: Iterable[Event], known: Json) -> list[Json]:
+def entries_of(events: list[Event], known: Json) -> list[Json]:
     """What each event says that none before it said."""
     known = dict(known)
     entries: list[Json] = []
@@ -165,7 +177,9 @@ def entries_of(events: Iterable[Event], known: Json) -> list[Json]:
         entry: Json = {"event": event.kind}
         if event.time:
             entry["timestamp"] = event.time
-        entry.update((f"properties.{name}" if name in _OURS else name, value) for name, value in new.items())
+        if not _OURS.isdisjoint(new):
+            new = {f"properties.{name}" if name in _OURS else name: value for name, value in new.items()}
+        entry |= new
         entries.append(entry)
     return entries
 
@@ -181,17 +195,15 @@ def duration_ms(event: Event) -> float | None:
     return None
 
 
+def _mapped(said: Json, words: frozenset[str]) -> Json:
+    """Of what was first said under every name, that which has a place of its own."""
+    names = _with(words)
+    return {name: value for name, value in said.items() if name in names}
+
+
 @lru_cache(1 << 10)
 def _with(names: frozenset[str]) -> frozenset[str]:
     return _MAPPED | names
-
-
-def _first_of(places: list[Json], names: frozenset[str]) -> Json:
-    """What is first said under each of some names."""
-    said: Json = {}
-    for place in reversed(places):
-        said.update(place)
-    return {name: value for name, value in said.items() if name in names}
 
 
 def _produced_at(events: list[Event]) -> str:

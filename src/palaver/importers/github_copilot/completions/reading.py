@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
 from palaver.importers._findings import INFERRED_TIMESTAMP
-from palaver.importers.github_copilot.completions.events import Event, event_of, is_of_a_completion
+from palaver.importers.github_copilot.completions.events import Event, event_of, has_nested, is_of_a_completion
 from palaver.importers.github_copilot.completions.facts import REQUEST_IDS
 from palaver.importers.github_copilot.completions.inner import is_deep
 from palaver.importers.github_copilot.completions.interaction import distinct, interaction_of, request_of
@@ -79,33 +79,38 @@ class _Gathering:
         with self._waiting:
             for name, events in self._waiting.groups():
                 for event in events:
-                    _add(self._requests, self._request_of.get(name, name), event)
+                    known = (self._request_of[one] for one in _other_names(event) if one in self._request_of)
+                    _add(self._requests, next(known, name), event)
 
     def _take_record(self, record: Any, reader: JsonLines | JsonElements) -> None:
-        if type(record) is not dict or is_deep(record):
-            kind = TOO_DEEP if type(record) is dict else NOT_AN_OBJECT
-            self._run.quarantined(kind, _bytes(record, reader), reader.where())
-            return
-        event = event_of(cast("Json", record))
-        if event is None:
+        if type(record) is not dict:
+            self._run.quarantined(NOT_AN_OBJECT, _bytes(record, reader), reader.where())
+        elif (event := event_of(cast("Json", record))) is None:
             self._run.quarantined(BAD_EVENT, _bytes(record, reader), reader.where())
         elif not is_of_a_completion(event):
             self._run.skipped("other-event")
+        elif has_nested(event.facts) and is_deep(event.facts):
+            self._run.quarantined(TOO_DEEP, _bytes(record, reader), reader.where())
         else:
             self._gather(event)
 
     def _gather(self, event: Event) -> None:
         request = event.facts.get(REQUEST_IDS[0])
-        others = [name for key in REQUEST_IDS[1:] if type(name := event.facts.get(key)) is str and name]
         if type(request) is str and request:
             if len(self._request_of) < _MOST_NAMES:
-                for name in others:
+                for name in _other_names(event):
                     self._request_of[name] = request
             _add(self._requests, request, event)
-        elif others:
-            _add(self._waiting, next((name for name in others if name in self._request_of), others[0]), event)
+        elif others := _other_names(event):
+            _add(self._waiting, others[0], event)
         else:
             _add(self._requests, request_of(event), event)
+
+
+def _other_names(event: Event) -> list[str]:
+    """Of the completion and the opportunity, where they are named."""
+    facts = event.facts
+    return [name for key in REQUEST_IDS[1:] if type(name := facts.get(key)) is str and name]
 
 
 def _add(spill: Spill, name: str, event: Event) -> None:
@@ -114,7 +119,7 @@ def _add(spill: Spill, name: str, event: Event) -> None:
 
 
 def _take_request(name: str, events: list[Event], threads: Threads, run: Run, time: str) -> None:
-    own = distinct(events)
+    own = distinct(events) if len(events) > 1 else events
     if len(own) < len(events):
         run.folded("the same event", len(events) - len(own))
     run.mapped()

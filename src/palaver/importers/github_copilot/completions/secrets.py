@@ -14,10 +14,11 @@ from palaver.sources.run import Run
 
 NOT_KEPT = (
     *("trackingid", "machineid", "deviceid", "sessionid", "sqmid", "userid", "uniqueid", "accountid", "anonid"),
-    *("organizationslist", "enterpriselist", "useralias", "username", "useremail", "authuserid", "roleinstance"),
+    *("organizationslist", "enterpriselist", "useralias", "username", "userlogin", "email", "authenticatedid"),
+    *("roleinstance", "clientip", "locationip", "ipaddress"),
     *("token", "secret", "password", "authorization", "cookie", "apikey", "ikey", "instrumentationkey"),
 )
-_PAIR = re.compile(r'"([\w.\-]{2,80})(\\*"\s*:\s*\\*")((?:[^"\\]|\\[^"])*)')
+_PAIR = re.compile(r'"([\w.\-]{2,80})(\\*"\s*:\s*\\*")((?:[^"\\]++|\\[^"])*+)')
 _ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
 
 

@@ -15,6 +15,7 @@ from palaver.sources.source import Source
 Json = dict[str, Any]
 Layout = Literal["lines", "array", "events"]
 
+_BLANK = BOM + SPACE + b"\0"
 _RECORDS_LOOKED_AT = 12
 _HALLMARKS = (
     *(b"ghostText.", b"solution.", b'engine.prompt"', b'engine.completion"', b"completion."),
@@ -41,7 +42,7 @@ def recognize(source: Source) -> Match:
 
 
 def layout_of(source: Source) -> Layout:
-    if source.head().lstrip(BOM + SPACE + b"\0").startswith(b"["):
+    if source.head().lstrip(_BLANK).startswith(b"["):
         return "array" if not _is_batch_a_line(source.head()) else "lines"
     match source.glimpse():
         case {"events": list()}:
@@ -74,11 +75,11 @@ def _objects(value: Any) -> Iterator[Json]:
 
 
 def _is_object_a_line(head: bytes) -> bool:
-    first, _, rest = head.lstrip(BOM + SPACE + b"\0").partition(b"\n")
+    first, _, rest = head.lstrip(_BLANK).partition(b"\n")
     return first.rstrip().endswith(b"}") and rest.lstrip(SPACE).startswith(b"{")
 
 
 def _is_batch_a_line(head: bytes) -> bool:
     """Whether each line is an array, as senders of batches write them."""
-    first, newline, rest = head.lstrip(BOM + SPACE + b"\0").partition(b"\n")
+    first, newline, rest = head.lstrip(_BLANK).partition(b"\n")
     return bool(newline) and first.rstrip().endswith(b"]") and rest.lstrip(SPACE).startswith(b"[")

@@ -78,13 +78,19 @@ def _document(interactions: list[Told]) -> Json:
     if first.environment:
         platform["metadata"] = first.environment
     return build.conversation(
-        conversation_id=conversation_uuid(PLATFORM, "" if first.is_inferred else first.time, first.file or first.name),
+        conversation_id=_conversation_id(first),
         platform=platform,
         context=_context(interactions),
         created_at=first.time,
         updated_at=max(one.ended_at for one in interactions),
         messages=messages,
     )
+
+
+def _conversation_id(first: Told) -> str:
+    if first.is_inferred:  # a file alone would name all conversations about it
+        return conversation_uuid(PLATFORM, "", first.name)
+    return conversation_uuid(PLATFORM, first.time, first.file or first.name)
 
 
 def _context(interactions: list[Told]) -> Json | None:

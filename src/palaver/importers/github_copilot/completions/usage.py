@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from palaver.importers.github_copilot.completions import facts
-from palaver.importers.github_copilot.completions.interaction import Choice, Interaction
+from palaver.importers.github_copilot.completions.interaction import Interaction, outcome_of
 from palaver.importers.github_copilot.completions.messages import PLATFORM, duration_ms, entries_of
 from palaver.model import build
 from palaver.model.ids import deterministic_uuid
@@ -14,15 +14,15 @@ Json = dict[str, Any]
 
 def usage_of(interaction: Interaction, time: str) -> Json:
     """The record; `time` is for a request whose events have none."""
-    events, places = interaction.events, interaction.places
-    model = facts.first_text(places, facts.MODELS)
+    events, said = interaction.events, interaction.said
+    model = said.text(facts.MODELS)
     platform: Json = {"name": PLATFORM}
-    if version := facts.version_in(facts.first_text(places, facts.VERSIONS)):
+    if version := facts.version_in(said.text(facts.VERSIONS)):
         platform["version"] = version
     metadata: Json = {} if interaction.time else {"timestamp_inferred": True}
-    if outcome := Choice("", None, interaction.prompt, events).outcome([]):
+    if outcome := outcome_of(events):
         metadata["outcome"] = outcome
-    request_id = facts.first_text(places, facts.REQUEST_IDS[:1])
+    request_id = said.text(facts.REQUEST_IDS[:1])
     metadata["events"] = entries_of(events, {facts.REQUEST_IDS[0]: request_id} if request_id else {})
     ended_at = max(event.time for event in events)
     return build.usage(

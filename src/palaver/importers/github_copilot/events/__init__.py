@@ -22,7 +22,7 @@ What is left out, and counted under these rules
     `stream-progress` (how far something was), `no-conversation` (facts of a session without any message), `side-file`
     (checkpoints, snapshots, files and notes of the agent, the database of its tasks, locks). Pieces of messages that
     follow whole are folded into them. Not kept: ids and times of events that became part of another, secrets of
-    clients, headers of answers.
+    clients, headers of answers, queries in the addresses of servers.
 """
 
 from collections.abc import Iterator

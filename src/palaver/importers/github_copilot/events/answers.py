@@ -27,6 +27,8 @@ _MAPPED = frozenset(
 )
 _MAPPED_IN_TURN = _MAPPED | {"turnId"}
 _NOTHING = [build.text("")]
+_LATEST = 256
+"""Among so many of its last blocks is what an answer repeats."""
 
 
 def answer(conversation: Conversation, event: Json, data: Json) -> Disposition:
@@ -50,7 +52,7 @@ def reasoning(conversation: Conversation, event: Json, data: Json) -> Dispositio
     if type(name := data.get("reasoningId")) is str:
         conversation.pieces.pop(("reasoning", name), None)
     opened = conversation.answer
-    if opened is not None and (not text or _holds_thinking(opened.message, text)):
+    if opened is not None and (not text or _holds_thinking(opened.message["content"], text)):
         keep_joined(opened.message["metadata"], data, frozenset({"content"}))
         return INTO_MESSAGE
     if type(text) is not str or not text:
@@ -124,10 +126,14 @@ def _join(conversation: Conversation, opened: OpenAnswer, event: Json, data: Jso
     message = opened.message
     metadata = message["metadata"]
     ids = metadata.setdefault("source_ids", [message["message_id"]])
-    is_chunk = "chunkIndex" in data and event.get("id") not in ids
-    if type(own := event.get("id")) is str and own not in ids:
-        ids.append(own)
-        conversation.session.ids.add(own)
+    is_repeated = False
+    if type(own := event.get("id")) is str:
+        is_repeated = conversation.named.get(own) is message
+        if not is_repeated:
+            ids.append(own)
+            conversation.named[own] = message
+            conversation.session.ids.add(own)
+    is_chunk = "chunkIndex" in data and not is_repeated
     conversation.seen_at(event)
     held: list[Json] = message["content"]
     if held == _NOTHING and content:
@@ -148,24 +154,27 @@ def _add(held: list[Json], block: Json, *, is_chunk: bool) -> None:
     """Add a block to those before, unless it says what they say."""
     kind = block["type"]
     if kind == "text" and held and held[-1]["type"] == "text" and "citations" not in held[-1] and len(block) == 2:
-        before: str = held[-1]["text"]
+        last = held[-1]
         if is_chunk:
-            held[-1]["text"] = before + block["text"]
+            text: str = last.pop("text")
+            text += block["text"]  # nobody else holds it: it grows where it is
+            last["text"] = text
             return
-        if block["text"].startswith(before):
-            held[-1]["text"] = block["text"]
+        if block["text"].startswith(last["text"]):
+            last["text"] = block["text"]
             return
+    latest = held[-_LATEST:]
     if kind == "thinking":
-        for one in held:
+        for one in latest:
             if one["type"] == "thinking" and one["thinking"] == block["thinking"]:
                 one.update(block)
                 return
-    if is_chunk or block not in held:
+    if is_chunk or block not in latest:
         held.append(block)
 
 
-def _holds_thinking(message: Json, text: Any) -> bool:
-    return any(block["type"] == "thinking" and block["thinking"] == text for block in message["content"])
+def _holds_thinking(held: list[Json], text: Any) -> bool:
+    return any(block["type"] == "thinking" and block["thinking"] == text for block in held[-_LATEST:])
 
 
 def _describe(conversation: Conversation, metadata: Json, data: Json) -> None:

@@ -40,9 +40,8 @@ def tool_uses(session: Session, event: Json, requests: Any) -> list[Json]:
             block["source_fields"] = rest
         found.append(block)
         if (known := session.calls.get(call_id)) is None or known.block is None or known.is_answered:
-            session.calls[call_id] = Call(
-                session.main, "", None, block, has_made_id=call_id != request.get("toolCallId")
-            )
+            call = Call(session.main, "", None, block)
+            session.remember(call_id, call, has_made_id=call_id != request.get("toolCallId"))
     return found
 
 
@@ -95,9 +94,8 @@ def _append_call(conversation: Conversation, event: Json, data: Json, role: buil
     message = conversation.append(event, role, [block], metadata)
     if author == "model":
         block["execution"] = {"started_at": message["timestamp"]}
-    session.calls[call_id] = Call(
-        conversation, message["message_id"], message, block, has_made_id=call_id != data.get("toolCallId")
-    )
+    call = Call(conversation, message["message_id"], message, block)
+    session.remember(call_id, call, has_made_id=call_id != data.get("toolCallId"))
 
 
 def complete(conversation: Conversation, event: Json, data: Json) -> Disposition:
@@ -107,7 +105,7 @@ def complete(conversation: Conversation, event: Json, data: Json) -> Disposition
     if type(call_id) is not str or not call_id:
         if call_id is not None:
             metadata["toolCallId"] = call_id
-        call_id = next((name for name, call in session.calls.items() if call.has_made_id and not call.is_answered), "")
+        call_id = session.nameless_calls.popleft() if session.nameless_calls else ""
     conversation.pieces.pop(("result", call_id), None)
     if call := session.calls.get(call_id):
         call.is_answered = True

@@ -56,7 +56,7 @@ class Turn:
 class Conversation:
     __slots__ = (
         *("agent_id", "answer", "call_id", "conversation_id", "created_at", "facts", "fork_point", "held_usage"),
-        *("messages", "model", "models", "parent_id", "pieces", "prompts", "sequence", "session", "status"),
+        *("messages", "model", "models", "named", "parent_id", "pieces", "prompts", "sequence", "session", "status"),
         *("summaries", "systems", "tip", "title", "turn", "updated_at"),
     )
 
@@ -75,6 +75,8 @@ class Conversation:
         self.updated_at = ""
         self.sequence = 0
         self.messages: list[Json] = []
+        self.named: dict[str, Json] = {}
+        """The same by the ids of their events."""
         self.tip: str | None = None
         """The message that the next one follows."""
         self.model: str | None = None
@@ -117,6 +119,7 @@ class Conversation:
         message["metadata"] = metadata
         self.tip = message_id
         self.messages.append(message)
+        self.named[message_id] = message
         return message
 
     def say(self, event: Json, content: list[Json], metadata: Json, *, is_hidden: bool = False) -> Json:
@@ -136,9 +139,10 @@ class Conversation:
         if type(stated) is str and stated and stated not in ids:
             ids.add(stated)
             return stated
-        number = len(ids)
+        number = max(len(ids), self.session.made_ids)
         while (made := f"{self.session.session_id}-{number}") in ids:
             number += 1
+        self.session.made_ids = number + 1
         ids.add(made)
         self.session.note(MADE_MESSAGE_ID)
         return made
@@ -179,12 +183,14 @@ class Conversation:
 
     def rewind(self, event_id: str) -> None:
         """Take back a message and all behind it: they stay, on a branch that was left."""
-        for index, message in enumerate(self.messages):
-            if message["message_id"] == event_id or event_id in message["metadata"].get("source_ids", ()):
-                for undone in self.messages[index:]:
-                    undone["metadata"]["on_active_path"] = False
-                self.tip = message.get("parent_message_id")
-                self.answer = None
+        target = self.named.get(event_id)
+        if target is None or "on_active_path" in target["metadata"]:
+            return
+        self.answer = None
+        while undone := self.named.get(self.tip or ""):
+            undone["metadata"]["on_active_path"] = False
+            self.tip = undone.get("parent_message_id")
+            if undone is target:
                 return
 
     def insert(self, position: int, message: Json) -> None:
@@ -194,14 +200,18 @@ class Conversation:
             if parent := following.get("parent_message_id"):
                 message["parent_message_id"] = parent
             following["parent_message_id"] = message["message_id"]
+            if "on_active_path" in following["metadata"]:
+                message["metadata"]["on_active_path"] = False
         else:
             if self.tip is not None:
                 message["parent_message_id"] = self.tip
             self.tip = message["message_id"]
         self.messages.insert(position, message)
-        for held in (*self.pieces.values(), *((self.turn,) if self.turn else ())):
-            if held.position > position:
-                held.position += 1
+        self.named[message["message_id"]] = message
+        for held in reversed(self.pieces.values()):
+            if held.position <= position:  # and so are all before: what comes later is held behind them
+                break
+            held.position += 1
 
 
 def keep(metadata: Json, name: str, value: Any) -> None:

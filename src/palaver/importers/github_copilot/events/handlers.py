@@ -37,6 +37,7 @@ HANDLERS: dict[str, Handler] = {
     "assistant.turn_end": answers.turn_end,
     "assistant.turn_start": answers.turn_start,
     "assistant.usage": usage.usage,
+    "mcp.headers_refresh_required": happenings.without_secrets,
     "mcp.oauth_required": happenings.without_secrets,
     "partition.created": happenings.partition,
     "permission.completed": happenings.permission,

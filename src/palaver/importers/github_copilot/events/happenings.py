@@ -1,5 +1,6 @@
 """What happens around the messages: starts and ends, changes, compactions, agents, and everything else."""
 
+import re
 from typing import Any
 
 from palaver.importers._findings import UNKNOWN_EVENT
@@ -60,13 +61,22 @@ def permission(conversation: Conversation, event: Json, data: Json) -> Dispositi
 
 
 def without_secrets(conversation: Conversation, event: Json, data: Json) -> Disposition:
-    """What a server asks for may hold the secret of a client, and headers: they are never kept."""
+    """What a server asks for may hold the secret of a client, headers, a key in an address: they are never kept."""
+    if type(address := data.get("serverUrl")) is str:
+        data["serverUrl"] = _without_keys(address)
     for name, secret in (("staticClientConfig", "clientSecret"), ("httpResponse", "headers")):
         if type(holder := data.get(name)) is dict:
             holder.pop(secret, None)
         else:
             data.pop(name, None)
     return plain(conversation, event, data)
+
+
+def _without_keys(address: str) -> str:
+    """An address without its query, and without the name and password that it may be opened with."""
+    scheme, mark, rest = re.split("[?#]", address, maxsplit=1)[0].rpartition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def asset(conversation: Conversation, event: Json, data: Json) -> Disposition:
@@ -87,9 +97,10 @@ def began(conversation: Conversation, event: Json, data: Json) -> Disposition:
     session = conversation.session
     if type(model := data.get("selectedModel")) is str and model:
         conversation.model = model
-    if type(context := data.get("context")) is dict and not session.context:
+    is_first = session.started is None and event["type"] == "session.start"
+    if type(context := data.get("context")) is dict and (is_first or not session.context):
         session.context = context
-    if session.started is None and event["type"] == "session.start":
+    if is_first:
         session.started = data
         conversation.seen_at(event)
         if data.get("vscodeVersion") is not None:

@@ -4,6 +4,7 @@ The timeline tells once more, with a time, what the messages say: an entry with 
 message, belongs to it. What no message says stands behind the message of the entry before.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,7 +41,7 @@ class _Writer:
         self._session = session
         self._source = source
         self._run = run
-        self._calls: list[str] = []
+        self._calls: deque[str] = deque()
         """Calls with made ids, which no result has named so far."""
         stated = session.get("sessionId")
         self._id = stated if type(stated) is str and stated else self._made_id()
@@ -63,7 +64,7 @@ class _Writer:
         return self._around(messages, began)
 
     def _date(self, messages: list[Json], began: str) -> None:
-        """Give every message a time, an id and the one before it."""
+        """Give every message a time, an id of this session, and the one before it."""
         latest = began
         before: str | None = None
         for number, message in enumerate(messages):
@@ -72,7 +73,7 @@ class _Writer:
                 message["metadata"]["timestamp_inferred"] = True
                 self._run.note(INFERRED_TIMESTAMP, f"message {number}")
             latest = message["timestamp"]
-            message["message_id"] = f"{self._id}-{number}"
+            message["message_id"] = f"{self._id}-{message['message_id']}"
             if before is not None:
                 message["parent_message_id"] = before
             before = message["message_id"]
@@ -81,7 +82,7 @@ class _Writer:
         if type(raw) is not dict:
             self._run.note(UNKNOWN_BLOCK, f"message {number}")
             content = [build.opaque(kind="message", raw=raw)]
-            return _bare("system", content, {"author_kind": "harness"})
+            return _bare(number, "system", content, {"author_kind": "harness"})
         stated = raw.get("role")
         role: Any = stated if type(stated) is str and stated in _AUTHORS else "system"
         metadata: Json = {"author_kind": _AUTHORS[role]}
@@ -96,7 +97,7 @@ class _Writer:
         if (call_id := raw.get("tool_call_id")) is not None and (role != "tool" or type(call_id) is not str):
             metadata["tool_call_id"] = call_id
         content += self._tool_uses(raw.get("tool_calls"), number)
-        return _bare(role, content or [build.text("")], metadata)
+        return _bare(number, role, content or [build.text("")], metadata)
 
     def _tool_uses(self, calls: Any, number: int) -> list[Json]:
         if calls is None:
@@ -130,7 +131,7 @@ class _Writer:
     def _result(self, raw: Json, content: list[Json]) -> Json:
         call_id = raw.get("tool_call_id")
         if type(call_id) is not str or not call_id:
-            call_id = self._calls.pop(0) if self._calls else ""
+            call_id = self._calls.popleft() if self._calls else ""
         match content:
             case [{"type": "text", "text": str(only)}]:
                 return build.tool_result(tool_use_id=call_id, content=only)
@@ -159,8 +160,8 @@ class _Writer:
         )
 
 
-def _bare(role: Any, content: list[Json], metadata: Json) -> Json:
-    return build.message(message_id="", role=role, timestamp="", content=content, metadata=metadata)
+def _bare(number: int, role: Any, content: list[Json], metadata: Json) -> Json:
+    return build.message(message_id=str(number), role=role, timestamp="", content=content, metadata=metadata)
 
 
 def _parts(content: Any) -> list[Json]:

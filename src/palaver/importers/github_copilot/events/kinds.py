@@ -59,7 +59,8 @@ STREAM_PROGRESS = frozenset(
 
 PLAIN = frozenset(
     {
-        *("assistant.idle", "assistant.intent", "auto_mode_switch.completed", "auto_mode_switch.requested"),
+        *("assistant.idle", "assistant.intent", "assistant.turn_retry", "auto_mode_switch.completed"),
+        *("auto_mode_switch.requested", "model.call_start"),
         *("capabilities.changed", "command.completed", "commands.changed", "elicitation.completed"),
         *("external_tool.completed", "external_tool.requested", "factory.run_settled", "factory.run_started"),
         *("factory.run_updated", "hook.end", "hook.start", "mcp.headers_refresh_completed"),

@@ -53,7 +53,9 @@ def _take_over(conversation: Conversation, rendered: Json, event: Json, content:
     """The typed words take the place of the prompt that was made of them, which came first."""
     own: Json = rendered["metadata"]
     own["renderedMessage"] = rendered["content"][0]["text"]
-    own["source_ids"] = [rendered["message_id"], conversation.id_of(event)]
+    name = conversation.id_of(event)
+    own["source_ids"] = [rendered["message_id"], name]
+    conversation.named[name] = rendered
     own.update(metadata)
     rendered["content"] = content or [build.text("")]
 

@@ -7,7 +7,6 @@ from typing import Any
 from palaver.errors import PalaverError
 from palaver.importers._findings import UNFORESEEN
 from palaver.importers.github_copilot.events import answers, happenings, stream, usage
-from palaver.importers.github_copilot.events.conversation import Conversation
 from palaver.importers.github_copilot.events.disposition import FACT, Disposition
 from palaver.importers.github_copilot.events.document import PLATFORM, document
 from palaver.importers.github_copilot.events.handlers import HANDLERS
@@ -45,7 +44,6 @@ def read_unit(source: Source, run: Run) -> Iterator[Json]:
         reader = _Reader(run, source, _name_of(source))
         yield from reader.read(source)
         add_side_files(source, reader.sessions, run)
-        chat_session_beside(source, reader.sessions)
     yield from reader.finish()
 
 
@@ -54,6 +52,7 @@ class _Reader:
 
     def __init__(self, run: Run, unit: Source, name: str) -> None:
         self._run = run
+        self._unit = unit
         self._name = name
         self._place = Place(lambda: unit.label, unit.written_at)
         self._tally: Counter[Disposition] = Counter()
@@ -111,24 +110,34 @@ class _Reader:
 
     def _hand_out(self) -> Iterator[Json]:
         """What there is so far, as fragments."""
+        self._close()
         for session in self.sessions.values():
             for conversation in session.all():
-                _close(conversation)
                 if conversation.messages:
                     yield document(conversation, is_final=False)
                     conversation.sequence += 1
                     conversation.messages = []
                     conversation.summaries = []
                     conversation.prompts = {}
-            for call in session.calls.values():
-                call.message = call.block = None
+                    conversation.named = {}
+            session.hand_out_calls()
+
+    def _close(self) -> None:
+        """Nothing is added any more to what there is."""
+        for session in self.sessions.values():
+            for conversation in session.all():
+                answers.close_turn(conversation)
+                usage.settle_usage(conversation)
+                stream.settle(conversation)
+                conversation.answer = None
+        chat_session_beside(self._unit, self.sessions)
 
     def finish(self) -> Iterator[Json]:
         run = self._run
+        self._close()
         for session in self.sessions.values():
             has_messages = False
             for conversation in session.all():
-                _close(conversation)
                 if conversation.messages or conversation.sequence:
                     has_messages = True
                     yield document(conversation)
@@ -166,14 +175,6 @@ def _is_quiet(session: Session, kind: Any, data: Any) -> bool:
     """Whether nothing is added any more to what came before: a prompt begins, which was not told before."""
     turn = data.get("turnId") if data.__class__ is dict else None
     return kind == "user.message" and not (type(turn) is str and turn in session.main.prompts)
-
-
-def _close(conversation: Conversation) -> None:
-    """Nothing is added any more to what there is."""
-    answers.close_turn(conversation)
-    usage.settle_usage(conversation)
-    stream.settle(conversation)
-    conversation.answer = None
 
 
 def _name_of(source: Source) -> str:

@@ -46,6 +46,8 @@ def is_log(head: bytes) -> bool:
     if b'"type"' not in head or b'"data"' not in head:
         return False
     for line in head.split(b"\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT]:
+        if b'"data"' not in line:
+            continue
         try:
             value = orjson.loads(line.strip(_BLANK))
         except orjson.JSONDecodeError:
@@ -111,8 +113,10 @@ def _history(source: Source, head: bytes) -> Match:
 
 def _by_place(source: Source) -> Match:
     """An empty or damaged file where such a log should be."""
+    if source.suffix != ".jsonl":
+        return Match.no()
     folders = _folders_of(source)
-    is_there = source.suffix == ".jsonl" and (
+    is_there = (
         folders[-1:] == ["session-state"]
         or (folders[-1:] == ["transcripts"] and "copilot" in "".join(folders[-2:-1]).lower())
         or (source.file_name == "events.jsonl" and folders[-2:-1] == ["session-state"])

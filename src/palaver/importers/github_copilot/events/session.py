@@ -1,5 +1,6 @@
 """A session while its log is read: what its conversations share, and which of them an event belongs to."""
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,6 @@ class Call:
     """None once it is handed out."""
     block: Json | None
     is_answered: bool = False
-    has_made_id: bool = False
 
 
 @dataclass(slots=True)
@@ -49,7 +49,13 @@ class Session:
         self.about_agents: dict[str, Json] = {}
         """What is told of agents before they speak."""
         self.calls: dict[str, Call] = {}
+        self._recent: list[Call] = []
+        """Calls that are not handed out."""
+        self.nameless_calls: deque[str] = deque()
+        """Made ids of calls that no result has named so far."""
         self.ids: set[str] = set()
+        self.made_ids = 0
+        """Behind the last number that an id was made of."""
         self.previous_id: Any = None
         """The id of the event before."""
         self.started: Json | None = None
@@ -59,6 +65,18 @@ class Session:
         self.custom: Json = {}
         self.facts = 0
         """Records that became facts of the conversation."""
+
+    def remember(self, call_id: str, call: Call, *, has_made_id: bool = False) -> None:
+        self.calls[call_id] = call
+        self._recent.append(call)
+        if has_made_id:
+            self.nameless_calls.append(call_id)
+
+    def hand_out_calls(self) -> None:
+        """Nothing is added any more to the messages of the calls so far."""
+        for call in self._recent:
+            call.message = call.block = None
+        self._recent.clear()
 
     def note(self, kind: FindingKind, message: str = "") -> None:
         self.run.note(kind, self.place.where(), message)
@@ -94,7 +112,7 @@ class Session:
 
     def _new_agent(self, agent_id: str, call_id: Any) -> Conversation:
         agent = self.agents[agent_id] = Conversation(self, f"{self.session_id}:agent-{agent_id}", agent_id)
-        agent.parent_id = self.session_id
+        agent.parent_id = self.main.conversation_id
         about = self.about_agents.get(agent_id)
         if about:
             agent.facts["agent"] = about

@@ -67,10 +67,15 @@ def chat_session_beside(source: Source, sessions: dict[str, Session]) -> None:
             for name in (f"chatSessions/{session.session_id}.jsonl", f"chatSessions/{session.session_id}.json"):
                 if _is_there(folder, name):
                     session.main.facts["chat_session_file"] = name
-                    for message in session.main.messages:
-                        if (tokens := message.pop("tokens", None)) is not None:
-                            message["metadata"]["usage"] = tokens
+                    _count_nothing(session)
                     break
+
+
+def _count_nothing(session: Session) -> None:
+    for conversation in session.all():
+        for message in conversation.messages:
+            if (tokens := message.pop("tokens", None)) is not None:
+                message["metadata"].setdefault("usage", tokens)
 
 
 def _is_there(folder: Source, name: str) -> bool:

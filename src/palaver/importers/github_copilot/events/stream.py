@@ -3,6 +3,7 @@
 They are held until then, and stand in the place of their first piece.
 """
 
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -22,6 +23,8 @@ _KINDS = {
     "tool.execution_partial_result": ("result", "toolCallId", "partialOutput"),
 }
 """Of each type, what it is a piece of, what that is named by, and the field that holds the piece."""
+_LATEST = 32
+"""Reasoning without its id is looked for in so many of the last pieces: it streams right before its answer."""
 
 
 def piece(conversation: Conversation, event: Json, data: Json) -> Disposition:
@@ -60,8 +63,9 @@ def came_whole(conversation: Conversation, data: Json) -> None:
             if type(request) is dict and type(call := request.get("toolCallId")) is str:
                 pieces.pop(("call", call), None)
     thought = data.get("reasoningText")
-    for key in [key for key, held in pieces.items() if key[0] == "reasoning" and "".join(held.parts) == thought]:
-        del pieces[key]
+    for key in [*islice(reversed(pieces), _LATEST)] if thought else ():
+        if key[0] == "reasoning" and "".join(pieces[key].parts) == thought:
+            del pieces[key]
 
 
 def settle(conversation: Conversation) -> None:
@@ -82,7 +86,8 @@ def settle(conversation: Conversation) -> None:
             metadata=metadata,
         )
         if kind == "call":
-            conversation.session.calls[name] = Call(conversation, message["message_id"], message, message["content"][0])
+            call = Call(conversation, message["message_id"], message, message["content"][0])
+            conversation.session.remember(name, call)
         conversation.insert(held.position, message)
 
 

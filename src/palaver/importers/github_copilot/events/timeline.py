@@ -1,5 +1,6 @@
 """The timeline of an old session: which entries tell of which message, and what the others say."""
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,11 +19,17 @@ class Timeline:
         self._entries: list[Any] = value if type(value) is list else [] if value is None else [value]
         self._next = 0
         self._at_call: dict[str, list[int]] = {}
+        self._at_words: dict[tuple[str, str], deque[int]] = {}
         self._taken: set[int] = set()
         for index, entry in enumerate(self._entries):
             match entry:
                 case {"callId": str(call_id)}:
                     self._at_call.setdefault(call_id, []).append(index)
+                case _:
+                    pass
+            match entry:
+                case {"type": str(kind), "text": str(text)} if kind in _SPEAKERS:
+                    self._at_words.setdefault((_SPEAKERS[kind], text), deque()).append(index)
                 case _:
                     pass
 
@@ -51,11 +58,11 @@ class Timeline:
             is_of_call = type(entry) is dict and type(entry.get("callId")) is str
             if index not in self._taken and (is_end or not is_of_call):
                 self._taken.add(index)
-                yield _alone(entry)
+                yield _alone(entry, index)
         if is_end:
             for index in range(self._next):
                 if index not in self._taken:
-                    yield _alone(self._entries[index])
+                    yield _alone(self._entries[index], index)
         self._next = max(self._next, end)
 
     def _of_calls(self, message: Json) -> list[int]:
@@ -72,18 +79,13 @@ class Timeline:
         return found
 
     def _of_words(self, message: Json) -> list[int]:
-        said = [block["text"] for block in message["content"] if block["type"] == "text" and block["text"]]
-        if not said:
-            return []
-        for index in range(self._next, len(self._entries)):
-            match self._entries[index]:
-                case {"type": str(kind), "text": str(text)} if (
-                    index not in self._taken and _SPEAKERS.get(kind) == message["role"] and text in said
-                ):
-                    return [index]
-                case _:
-                    pass
-        return []
+        found: list[int] = []
+        for block in message["content"]:
+            if block["type"] == "text" and (places := self._at_words.get((message["role"], block["text"]))):
+                while places and (places[0] < self._next or places[0] in self._taken):
+                    places.popleft()
+                found += [places[0]] if places and block["text"] else []
+        return [min(found)] if found else []
 
 
 def _is_completed(entry: Json) -> bool:
@@ -99,7 +101,7 @@ def _time(entry: Json) -> str:
     return readable_timestamp(entry.get("timestamp"))
 
 
-def _alone(entry: Any) -> Json:
+def _alone(entry: Any, index: int) -> Json:
     """An entry that no message tells."""
     metadata: Json = {"author_kind": "harness", "event": "timeline"}
     match entry:
@@ -110,4 +112,6 @@ def _alone(entry: Any) -> Json:
             content = [build.opaque(kind="timeline", raw=entry)]
             metadata["hidden"] = True
     time = _time(entry) if type(entry) is dict else ""
-    return build.message(message_id="", role="system", timestamp=time, content=content, metadata=metadata)
+    return build.message(
+        message_id=f"timeline-{index}", role="system", timestamp=time, content=content, metadata=metadata
+    )

@@ -11,6 +11,7 @@ _DEEPEST = 8
 _NO_SUMS = ("avg_", "average_", "weekly_", "monthly_", "rate_")
 _NOT_KEPT = frozenset({"node_id", "gravatar_id", "download_links"})
 _LARGEST = 1 << 63
+_NAMES_KEPT = 1 << 12
 _DAYS = frozenset({"day", "date"})
 _TIMES = ("_at", "_day", "_date")
 _TOKENS = {"prompt_tokens_sum": "input_tokens", "output_tokens_sum": "output_tokens"}
@@ -45,15 +46,16 @@ class Figures:
     def _split(self, row: Json, path: str, depth: int) -> Json:
         """Take counts and tables out of an object; what is left of it."""
         rest: Json = {}
+        counts, counted_as = self.counts, _counted_below(path)
         for name, value in row.items():
             kind = type(value)
             if kind is int or kind is float:
-                if not 0 <= value < _LARGEST or not _counts(name):
+                if not (counted := counted_as[name]) or not 0 <= value < _LARGEST:
                     rest[name] = value
                 elif name in _TOKENS and kind is int and path.endswith("token_usage."):
                     self.tokens[_TOKENS[name]] = value
                 else:
-                    self.counts[path + name] = value
+                    counts[counted] = value
             elif kind is str:
                 if _is_kept(name):
                     rest[name] = masked_url(value) if value.startswith("http") else value
@@ -103,10 +105,21 @@ def _is_id(name: str) -> bool:
     return name == "id" or name.endswith(("_id", "Id"))
 
 
-@lru_cache(1 << 12)
-def _counts(name: str) -> bool:
-    """Whether a number under this name can be added to others."""
-    return not _is_id(name) and not name.startswith(_NO_SUMS) and "_rate" not in name
+class _Counted(dict[str, str]):
+    """By the name of a number, what it is counted as; empty where it cannot be added to others."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __missing__(self, name: str) -> str:
+        counts = not _is_id(name) and not name.startswith(_NO_SUMS) and "_rate" not in name
+        counted = f"{self._path}{name}" if counts else ""
+        if len(self) < _NAMES_KEPT:
+            self[name] = counted
+        return counted
+
+
+_counted_below = lru_cache(1 << 8)(_Counted)
 
 
 @lru_cache(1 << 12)

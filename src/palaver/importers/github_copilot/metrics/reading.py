@@ -1,5 +1,6 @@
 """Reading a report: every row of a file, whatever the file is made of, becomes usage records."""
 
+import json
 from contextlib import closing
 from typing import Any, BinaryIO, cast
 
@@ -68,12 +69,12 @@ class _Reading:
                 return JsonElements(stream, self._run, (self._layout,), takes_cut=True)
 
     def _take_row(self, row: Json, rows: JsonLines | JsonElements) -> None:
-        if "download_links" in row:
-            self._run.skipped("download-links")
-        elif type(row.get("seats")) is list:
+        if type(row.get("seats")) is list:
             self._take_page(row, rows)
         elif self._days.take(row, rows.where):
             self._run.mapped()
+        elif "download_links" in row:
+            self._run.skipped("download-links")
         else:
             self._run.quarantined(BAD_ROW, rows.raw, rows.where())
 
@@ -87,7 +88,7 @@ class _Reading:
             if type(seat) is dict:
                 self._seats.take(cast("Json", seat), rows.where, report)
             else:
-                self._run.quarantined(NOT_AN_OBJECT, repr(seat).encode(), rows.where())
+                self._run.quarantined(NOT_AN_OBJECT, json.dumps(seat).encode(), rows.where())
 
 
 def _around(value: Any, layout: Layout) -> Json:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
+from palaver.importers._findings import INFERRED_TIMESTAMP
 from palaver.importers.github_copilot.metrics.figures import without_addresses
 from palaver.importers.github_copilot.metrics.record import PLATFORM, Period, inferred, told, usage_id
 from palaver.model import build
@@ -76,6 +77,8 @@ class Seats:
         started_at = created_at or next(filter(None, others), "")
         if not started_at:
             return inferred(self._time, self._run, where())
+        if not created_at:
+            self._run.note(INFERRED_TIMESTAMP, where(), "a seat does not say since when it is one")
         ended_at = others[-1] if others[-1] > started_at else None
         return Period(started_at, ended_at, is_inferred=not created_at)
 

@@ -13,12 +13,13 @@ What comes out
     a message of its own. What somebody typed is `prompt` of the message that it was put into; a message of the user
     without it is the editor's. Entries of one prompt that are spread over several are one turn. `prompt_elements` of an
     answer are the parts of the prompt with their tokens. Entries without a request (`error`, Markdown) are messages of
-    the system. In Markdown, texts are as they are shown there: breaks of lines in arguments cannot be told apart.
+    the system; a prompt without entries is a message by itself, unless one with the same words has some. In Markdown,
+    texts are as they are shown there: breaks of lines in arguments cannot be told apart.
 
 What is left out, and counted under these rules
     `prompt-element` (tokens of a part of a prompt in a file without requests), `empty-prompt` (a prompt without
-    entries), `log-note` (Markdown that is neither a request nor a call: lists of models, rules). Not kept: marks for
-    the cache.
+    words and entries), `log-note` (Markdown that is neither a request nor a call: lists of models, rules). Not kept:
+    marks for the cache.
 """
 
 from collections.abc import Iterator

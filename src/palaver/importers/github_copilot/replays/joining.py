@@ -1,6 +1,8 @@
 """The entries of one file joined into conversations."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from palaver.importers._calls import kept_apart
@@ -8,7 +10,7 @@ from palaver.importers.github_copilot.replays.calls import answers_of, call_of
 from palaver.importers.github_copilot.replays.entries import Entry, Prompt, executed_of
 from palaver.importers.github_copilot.replays.merging import joined
 from palaver.importers.github_copilot.replays.messages import compact, text_of
-from palaver.importers.github_copilot.replays.telling import Told, said_alone
+from palaver.importers.github_copilot.replays.telling import Told, said_alone, unasked
 from palaver.importers.github_copilot.replays.tools import Executed, complete, keep
 from palaver.sources.run import Run
 from palaver.threads.call import Call
@@ -17,6 +19,8 @@ from palaver.threads.conversations import Threads
 Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
+
+_Place = tuple[int, str, str]
 
 
 class Joining:
@@ -33,6 +37,7 @@ class Joining:
         self._others: list[Entry] = []
         """Entries that are messages of the editor."""
         self._elements: list[Json] = []
+        self._unasked: list[Prompt] = []
 
     def add_prompt(self, prompt: Prompt) -> None:
         if not self._prompts or self._prompts[-1] is not prompt:
@@ -49,7 +54,9 @@ class Joining:
                 self._add_request(entry)
             case "tool":
                 executed = executed_of(entry.log)
-                keep(self._executed, executed)
+                if keep(self._executed, executed) is not executed:
+                    self._run.folded("the same call")
+                    return True
                 if self._calls:
                     self._calls[-1][1].append(executed)
             case "element":
@@ -59,6 +66,10 @@ class Joining:
                 self._others.append(entry)
         self._run.mapped()
         return True
+
+    def add_unasked(self, prompt: Prompt) -> None:
+        """Take a prompt without entries: often one with the same text has them."""
+        self._unasked.append(prompt)
 
     def documents(self) -> Iterator[Json]:
         if self._calls:
@@ -78,6 +89,16 @@ class Joining:
                 documents.append(told.finished(document))
         left = [executed for executed in self._executed.values() if not executed.is_told]
         yield from said_alone(documents, left, self._others, told, self._time)
+        yield from unasked(self._left_unasked(), told, self._time)
+
+    def _left_unasked(self) -> list[Prompt]:
+        """Prompts whose text no other has, each once."""
+        said = {prompt.text for prompt in self._prompts}
+        left = {prompt.text: prompt for prompt in reversed(self._unasked) if prompt.text not in said}
+        self._run.mapped(len(left))
+        if len(left) < len(self._unasked):
+            self._run.folded("the same prompt", len(self._unasked) - len(left))
+        return list(reversed(left.values()))
 
     def _add_request(self, entry: Entry) -> None:
         call = call_of(entry.log, entry.where)
@@ -94,11 +115,12 @@ class Joining:
 
     def _complete_answers(self) -> None:
         """Give answers the calls of tools that were in them: the log has only their words."""
+        places = self._places_of_answers()
         for number, (call, behind) in enumerate(self._calls):
             answers = answers_of(call)
             if len(answers) != 1:
                 continue
-            repeated = self._repeated(number, call, text_of(answers[0]))
+            repeated = self._repeated(number, text_of(answers[0]), places)
             if repeated is not None:
                 for key in ("tool_calls", "reasoning_content"):
                     if key in repeated:
@@ -113,22 +135,26 @@ class Joining:
                     for one in behind
                 ]
 
-    def _repeated(self, number: int, call: Call, words: str) -> Json | None:
-        """The answer of a call as a later request repeats it."""
-        asked = call.request["messages"]
-        place = len(asked)
-        if not place:
-            return None
-        last = text_of(asked[-1])
-        for later, _ in self._calls[number + 1 :]:
-            messages = later.request["messages"]
-            if len(messages) > place and text_of(messages[place - 1]) == last:
-                match messages[place]:
-                    case {"role": "assistant"} if text_of(messages[place]).strip() == words.strip():
-                        return messages[place]
+    def _places_of_answers(self) -> dict[_Place, list[int]]:
+        """By where an answer stands in a request, and behind which words, the numbers of the requests that have it."""
+        found: dict[_Place, list[int]] = {}
+        for number, (call, _) in enumerate(self._calls):
+            for place, (before, message) in enumerate(pairwise(call.request["messages"]), 1):
+                match message:
+                    case {"role": "assistant"}:
+                        found.setdefault((place, text_of(before), text_of(message).strip()), []).append(number)
                     case _:
                         pass
-        return None
+        return found
+
+    def _repeated(self, number: int, words: str, places: dict[_Place, list[int]]) -> Json | None:
+        """The answer of a call as the next request that has it repeats it."""
+        asked = self._calls[number][0].request["messages"]
+        if not asked:
+            return None
+        numbers = places.get((len(asked), text_of(asked[-1]), words.strip()), [])
+        later = bisect_right(numbers, number)
+        return self._calls[numbers[later]][0].request["messages"][len(asked)] if later < len(numbers) else None
 
 
 def _arguments(given: Any) -> Any:

@@ -13,7 +13,6 @@ Json = dict[str, Any]
 _ROLES = {"system": 0, "user": 1, "assistant": 2, "tool": 3}
 _TITLE = re.compile(r"^# (.+) - (\S+)$", re.MULTILINE)
 _FIELD = re.compile(r"^([A-Za-z][A-Za-z ]{0,30}?) *: (.*)$", re.MULTILINE)
-_TOOLS = re.compile(r"<summary>tools[^\n]*?</summary>(.*?)\n</details>", re.DOTALL)
 _SECTION = re.compile(
     r"^## (Metadata|Request Messages|Prediction|Response(?: \(truncated\))?|FAILED: .*|CANCELED|Request|Thinking)$",
     re.MULTILINE,
@@ -25,6 +24,7 @@ _MARKER = re.compile(r"\n\[response_id: (\S+) with ([^\]\n]*)\]$")
 _STYLE = "\n<style>\n"
 _ANCHOR = re.compile(r'^<a id="response"></a>\n(?=## (?:FAILED: |CANCELED|Response))', re.MULTILINE)
 _ASKED = re.compile(r"id *: (?P<id>[^\n]*)\ntool *: (?P<tool>[^\n]*)\nargs *: (?P<args>.*)", re.DOTALL)
+_ENDS = ("~~~", "```", "</code></pre>", "(#response)")
 _FRAME = ("> ", "# ", "- [", "  - [")
 """How lines begin that stand in every file."""
 
@@ -86,11 +86,11 @@ def _tool(sections: dict[str, str], entry_id: str) -> Json:
 def _sections(text: str) -> dict[str, str]:
     """What stands under each heading of the second level, before all under none; one within a fence is no heading."""
     text = _ANCHOR.sub("", text.partition(_STYLE)[0] if text.rstrip().endswith("</style>") else text)
-    marks = [mark for mark in _SECTION.finditer(text) if _is_outside(text, mark.start())]
-    found: dict[str, str] = {"": text[: marks[0].start()] if marks else text}
+    marks = _marks(_SECTION, text)
+    found: dict[str, list[str]] = {"": [text[: marks[0].start()] if marks else text]}
     for mark, said in _between(marks, text):
-        found[mark[1]] = found.get(mark[1], "") + said.removeprefix("\n")
-    return found
+        found.setdefault(mark[1], []).append(said.removeprefix("\n"))
+    return {heading: "".join(parts) for heading, parts in found.items()}
 
 
 def _between(marks: list[re.Match[str]], text: str) -> list[tuple[re.Match[str], str]]:
@@ -99,23 +99,38 @@ def _between(marks: list[re.Match[str]], text: str) -> list[tuple[re.Match[str],
     return [(mark, text[mark.end() : end]) for mark, end in zip(marks, ends, strict=False)]
 
 
-def _is_outside(text: str, at: int) -> bool:
-    """Whether a heading stands behind the end of something, and not in a text."""
-    before = text[:at].rstrip()
-    return not before or before.endswith(("~~~", "```", "</code></pre>", "(#response)")) or before.count("\n") < 2
+def _marks(heading: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    """Headings that stand behind the end of something, or at the beginning, and not in a text."""
+    third_line = text.find("\n", text.find("\n") + 1)
+    found: list[re.Match[str]] = []
+    for mark in heading.finditer(text):
+        end = mark.start()
+        while end and text[end - 1].isspace():
+            end -= 1
+        if third_line < 0 or end <= third_line or text.endswith(_ENDS, 0, end):
+            found.append(mark)
+    return found
 
 
 def _metadata(section: str) -> Json:
     """The fields of a request, by the names that the log has for them."""
     section = section.partition("<pre><code>")[2].rpartition("</code></pre>")[0] or section
-    tools = _TOOLS.search(section)
+    section, tools = _without_tools(section)
     found: Json = {}
-    for field in _FIELD.finditer(_TOOLS.sub("", section)):
+    for field in _FIELD.finditer(section):
         name = "resolvedModel" if field[1] == "resolved model" else field[1].strip()
         found[name] = _value(name, field[2].strip())
     if tools:
-        found["tools"] = _parsed(tools[1])
+        found["tools"] = _parsed(tools)
     return {name: value for name, value in found.items() if value != "undefined"}
+
+
+def _without_tools(section: str) -> tuple[str, str]:
+    """The metadata without the list of tools that can be unfolded in them, and that list."""
+    before, _, folded = section.partition("<summary>tools")
+    _, _, inside = folded.partition("</summary>")
+    tools, end, behind = inside.partition("\n</details>")
+    return (before + behind, tools) if end else (section, "")
 
 
 def _value(name: str, text: str) -> Any:
@@ -128,7 +143,7 @@ def _value(name: str, text: str) -> Any:
 
 def _messages(section: str) -> tuple[str, list[tuple[str, str]]]:
     """What stands before the first message, and the messages with their roles."""
-    marks = [mark for mark in _MESSAGE.finditer(section) if _is_outside(section, mark.start())]
+    marks = _marks(_MESSAGE, section)
     before = section[: marks[0].start()] if marks else section
     return before, [(mark[1].lower(), _unclosed(said)) for mark, said in _between(marks, section)]
 
@@ -209,4 +224,5 @@ def _unclosed(text: str) -> str:
     text = text.rstrip("\n ")
     if text.endswith("~~~"):
         return text.removesuffix("~~~").removesuffix("\n")
-    return re.sub(r"\n?`{3,}$", "", text)
+    opened = text.rstrip("`")
+    return opened.removesuffix("\n") if len(text) - len(opened) >= len("```") else text

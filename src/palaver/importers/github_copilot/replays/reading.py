@@ -51,6 +51,9 @@ class _Reader:
                     prompt = Prompt(about)
                     for number, log in enumerate(logs):
                         self.take(log, f"{prompts.where()}, log {number}", prompt)
+                case {"prompt": str(text), **about} if not about.get("logs") and text.strip():
+                    about.pop("logs", None)
+                    self.joining.add_unasked(Prompt({"prompt": text, **about}))
                 case dict() if not element.get("logs"):
                     self._run.skipped("empty-prompt")
                 case _:

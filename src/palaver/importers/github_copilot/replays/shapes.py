@@ -1,6 +1,5 @@
 """Telling exported logs from other files: by the keys at their beginning, of Markdown by its headings."""
 
-import re
 from typing import Any
 
 from palaver.importers._contract import Match
@@ -9,10 +8,6 @@ from palaver.sources.source import Source
 
 _MARKDOWN = ".copilotmd"
 _BLANK = b"\xef\xbb\xbf\0 \t\r\n"
-_is_request = re.compile(
-    rb"^(?:> [^\n]*\n)?# [^\n]+ - [^\n]+\n(?:.*?\n)?## (?:Metadata|Request Messages)\r?\n", re.DOTALL
-)
-_is_tool = re.compile(rb"^# Tool Call - [^\n]+\n")
 
 
 def recognize(source: Source) -> Match:
@@ -57,8 +52,16 @@ def form_of(value: dict[str, Any]) -> str:
 
 def _markdown(head: bytes) -> Match:
     begun = head.lstrip(_BLANK)
-    if _is_tool.match(begun):
+    if begun.startswith(b"# Tool Call - "):
         return Match.yes("a call of a tool as Markdown", form=TOOL_MARKDOWN)
-    if _is_request.match(begun):
+    if _is_request(begun):
         return Match.yes("a request to a model as Markdown", form=REQUEST_MARKDOWN)
     return Match.maybe("Markdown of the chat's debug view", form=REQUEST_MARKDOWN)
+
+
+def _is_request(begun: bytes) -> bool:
+    if begun.startswith(b"> "):
+        begun = begun.partition(b"\n")[2]
+    title = begun.partition(b"\n")[0]
+    is_titled = title.startswith(b"# ") and b" - " in title
+    return is_titled and (b"\n## Metadata" in begun or b"\n## Request Messages" in begun)

@@ -1,21 +1,22 @@
 """Conversations of an exported log with what the log says beside its requests: what was typed, and other entries."""
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 from palaver.importers.github_copilot.replays.authors import with_author
 from palaver.importers.github_copilot.replays.entries import Entry, Prompt
 from palaver.importers.github_copilot.replays.tools import Executed, alone
+from palaver.importers.github_copilot.spans.secrets import masked
 from palaver.model import build
 from palaver.model.ids import conversation_uuid, deterministic_uuid
 from palaver.model.timestamps import readable_timestamp
-from palaver.redact import MASK, masked_header, masked_url
+from palaver.threads.chain import dumped
 
 Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _TITLE_LETTERS = 200
-_DEEPEST = 8
 
 
 class Told:
@@ -24,17 +25,19 @@ class Told:
     def __init__(self, prompts: list[Prompt], of_call: dict[str, Prompt], about: Json) -> None:
         self._prompts = prompts
         self._of_call = of_call
-        self._about = {key: _masked(value) for key, value in about.items() if value is not None}
-        self._texts = sorted({prompt.text for prompt in prompts if prompt.text.strip()}, key=len, reverse=True)
+        self._about = {key: masked(key, value) for key, value in about.items() if value is not None}
 
     def finished(self, document: Json) -> Json:
         """A document of the requests, with what somebody typed."""
         prompts = self.prompts_of(document)
+        typed = sorted(
+            {prompt.text for prompt in prompts or self._prompts if prompt.text.strip()}, key=len, reverse=True
+        )
         is_sidechain = document.pop("session", {}).get("is_sidechain") is True  # its id is one that we made
         if is_sidechain:
             document["session"] = {"is_sidechain": True}
         document["messages"] = [
-            with_author(message, self._texts, is_sidechain=is_sidechain) for message in document["messages"]
+            with_author(message, typed, is_sidechain=is_sidechain) for message in document["messages"]
         ]
         return self.dressed(document, prompts)
 
@@ -61,18 +64,34 @@ def said_alone(
     """The documents, and what none of them holds: at the end of one with the same prompt, else by itself."""
     waiting: dict[int, tuple[Prompt, list[Json]]] = {}
     holders = {id(prompt): document for document in reversed(documents) for prompt in told.prompts_of(document)}
+    names: Counter[str] = Counter()
     for entry in others:
         holder = holders.get(id(entry.prompt))
         if holder is not None:
-            holder["messages"].append(_note(entry, holder["messages"][-1]["message_id"], holder["created_at"]))
+            messages, stated = holder["messages"], holder["created_at"]
         else:
-            _, messages = waiting.setdefault(id(entry.prompt), (entry.prompt, []))
-            messages.append(_note(entry, messages[-1]["message_id"] if messages else None, time))
+            messages, stated = waiting.setdefault(id(entry.prompt), (entry.prompt, []))[1], time
+        name = dumped(entry.log).decode()
+        names[name] += 1
+        messages.append(_note(entry, f"{name}-{names[name]}", messages[-1]["message_id"] if messages else None, stated))
     yield from documents
     for prompt, messages in waiting.values():
         yield told.dressed(_document(messages, time), [prompt])
     if left:
         yield told.dressed(_document(alone(left, time), time), [])
+
+
+def unasked(prompts: list[Prompt], told: Told, time: str) -> Iterator[Json]:
+    """What somebody typed, and no request was made of."""
+    for prompt in prompts:
+        message = build.message(
+            message_id=deterministic_uuid(f"github_copilot-prompt-{dumped(prompt.about).decode()}"),
+            role="user",
+            timestamp=time,
+            content=[build.text(prompt.text)],
+            metadata={"author_kind": "human", "timestamp_inferred": True},
+        )
+        yield told.dressed(_document([message], time), [prompt])
 
 
 def _document(messages: list[Json], time: str) -> Json:
@@ -87,7 +106,7 @@ def _document(messages: list[Json], time: str) -> Json:
     )
 
 
-def _note(entry: Entry, parent: str | None, time: str) -> Json:
+def _note(entry: Entry, name: str, parent: str | None, time: str) -> Json:
     """An entry of the editor as a message of its own."""
     log = entry.log
     said = log.get("content") if entry.kind == "markdown" else log.get("error")
@@ -96,7 +115,7 @@ def _note(entry: Entry, parent: str | None, time: str) -> Json:
     if not stated:
         metadata["timestamp_inferred"] = True
     return build.message(
-        message_id=deterministic_uuid(f"github_copilot-{parent}-{entry.where}-{log.get('id')}"),
+        message_id=deterministic_uuid(f"github_copilot-note-{name}"),
         parent_message_id=parent,
         role="system",
         timestamp=stated or time,
@@ -107,16 +126,3 @@ def _note(entry: Entry, parent: str | None, time: str) -> Json:
 
 def _without(log: Json, said: str) -> Json:
     return {key: value for key, value in log.items() if value is not said}
-
-
-def _masked(value: Any, depth: int = 0) -> Any:
-    """What the file says of servers, without what may let somebody in."""
-    if isinstance(value, str):
-        return masked_url(value) if "://" in value else masked_header("argument", value)
-    if not isinstance(value, list | dict):
-        return value
-    if depth > _DEEPEST:
-        return MASK
-    if isinstance(value, list):
-        return [_masked(one, depth + 1) for one in cast("list[Any]", value)]
-    return {key: _masked(one, depth + 1) for key, one in cast("Json", value).items()}

@@ -34,13 +34,19 @@ class Executed:
         return self.given is not None or self.result is not None
 
 
-def keep(executed: dict[str, Executed], run: Executed) -> None:
-    """Take a run; one more of the same call gets a name of its own, since no message can tell them apart."""
+def keep(executed: dict[str, Executed], run: Executed) -> Executed:
+    """Take a run, or find the one that says the same.
+
+    One more of the same call gets a name of its own, since no message can tell them apart.
+    """
     stated = run.call_id
+    if executed.get(stated) == run:
+        return executed[stated]
     while run.call_id in executed:
-        run.call_id = f"{run.call_id}-again"
+        run.call_id = f"{stated}-again" if run.call_id == stated else f"{stated}-again-{len(executed)}"
         run.about.setdefault("source_id", stated)
     executed[run.call_id] = run
+    return run
 
 
 def arguments(given: Any) -> Json:

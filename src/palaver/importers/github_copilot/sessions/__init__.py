@@ -8,12 +8,12 @@ Where the files are
 
 What comes out
     One conversation a session, with the session's id; an export, which has none, gets one made of its first request. A
-    request is a `user` message (`metadata.author_kind` is `harness` where nobody typed it) with a block for each thing
-    attached to it. Its response is an `assistant` message with the parts in their order: texts with the references that
-    stand in them (`citations` tell where), `thinking`, edits as `code` with their files, calls of tools as `tool_use`;
-    all other kinds are kept whole as `opaque` blocks. A call's arguments and result are found in the rounds that
-    the extension noted: by id, else by name in order. Results stand in a message of role `tool` behind the answer.
-    Calls and thoughts that were not shown are blocks with `hidden`.
+    long one comes in fragments. A request is a `user` message (`metadata.author_kind` is `harness` where nobody typed
+    it) with a block for each thing attached to it. Its response is an `assistant` message with the parts in their
+    order: texts with the references that stand in them (`citations` tell where), `thinking`, edits as `code` with their
+    files, calls of tools as `tool_use`; all other kinds are kept whole as `opaque` blocks. A call's arguments and
+    result are found in the rounds that the extension noted: by id, else by name in order. Results stand in a message of
+    role `tool` behind the answer. Calls and thoughts that were not shown are blocks with `hidden`.
     Undone requests, those that the log removed, and those that only the older file holds are `metadata.hidden` and not
     `on_active_path`; the last two say where they come from in `metadata.kept_from`. What an answer took back stands in
     `metadata.discarded_parts`. A draft is no message: it stands in `context.custom.draft`.

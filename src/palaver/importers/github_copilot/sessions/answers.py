@@ -8,6 +8,7 @@ from palaver.importers.github_copilot.sessions.calls import CallBlocks
 from palaver.importers.github_copilot.sessions.kept import Note, rest_of, says_nothing
 from palaver.importers.github_copilot.sessions.noticed import REDACTED_RESPONSE
 from palaver.importers.github_copilot.sessions.parts import Content
+from palaver.importers.github_copilot.sessions.said import Said
 from palaver.importers.github_copilot.sessions.tools import Round, rounds_of
 from palaver.importers.github_copilot.sessions.usage import model_of, tokens_of
 from palaver.model.timestamps import readable_timestamp
@@ -146,7 +147,7 @@ def _left(noted: Json, rounds: list[Round], calls: CallBlocks, content: Content)
     left: Json = {}
     values = noted.get("toolCallRounds")
     if type(values) is list:
-        said = _Said(content.blocks)
+        said = Said("\n".join(block["text"] for block in content.blocks if block["type"] == "text"))
         of_rounds = iter(rounds)
         left["toolCallRounds"] = [
             _of_round(next(of_rounds), said) if type(value) is dict else value for value in values
@@ -158,7 +159,7 @@ def _left(noted: Json, rounds: list[Round], calls: CallBlocks, content: Content)
     return rest_of(left, ())
 
 
-def _of_round(one: Round, said: "_Said") -> Json:
+def _of_round(one: Round, said: Said) -> Json:
     fields = one.fields
     if type(fields.get("response")) is str and one.text in said:
         del fields["response"]
@@ -172,23 +173,3 @@ def _of_round(one: Round, said: "_Said") -> Json:
         case _:
             pass
     return rest_of(fields, ())
-
-
-class _Said:
-    """The texts of an answer, for the question whether a round says anything that they do not."""
-
-    def __init__(self, blocks: list[Json]) -> None:
-        self._text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
-        self._bare: str | None = None
-
-    def __contains__(self, text: object) -> bool:
-        if not isinstance(text, str) or text.strip() in self._text:
-            return True
-        if self._bare is None:
-            self._bare = _bare(self._text)
-        return _bare(text) in self._bare
-
-
-def _bare(text: str) -> str:
-    """A text without spaces and backticks: a reference has others around it than the words it was made of."""
-    return "".join(text.replace("`", " ").split())

@@ -7,7 +7,7 @@ from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.importers.github_copilot.sessions.kept import rest_of, says_nothing
 from palaver.importers.github_copilot.sessions.noticed import UNSENT_DRAFT
 from palaver.importers.github_copilot.sessions.requests import Messages
-from palaver.importers.github_copilot.sessions.session import Request, Session
+from palaver.importers.github_copilot.sessions.session import Request, Session, fingerprint
 from palaver.importers.github_copilot.sessions.uris import is_plain, path_of
 from palaver.importers.github_copilot.sessions.workspace import workspace_of
 from palaver.model import build
@@ -39,12 +39,13 @@ class Writer:
 
     def document(self, session: Session) -> Json | None:
         """The conversation of a session; None where there is nothing to tell."""
-        facts = dict(session.state)
-        facts.pop("requests", None)
+        facts, requests = session.state, session.requests
         draft, context = self._context(facts)
-        if not session.requests:
+        if not requests:
             if draft:
                 self._run.note(UNSENT_DRAFT, session.where, f"a draft of {len(draft)} characters", kept=False)
+            if "pendingRequests" in context.get("custom", {}):
+                self._run.note(UNSENT_DRAFT, session.where, "requests that were never made", kept=False)
             return None
 
         def note(kind: FindingKind, place: str, words: str) -> None:
@@ -52,18 +53,19 @@ class Writer:
 
         created_at = self._taken(facts, "creationDate", session.where)
         last_at = self._taken(facts, "lastMessageDate", session.where)
-        stated = [time for request in session.requests if (time := _time(request))]
+        stated = [time for request in requests if (time := _time(request))]
         if not created_at:
             created_at = min(stated, default="") or self._source.written_at()
             self._run.note(INFERRED_TIMESTAMP, session.where, "the session has no time of its own")
-        messages = Messages(created_at, note)
-        for request in session.requests:
-            messages.add(request)
-        title = _title(facts) or messages.title or None
-        conversation_id, own = _name(facts, session.requests)
+        conversation_id, own = _name(facts, requests)
         platform: Json = {"name": PLATFORM}
-        if version := _version(session.requests):
+        if version := _version(requests):
             platform["version"] = version
+        messages = Messages(created_at, note)
+        requests.reverse()
+        while requests:
+            messages.add(requests.pop())  # a long session would else be held twice
+        title = _title(facts) or messages.title or None
         if model := _model(messages.all):
             platform["model"] = model
         if metadata := rest_of(facts, ()):
@@ -130,16 +132,11 @@ def _name(facts: Json, requests: list[Request]) -> tuple[str, bool]:
     if type(name := facts.get("sessionId")) is str and name:
         del facts["sessionId"]
         return name, True
-    first = requests[0].value
-    identifier = ""
-    if type(first) is dict:
-        match first:
-            case {"requestId": str(identifier)} if identifier:
-                pass
-            case {"message": {"text": str(identifier)}} | {"message": str(identifier)}:
-                pass
-            case _:
-                pass
+    match requests[0].value:
+        case {"requestId": str(identifier)} if identifier:
+            pass
+        case first:
+            identifier = fingerprint(first)
     return conversation_uuid(PLATFORM, _time(requests[0]), identifier), False
 
 

@@ -15,6 +15,8 @@ Json = dict[str, Any]
 LOG, FLAT = "log", "flat"
 _REASONS = {LOG: "a log of a chat session of VS Code", FLAT: "a chat session of VS Code"}
 _LINES = {".jsonl", ".ndjson"}
+_MARKS = (b'"requests"', b'"responderUsername"', b'"creationDate"')
+"""Files without any of them are those of others, which are told fast."""
 _FIRST_BYTES = 1 << 12
 """How much of a file mostly tells what it is: a look at all of its head takes some milliseconds."""
 
@@ -33,7 +35,7 @@ def form_of(source: Source) -> str:
     if source.is_folder:
         return ""
     head = source.head()
-    if b'"requests"' not in head and b'"kind"' not in head:
+    if not any(mark in head for mark in _MARKS):
         return ""
     value = glimpse(head[:_FIRST_BYTES])
     if not (is_session(value) or begins_log(value)):
@@ -48,13 +50,18 @@ def form_of(source: Source) -> str:
 def partner_of(source: Source, form: str) -> Source | None:
     """The other file of the same session."""
     if form == LOG and source.suffix == ".jsonl":
-        name, mark = f"{source.stem}.json", b'"requests"'
+        partner, mark = source.beside(f"{source.stem}.json"), b'"requests"'
     elif form == FLAT and source.suffix == ".json":
-        name, mark = f"{source.stem}.jsonl", b'"kind"'
+        partner, mark = source.beside(f"{source.stem}.jsonl"), b'"kind"'
     else:
         return None
-    partner = source.beside(name)
-    return partner if partner.exists() and mark in partner.head() else None
+    if not partner.exists() or mark not in partner.head():
+        return None
+    match partner.glimpse():
+        case None | {"kind": int()} | {"requests": list()}:  # as far as it can be read
+            return partner
+        case _:
+            return partner if form_of(partner) else None
 
 
 def is_session(value: Any) -> bool:

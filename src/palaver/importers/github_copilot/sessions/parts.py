@@ -1,6 +1,5 @@
 """The parts of an answer, in their order, as blocks."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from palaver.importers._findings import UNKNOWN_BLOCK
@@ -8,6 +7,7 @@ from palaver.importers.github_copilot.sessions.calls import CallBlocks
 from palaver.importers.github_copilot.sessions.edits import edit_blocks
 from palaver.importers.github_copilot.sessions.kept import Note, with_rest
 from palaver.importers.github_copilot.sessions.kinds import SHOWN_KINDS, SILENT_KINDS
+from palaver.importers.github_copilot.sessions.said import Said
 from palaver.importers.github_copilot.sessions.texts import Text
 from palaver.importers.github_copilot.sessions.tools import Call, Round, join, joined
 from palaver.model import build
@@ -39,11 +39,16 @@ class Content:
             kinds = [_kind(part) for part in parts]
         invocations = [part for part, kind in zip(parts, kinds, strict=True) if kind in _INVOCATIONS]
         shown = join(invocations, [call for one in rounds for call in one.calls])
-        hidden = _hidden(rounds, shown, _thoughts(parts)) if rounds else {}
+        hidden: dict[int, list[Call | str]] = {}
+        if rounds:
+            thoughts = [
+                joined(part.get("value")) for part, kind in zip(parts, kinds, strict=True) if kind == "thinking"
+            ]
+            hidden = _hidden(rounds, shown, Said("\n".join(thoughts)))
         number = 0
         for part, kind in zip(parts, kinds, strict=True):
             if kind not in _INVOCATIONS:
-                self._add(part)
+                self._add(part, kind)
                 continue
             if number == 0:
                 self._add_hidden(hidden.pop(-1, ()))
@@ -78,20 +83,13 @@ class Content:
             del kept[start:]
         return kept
 
-    def _add(self, part: Any) -> None:
+    def _add(self, part: Any, kind: str | None) -> None:
         if type(part) is str:
             self._text.add(part)
-            return
-        if type(part) is not dict:
-            if part is not None:
+        elif kind is None:
+            is_text = type(part) is dict and part.get("kind") is None and self._text.add_markdown(part)
+            if not is_text and part is not None:
                 self._unknown("part", part)
-            return
-        kind = part.get("kind")
-        if kind is None:
-            if not self._text.add_markdown(part):
-                self._unknown("part", part)
-        elif type(kind) is not str:
-            self._unknown("part", part)
         elif kind in SILENT_KINDS:
             self.others.append(part)
         elif not self._add_kind(kind, part):
@@ -160,28 +158,18 @@ class Content:
         self._block(build.opaque(kind=kind or "part", raw=raw))
 
 
-def _kind(part: Any) -> Any:
+def _kind(part: Any) -> str | None:
     """The kind of a part, where it is a name."""
     return kind if type(part) is dict and type(kind := part.get("kind")) is str else None
 
 
-def _thoughts(parts: list[Any]) -> str:
-    return "\n".join(_told(parts))
-
-
-def _told(parts: list[Any]) -> Iterator[str]:
-    for part in parts:
-        if _kind(part) == "thinking":
-            yield joined(part.get("value"))
-
-
-def _hidden(rounds: list[Round], shown: dict[int, Call], thoughts: str) -> "dict[int, list[Call | str]]":
+def _hidden(rounds: list[Round], shown: dict[int, Call], thoughts: Said) -> "dict[int, list[Call | str]]":
     """Calls and thoughts that no part shows, by the place of the shown call that they came behind; -1 before all."""
     places = {id(call): index for index, call in shown.items()}
     hidden: dict[int, list[Call | str]] = {}
     at = -1
     for one in rounds:
-        if one.thought.strip() and one.thought.strip() not in thoughts:
+        if one.thought not in thoughts:
             hidden.setdefault(at, []).append(one.thought)
         for call in one.calls:
             if call.is_shown:

@@ -19,6 +19,10 @@ from palaver.sources.source import Source
 
 Json = dict[str, Any]
 
+FRAGMENT_BYTES = 1 << 24
+"""What is smaller is one document."""
+LATER_FRAGMENT_BYTES = 1 << 22
+
 
 def read_sessions(source: Source, run: Run) -> Iterator[Json]:
     form = run.form.partition(":")[2] or form_of(source) or (LOG if source.suffix == ".jsonl" else FLAT)
@@ -38,6 +42,7 @@ class _Logged:
 
     replay: Replay
     where: str
+    size_bytes: int
     records: int = 1
 
 
@@ -47,14 +52,15 @@ class _Reader:
     def __init__(self, source: Source, run: Run) -> None:
         self._run = run
         self._writer = Writer(source, run)
-        self._flat: list[Session] = []
-        """Sessions that were saved whole, and not told yet."""
+        self._flat: dict[str | None, list[Session]] = {}
+        """Sessions that were saved whole and not told yet, by their ids."""
 
     def take_flat(self, source: Source, *, label: str) -> None:
         for value, raw, where in whole_values(source, self._run, label):
             if is_session(value) or is_state(value):
                 note_marks(value, raw, self._run, where)
-                self._flat.append(Session(value, where))
+                session = Session(value, where, len(raw))
+                self._flat.setdefault(session.name, []).append(session)
             else:
                 self._run.quarantined(BAD_CONVERSATION, raw, where)
 
@@ -65,7 +71,7 @@ class _Reader:
             for entry in lines:
                 if type(entry) is not dict:
                     self._run.quarantined(NOT_AN_OBJECT, lines.raw, lines.where())
-                elif _begins(entry) and not _continues(entry, current):
+                elif _begins(entry) and not _is_of(entry, current):
                     # Whatever this is the state of, the entries behind it do not belong to the session before it.
                     yield from self._told(current)
                     current = self._begun(entry.get("v"), lines)
@@ -77,8 +83,9 @@ class _Reader:
 
     def remaining(self) -> Iterator[Json]:
         """The sessions without a log."""
-        for session in self._flat:
-            yield from self._written(session, 1)
+        for sessions in self._flat.values():
+            for session in sessions:
+                yield from self._written(session, 1)
 
     def _begun(self, state: Any, lines: JsonLines) -> _Logged | None:
         raw, where = lines.raw, lines.where()
@@ -86,30 +93,30 @@ class _Reader:
             self._run.quarantined(BAD_ENTRY, raw, where, "it is not the state of a session")
             return None
         note_marks(state, raw, self._run, where)
-        return _Logged(Replay(state), where)
+        return _Logged(Replay(state), where, len(raw))
 
     def _apply(self, entry: Json, current: _Logged | None, lines: JsonLines) -> None:
         raw = lines.raw
         try:
             if current is None:
                 raise BadEntryError("no state of a session comes before it")  # noqa: TRY301 - one way for all of them
-            if _continues(entry, current):
-                current.replay.begin_anew(entry["v"])
-            else:
-                current.replay.apply(entry)
+            current.replay.apply(entry)
         except BadEntryError as error:
             self._run.quarantined(BAD_ENTRY, raw, lines.where(), str(error))
         else:
             current.records += 1
+            current.size_bytes += len(raw)
             note_marks(entry, raw, self._run, lines.where)
 
     def _told(self, logged: _Logged | None) -> Iterator[Json]:
         if logged is None:
             return
-        session = Session(logged.replay.state, logged.where)
-        session.add(logged.replay.left_behind(), list(logged.replay.seen), "the log")
-        for older in [one for one in self._flat if session.is_the_same_as(one)]:
-            self._flat.remove(older)
+        left, order = logged.replay.left_behind()
+        session = Session(logged.replay.state, logged.where, logged.size_bytes)
+        session.add(left, order, "the log")
+        # One that does not state its id is not another session.
+        names = list(self._flat) if session.name is None else [session.name, None]
+        for older in [one for name in names for one in self._flat.pop(name, ())]:
             if session.add(named := older.named(), list(named), "the older file"):
                 self._run.mapped()
             else:
@@ -122,17 +129,30 @@ class _Reader:
             self._run.skipped("empty-session", records)
         else:
             self._run.mapped(records)
-            yield document
+            yield from _pieces(document, session.size_bytes)
+
+
+def _pieces(document: Json, size_bytes: int) -> Iterator[Json]:
+    """A long conversation as several documents: each is let go before the next is written."""
+    if size_bytes <= FRAGMENT_BYTES:
+        yield document
+        return
+    messages: list[Json] = document.pop("messages")
+    length = -(-len(messages) * LATER_FRAGMENT_BYTES // size_bytes)
+    for sequence, start in enumerate(starts := range(0, len(messages), length)):
+        piece = messages[:length]
+        del messages[:length]
+        yield {**document, "messages": piece, "fragment": {"sequence": sequence, "final": start == starts[-1]}}
 
 
 def _begins(entry: Json) -> bool:
     return type(kind := entry.get("kind")) is int and kind == INITIAL
 
 
-def _continues(entry: Json, current: _Logged | None) -> bool:
-    """Whether an entry is the whole state of the session before it once more."""
-    match entry:
-        case {"v": {"sessionId": str(name)}} if current is not None and _begins(entry):
+def _is_of(state: Json, current: _Logged | None) -> bool:
+    """Whether a whole state is that of the session before it once more."""
+    match state:
+        case {"v": {"sessionId": str(name)}} if current is not None:
             return current.replay.state.get("sessionId") == name
         case _:
             return False

@@ -25,33 +25,32 @@ class Replay:
         """By their ids, in the order in which they came: the last thing that was known of each."""
         self._see(state.get("requests"))
 
-    def begin_anew(self, state: Json) -> None:
-        self.state = state
-        self._see(state.get("requests"))
-
     def apply(self, entry: Json) -> None:
-        kind, path = entry.get("kind"), entry.get("k")
-        if type(kind) is not int or type(path) is not list:
+        kind, path, value = entry.get("kind"), entry.get("k"), entry.get("v", _ABSENT)
+        if type(kind) is int and kind == INITIAL and type(value) is dict:
+            self.state = value
+            self._see(value.get("requests"))
+        elif type(kind) is not int or type(path) is not list:
             raise BadEntryError("it has no kind, or no path")
-        if kind == PUSH:
-            self._push(path, entry.get("v"), entry.get("i", _ABSENT))
+        elif kind == PUSH:
+            self._push(path, None if value is _ABSENT else value, entry.get("i", _ABSENT))
         elif kind == SET:
-            self._set(path, entry.get("v", _ABSENT))
+            self._set(path, value)
         elif kind == DELETE:
             self._set(path, _ABSENT)
         else:
             raise BadEntryError(f"the kind {kind} is not known")
 
-    def left_behind(self) -> dict[str, Json]:
-        """The requests that the state holds no more."""
+    def left_behind(self) -> tuple[dict[str, Json], list[str]]:
+        """The requests that the state holds no more, and the order in which all came; the replay is over."""
         found = self.state.get("requests")
         requests: list[Any] = found if isinstance(found, list) else []
         present = {id(request) for request in requests}
         stated = [request.get("requestId") for request in requests if type(request) is dict]
         names = {name for name in stated if type(name) is str}
-        return {
-            name: request for name, request in self.seen.items() if name not in names and id(request) not in present
-        }
+        seen, self.seen = self.seen, {}
+        left = {name: one for name, one in seen.items() if name not in names and id(one) not in present}
+        return left, list(seen)
 
     def _set(self, path: list[Any], value: Any) -> None:
         if not path:

@@ -30,7 +30,8 @@ class Messages:
         """The greatest time that the source states."""
         self._time = created_at
         self._note = note
-        self._names: set[str] = set()
+        self._names: dict[str, int] = {}
+        """The ids that are given, each with the last number that was put behind it."""
         self._shown: str | None = None
         """The last message that is on the active path."""
         self._last: str | None = None
@@ -136,13 +137,14 @@ class Messages:
     def _named(self, stated: Any, fallback: str, note: Note, *, is_needed: bool = True) -> str:
         """An id that no other message has."""
         base = stated if type(stated) is str and stated else fallback
-        name, number = base, 1
+        name, number = base, self._names.get(base, 1)
         while name in self._names:
             number += 1
             name = f"{base}:{number}"
-        if name != stated and (is_needed or number > 1):
+        if name != stated and (is_needed or name != base):
             note(MADE_MESSAGE_ID, name)
-        self._names.add(name)
+        self._names[base] = number
+        self._names.setdefault(name, 1)
         return name
 
 

@@ -1,5 +1,7 @@
 """A session as it is now, with what only its earlier states hold."""
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,14 +16,18 @@ class Request:
     kept_from: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Session:
+    """Its requests are taken out of the state: they are let go one by one while they are told."""
+
     state: Json
     where: str
+    size_bytes: int
+    """How much was read of it."""
     requests: list[Request] = field(default_factory=list[Request])
 
     def __post_init__(self) -> None:
-        match self.state.get("requests"):
+        match self.state.pop("requests", None):
             case None:
                 pass
             case list() as requests:
@@ -29,10 +35,9 @@ class Session:
             case odd:
                 self.requests = [Request(odd)]
 
-    def is_the_same_as(self, other: "Session") -> bool:
-        """Whether two files of one name tell of one session; one that does not state its id is not another one."""
-        own, others = self.state.get("sessionId"), other.state.get("sessionId")
-        return own == others or own is None or others is None
+    @property
+    def name(self) -> str | None:
+        return name if type(name := self.state.get("sessionId")) is str else None
 
     def named(self) -> dict[str, Any]:
         """The requests by their ids; one without an id, or with that of another one, by its place."""
@@ -44,13 +49,15 @@ class Session:
 
     def add(self, others: dict[str, Any], order: list[str], kept_from: str) -> bool:
         """Add requests that are not here, each behind the one that it followed; say whether there were any."""
-        places = {name: index for index, request in enumerate(self.requests) if (name := _name(request.value))}
+        names = [_name(request.value) for request in self.requests]
+        places = {name: index for index, name in enumerate(names) if name}
+        nameless = {fingerprint(one.value) for one, name in zip(self.requests, names, strict=True) if name is None}
         behind: dict[int, list[Request]] = {}
         at = -1
         for name in order:
             if name in places:
                 at = places[name]
-            elif name in others and not self._holds(others[name]):
+            elif name in others and (_name(others[name]) is not None or fingerprint(others[name]) not in nameless):
                 behind.setdefault(at, []).append(Request(others[name], kept_from))
         if behind:
             woven = behind.get(-1, [])
@@ -60,10 +67,6 @@ class Session:
             self.requests = woven
         return bool(behind)
 
-    def _holds(self, value: Any) -> bool:
-        """Whether a request without an id stands here as it is."""
-        return _name(value) is None and any(request.value == value for request in self.requests)
-
 
 def _name(value: Any) -> str | None:
     match value:
@@ -71,3 +74,8 @@ def _name(value: Any) -> str | None:
             return name
         case _:
             return None
+
+
+def fingerprint(value: Any) -> str:
+    """What a request without an id is known by: all that it says."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

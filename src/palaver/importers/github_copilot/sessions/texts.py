@@ -37,7 +37,7 @@ class Text:
         }
         if beside:
             fields = {**beside, **fields}
-        if fields and fields not in self._fields:
+        if fields and self._fields[-1:] != [fields]:
             self._fields.append(fields)
         return True
 

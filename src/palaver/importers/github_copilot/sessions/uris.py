@@ -1,12 +1,12 @@
 """Where something lies: URIs as VS Code writes them, places in files, and the lines they span."""
 
 from typing import Any
-from urllib.parse import unquote
+
+from palaver.importers._vscode import path_in, without_slash
 
 Json = dict[str, Any]
 
 _URI_FIELDS = frozenset({"$mid", "path", "scheme", "fsPath", "_sep", "external", "authority", "query", "fragment"})
-_DRIVE = 3
 
 
 def path_of(value: Any) -> str:
@@ -18,24 +18,11 @@ def path_of(value: Any) -> str:
             scheme = value.get("scheme")
             if not isinstance(scheme, str) or scheme in {"", "file"}:
                 stated = value.get("fsPath")
-                return stated if isinstance(stated, str) and stated else _without_slash(path)
+                return stated if isinstance(stated, str) and stated else without_slash(path)
             external = value.get("external")
             return external if isinstance(external, str) and external else _address(scheme, path, value)
         case _:
             return ""
-
-
-def path_in(address: str) -> str:
-    """The path that a `file:` address stands for; any other one as it is."""
-    if not address.startswith("file://"):
-        return address
-    host, slash, path = address[len("file://") :].partition("/")
-    return _without_slash(unquote(f"/{path}")) if not host else unquote(f"//{host}{slash}{path}")
-
-
-def _without_slash(path: str) -> str:
-    """`/c:/folder` is `c:/folder` on the machine that it was on."""
-    return path[1:] if path[2:_DRIVE] == ":" and path.startswith("/") else path
 
 
 def _address(scheme: str, path: str, parts: Json) -> str:

@@ -27,8 +27,9 @@ def totals_of(request: Json) -> list[Json]:
 
 def tokens_of(request: Json, result: Json, noted: Json) -> Json | None:
     """The sums of the whole turn, else the numbers that stand on the request or in its result."""
-    if totals := totals_of(request):
-        return _tokens(*(_sum(totals, name) for name in ("inputTokens", "outputTokens", "cachedTokens")))
+    totals = totals_of(request)
+    if tokens := _tokens(*(_sum(totals, name) for name in ("inputTokens", "outputTokens", "cachedTokens"))):
+        return tokens
     for holder, given, made in (
         (request, "promptTokens", "completionTokens"),
         (request.get("usage"), "promptTokens", "completionTokens"),

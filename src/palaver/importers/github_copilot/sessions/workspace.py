@@ -4,7 +4,7 @@ from typing import Any
 
 from palaver.errors import PalaverError
 from palaver.importers._side_files import side_value
-from palaver.importers.github_copilot.sessions.uris import path_in
+from palaver.importers._vscode import path_in
 from palaver.sources.source import Source
 
 _SESSIONS = "chatSessions"

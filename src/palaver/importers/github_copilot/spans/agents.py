@@ -34,8 +34,9 @@ def agent_messages(agents: list[Record], time: str) -> list[Json]:
 
 
 def unsaid_prompts(agents: list[Record], messages: list[Json], time: str) -> list[Json]:
-    """What was typed, and stands in none of the messages: requests are cut off when they are long."""
-    said = "\n".join(block["text"] for one in messages for block in one["content"] if block["type"] == "text")
+    """What was typed, and stands in no message of the user: requests are cut off when they are long."""
+    asked = [block for one in messages if one["role"] == "user" for block in one["content"]]
+    said = "\n".join(block["text"] for block in asked if block["type"] == "text")
     missing = [agent for agent in agents if any(text not in said for text in typed_in([agent]))]
     return _unique([message for agent in missing for message in _messages(agent, INPUT, agent.started_at, time)])
 

@@ -38,8 +38,7 @@ def told(key: str, placed: list[Placed], run: Run, time: str) -> Iterator[Json]:
     runs: dict[int, Executed] = {}
     for record in records:
         if not record.is_event and record.operation == _TOOL:
-            runs[id(record)] = executed_of(record)
-            keep(executed, runs[id(record)])
+            runs[id(record)] = keep(executed, executed_of(record))
     agents = [record for record in records if not record.is_event and record.operation == AGENT]
     base = _threaded(spoken, named or key, run, time)
     messages: list[Json] = base["messages"] if base else agent_messages(agents, time)

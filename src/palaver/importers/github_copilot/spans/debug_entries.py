@@ -59,7 +59,7 @@ def entry_of(line: Json, where: str) -> Entry | None:
     }
     for name in ("name", "spanId", "parentSpanId", "status"):
         if not isinstance(line.get(name), str | None):
-            rest[name] = line[name]
+            rest[name] = masked(name, line[name])
     return Entry(
         where,
         session,

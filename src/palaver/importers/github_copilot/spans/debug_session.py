@@ -1,6 +1,8 @@
 """The conversation of a debug log: its entries in their order, answers with their tokens, tools with their calls."""
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from palaver.importers.github_copilot.replays.tools import Executed, alone, arguments, result_message
@@ -10,6 +12,7 @@ from palaver.importers.github_copilot.spans.tokens import tokens_in
 from palaver.model import build
 from palaver.model.ids import deterministic_uuid
 from palaver.sources.run import Run
+from palaver.threads.chain import dumped
 from palaver.wire import wire_format
 
 Json = dict[str, Any]
@@ -105,8 +108,11 @@ class _Telling:
         self._requests = requests
         self._time = time
         self._names: set[str] = set()
-        self._open: list[tuple[Json, str]] = []
-        """Calls of tools without a result, each with the message that it stands in."""
+        self._open: dict[str, dict[int, tuple[Json, str]]] = {}
+        """Calls without a result by the tool and in their order, each with the message that it stands in."""
+        self._open_with: dict[tuple[str, bytes], deque[int]] = {}
+        """Their numbers by the tool and the arguments."""
+        self._calls = count()
 
     def add(self, entry: Entry) -> None:
         match entry.kind:
@@ -146,8 +152,11 @@ class _Telling:
         for block in content:
             block.pop("provider_data", None)
         self._add(entry, "assistant", content or [build.text("")], metadata, tokens)
-        name = self.messages[-1]["message_id"]
-        self._open += [(block, name) for block in content if block["type"] == "tool_use"]
+        for block in content:
+            if block["type"] == "tool_use":
+                number = next(self._calls)
+                self._open.setdefault(block["name"], {})[number] = (block, self.messages[-1]["message_id"])
+                self._open_with.setdefault((block["name"], dumped(block["input"])), deque()).append(number)
 
     def _add_tool(self, entry: Entry) -> None:
         """A tool that was run: its result, behind the answer that called it, where that is known."""
@@ -176,13 +185,16 @@ class _Telling:
 
     def _called(self, entry: Entry) -> tuple[Json, str] | None:
         """The oldest open call of this tool, one with the same arguments before any other."""
-        same = [one for one in self._open if one[0]["name"] == entry.name]
         given = arguments(entry.attributes.get("args"))
-        found = next((one for one in same if one[0]["input"] == given), same[0] if same else None)
-        if found is not None:
-            self._open.remove(found)
-            if found[0]["input"] != given and given:
-                found[0]["input"] = {**given, **found[0]["input"]}
+        calls = self._open.get(entry.name, {})
+        alike = self._open_with.get((entry.name, dumped(given)), deque())
+        while alike:
+            if (number := alike.popleft()) in calls:
+                return calls.pop(number)
+        if not calls:
+            return None
+        found = calls.pop(next(iter(calls)))
+        found[0]["input"] = {**given, **found[0]["input"]}
         return found
 
     def _add(self, entry: Entry, role: Any, content: list[Json], metadata: Json, tokens: Json | None = None) -> None:

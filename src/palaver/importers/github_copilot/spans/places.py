@@ -21,32 +21,46 @@ def placed(records: list[Record]) -> Iterator[Placed]:
     spans = {record.span_id: record for record in records if record.span_id and not record.is_event}
     stated = {record.conversation for record in records if record.conversation}
     only = stated.pop() if len(stated) == 1 else ""
+    known: dict[int, _Around] = {}
     for record in records:
-        line = _line(record, spans)
-        named = next((one.conversation for one in line if one.conversation), only)
-        parent = next((one.text("copilot_chat.parent_chat_session_id") for one in line), "")
-        agents = [one for one in line if one.operation == AGENT]
-        if len(agents) > 1:
-            outer = next((one.conversation for one in _behind(line, agents[0]) if one.conversation), only)
+        around = _around(record, spans, known)
+        named, parent = around.conversation or only, around.parent
+        if around.agent and around.is_inner:
+            outer = around.outer or only
             if outer == named and named:
-                named, parent = f"{named}:agent-{agents[0].span_id}", named
+                named, parent = f"{named}:agent-{around.agent.span_id}", named
             else:
                 parent = outer or parent
         yield Placed(record, named, parent if parent != named else "")
 
 
-def _line(record: Record, spans: dict[str, Record]) -> list[Record]:
-    """A record and the spans around it, the nearest first."""
-    line = [record]
-    seen = {id(record)}
-    name = record.span_id if record.is_event else record.parent_id
-    while (one := spans.get(name)) is not None and id(one) not in seen:
+class _Around(NamedTuple):
+    """What a record says of its place, or else the nearest of the spans around it."""
+
+    conversation: str = ""
+    parent: str = ""
+    agent: Record | None = None
+    is_inner: bool = False
+    """Whether the agent was started by another one."""
+    outer: str = ""
+    """The conversation in which the agent was started."""
+
+
+def _around(record: Record, spans: dict[str, Record], known: dict[int, _Around]) -> _Around:
+    line: list[Record] = []
+    one: Record | None = record
+    while one is not None and id(one) not in known:
+        known[id(one)] = _Around()  # spans that are in each other have nothing around them
         line.append(one)
-        seen.add(id(one))
-        name = one.parent_id
-    return line
-
-
-def _behind(line: list[Record], agent: Record) -> list[Record]:
-    at = next(number for number, one in enumerate(line) if one is agent)
-    return line[at + 1 :]
+        one = spans.get(one.span_id if one.is_event else one.parent_id)
+    around = known[id(one)] if one is not None else _Around()
+    for inner in reversed(line):
+        is_agent = inner.operation == AGENT
+        around = known[id(inner)] = _Around(
+            inner.conversation or around.conversation,
+            inner.text("copilot_chat.parent_chat_session_id") or around.parent,
+            inner if is_agent else around.agent,
+            around.agent is not None if is_agent else around.is_inner,
+            around.conversation if is_agent else around.outer,
+        )
+    return around

@@ -47,8 +47,8 @@ _REASONS = {
 }
 
 
-def _may_hold(text: bytes) -> bool:
-    return any(mark in text for mark in _MARKS) or _may_be_entry(text)
+def _may_hold(head: bytes) -> bool:
+    return b'"gen_ai.' in head or b"copilot" in head or _may_be_entry(head)
 
 
 def _may_be_entry(text: bytes) -> bool:

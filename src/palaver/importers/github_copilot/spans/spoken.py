@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import OrderedDict
 from typing import Any
 
 import orjson
@@ -66,15 +67,16 @@ def _closed(body: str) -> Any:
 def chat_messages(values: list[Any], *, role: str = "user") -> list[Any]:
     """Messages in OpenAI's format of a chat; a result that names no call is that of the oldest one without a result."""
     messages = [chat_message(value, role) for value in values]
-    waiting: list[str] = []
+    waiting: OrderedDict[str, None] = OrderedDict()
     for message in messages:
         match message:
             case {"tool_calls": [*calls]}:
-                waiting += [call["id"] for call in calls if isinstance(call, dict) and isinstance(call.get("id"), str)]
-            case {"role": "tool", "tool_call_id": str(call_id)} if call_id in waiting:
-                waiting.remove(call_id)
+                called = [call.get("id") for call in calls if isinstance(call, dict)]
+                waiting |= dict.fromkeys(name for name in called if isinstance(name, str))
+            case {"role": "tool", "tool_call_id": str(call_id)}:
+                waiting.pop(call_id, None)
             case {"role": "tool"} if "tool_call_id" not in message and waiting:
-                message["tool_call_id"] = waiting.pop(0)
+                message["tool_call_id"] = waiting.popitem(last=False)[0]
             case _:
                 pass
     return messages
