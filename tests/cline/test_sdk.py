@@ -290,6 +290,15 @@ def test_a_prompt_that_no_message_repeats_is_kept(tmp_path):
     assert document["platform"]["metadata"]["prompt"] == "Something else."
 
 
+def test_what_comes_before_messages_that_a_fork_took_over_is_not_later_than_they_are(tmp_path):
+    source = session_in(tmp_path, user(ts=NOW - 86_400_000), answer(), system_prompt="Be kind.")
+    write(tmp_path / "sessions" / SESSION / f"{SESSION}.json", manifest())
+    (document,), _ = read(source)
+    times = [message["timestamp"] for message in document["messages"]]
+    assert times == sorted(times)
+    assert times[0] == times[1] < document["created_at"]
+
+
 def test_a_large_session_comes_in_fragments(tmp_path, monkeypatch):
     monkeypatch.setattr(elements, "SMALL_BYTES", 2_000)
     monkeypatch.setattr(sdk_reading, "FRAGMENT_BYTES", 2_000)

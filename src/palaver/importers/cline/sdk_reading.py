@@ -172,11 +172,12 @@ class SessionReader:
     def _document(self, header: Header, messages: list[Json], *, is_final: bool) -> Json:
         if not self._created_at:
             header.note_times(self._run)
-            times = (message["timestamp"] for message in messages)
-            self._created_at = header.started_at or min(filter(None, times), default="") or self._fallback(header)
+            times = [message["timestamp"] for message in messages if message["timestamp"]]
+            self._created_at = header.started_at or min(times, default="") or self._fallback(header)
+            self._time = min([self._created_at, *times])  # what a fork took over is older than the session
         for message in messages:
             # A message without a time of its own has that of the one before it.
-            self._time = message["timestamp"] = message["timestamp"] or self._time or self._created_at
+            self._time = message["timestamp"] = message["timestamp"] or self._time
         fragment = None
         if self._sequence or not is_final:
             fragment = {"sequence": self._sequence, "final": is_final, "start": self._position}
