@@ -1,5 +1,7 @@
 """What the hallway does with documents that the writer or the schema refuses."""
 
+import gc
+import weakref
 from typing import Any
 
 import orjson
@@ -8,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from palaver import pipeline
+from palaver.importers._contract import Options
 from palaver.model import build
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
@@ -148,6 +151,34 @@ def test_what_a_source_states_of_the_whole_stands_beside_what_is_counted(write):
         "duration_ms": 0,
         "total_cost": {"amount": 0.5, "currency": "USD"},
     }
+
+
+class Node:
+    def __init__(self):
+        self.itself = self
+
+
+class Circular:
+    """An importer whose objects refer to each other in a circle."""
+
+    options = Options
+
+    def read(self, _source, _run):
+        node = Node()
+        self.left = weakref.ref(node)
+        yield from ()
+
+
+def test_what_a_unit_took_up_goes_with_it(tmp_path, monkeypatch):
+    circular = Circular()
+    monkeypatch.setattr(pipeline, "importer", lambda _platform: circular)
+    unit = Unit(Source.at(tmp_path), "claude_code", "")
+    gc.disable()
+    try:
+        assert list(pipeline.documents(unit, SourceReport("a", "claude_code"), {})) == []
+        assert circular.left() is None
+    finally:
+        gc.enable()
 
 
 # -- usage records --------------------------------------------------------------------------------------------------

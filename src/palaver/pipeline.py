@@ -6,6 +6,7 @@
 Nothing in one source can end the run: a failure is told in that source's report, and the next source is read.
 """
 
+import gc
 import json
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -226,6 +227,7 @@ def read(
     except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
         report.failure = f"{type(error).__name__}: {error} (this is a bug of palaver)"
         report.traceback = traceback.format_exc()
+    gc.collect(0)  # an importer's objects may refer to each other in circles: what a unit took up goes with it
     if not (report.failure or run.ledger.adds_up):
         report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug of palaver)"
 
