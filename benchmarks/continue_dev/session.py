@@ -28,7 +28,7 @@ class Session:
         self.created_ms = now_ms
         self.is_agent = self.rng.random() < 0.6
         self.title, self.provider, self.model = self.rng.choice(MODELS)
-        self.workspace = f"file:///c%3A/work/{prose.word()}"
+        self.workspace = f"file:///c%3A/grove/{prose.word()}"
         self.history: list[Json] = []
         self.events: dict[str, list[Json]] = {"chatInteraction": [], "toolUsage": [], "tokensGenerated": []}
         system = f"<important_rules>\n  {prose.paragraph(self.rng.randint(6, 40))}\n</important_rules>"

@@ -311,8 +311,8 @@ def test_the_address_of_a_repository_loses_the_login_in_it(tmp_path):
     ("value", "path"),
     [
         (uri("/home/a b.py"), "/home/a b.py"),
-        (uri("/c:/work/a.py"), "c:/work/a.py"),
-        (uri("/c:/work/a.py", fsPath="c:\\work\\a.py"), "c:\\work\\a.py"),
+        (uri("/c:/grove/a.py"), "c:/grove/a.py"),
+        (uri("/c:/grove/a.py", fsPath="c:\\work\\a.py"), "c:\\work\\a.py"),
         (
             {"scheme": "https", "authority": "a.org", "path": "/b", "query": "c=1", "fragment": "d"},
             "https://a.org/b?c=1#d",

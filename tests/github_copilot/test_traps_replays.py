@@ -70,7 +70,7 @@ def test_trap_23_arguments_are_a_text_of_json():
     calls = _blocks("tool_use")
     assert [call["input"] for call in calls] == [
         {"kind": "pear", "rows": "northern"},
-        {"filePath": "/work/orchard.txt", "content": "41."},
+        {"filePath": "/grove/orchard.txt", "content": "41."},
     ]
 
 
