@@ -11,6 +11,7 @@ from importing import FIXTURES, Case, check, import_folder, import_units, set_ti
 from palaver import pipeline
 from palaver.importers import importer, judge, winner
 from palaver.importers.continue_dev import session as session_module
+from palaver.importers.continue_dev.conversation import Conversation
 from palaver.sources import elements
 from palaver.sources.folders import DiskFolder
 from palaver.sources.source import Source
@@ -182,3 +183,21 @@ def test_a_shared_transcript_in_the_folder_is_a_source_of_its_own(tmp_path):
     found = imported(tmp_path, files)
     assert [unit.form for unit in found.units] == ["root", "share"]
     assert [texts(made) for made in found.documents] == [["a"], ["Is it dry?"]]
+
+
+def test_a_bug_in_one_session_does_not_cost_the_others(tmp_path, monkeypatch):
+    def broken(self, items):
+        if self.session_id == SESSION:
+            raise RuntimeError("a bug")
+        whole(self, items)
+
+    whole = Conversation.add
+    monkeypatch.setattr(Conversation, "add", broken)
+    files = {f"sessions/{SESSION}.json": session(user("a"), assistant("b")), "sessions/other.json": session(user("c"))}
+    found = import_folder(folder(tmp_path, files))
+    assert [document["conversation_id"] for document in found.documents] == ["other"]
+    (report,) = found.reports
+    assert report.ledger.adds_up
+    assert report.ledger.quarantined == {"unforeseen": 2}
+    (aside,) = found.quarantined
+    assert b'"history"' in aside.raw

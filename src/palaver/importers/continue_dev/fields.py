@@ -10,21 +10,8 @@ Json = dict[str, Any]
 OURS = frozenset(
     {
         *build.METADATA,
-        "source_fields",
-        "more_source_fields",
-        "role_inferred",
-        "thinking_items",
-        "call_states",
-        "completed_at",
-    }
-    | {
-        "tool_usage",
-        "more_tool_usage",
-        "feedback",
-        "interaction",
-        "recovered_from",
-        "event",
-        "model_config",
+        *("source_fields", "more_source_fields", "role_inferred", "thinking_items", "call_states", "completed_at"),
+        *("tool_usage", "more_tool_usage", "feedback", "interaction", "recovered_from", "event", "model_config"),
         "index_title",
     }
 )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from palaver.importers._findings import UNFORESEEN
 from palaver.importers.continue_dev import index
 from palaver.importers.continue_dev.config import models_in
 from palaver.importers.continue_dev.conversation import Conversation
@@ -23,7 +24,7 @@ from palaver.importers.continue_dev.surroundings import Surroundings, config_of,
 from palaver.importers.continue_dev.tool_uses import lone_uses
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted
+from palaver.sources.whole import LARGEST_BYTES, UNREADABLE_SIDE_FILE, counted
 
 Json = dict[str, Any]
 
@@ -102,13 +103,25 @@ class _Reader:
                 self._run.skipped("other-file")
                 continue
             self._files.add(source.stem)
-            for document in read_session(source, self._run, self._around, label=name):
+            for document in self._session(source):
                 self._meet(document)
                 yield document
         for folder in folders:
             for file in self._sessions.under(folder):
                 counted(file, self._run)
                 self._run.skipped("other-file")
+
+    def _session(self, source: Source) -> Iterator[Json]:
+        """The documents of a session; a bug of ours in it must not cost the others."""
+        ledger = self._run.ledger
+        before = ledger.read - ledger.accounted
+        try:
+            yield from read_session(source, self._run, self._around, label=source.file_name)
+        except Exception as error:  # noqa: BLE001 - whatever it is
+            with source.open() as stream:
+                raw = stream.read(LARGEST_BYTES)
+            ledger.quarantined[UNFORESEEN.code] += ledger.read - ledger.accounted - before
+            self._run.set_aside(UNFORESEEN, raw, source.file_name, f"{type(error).__name__}: {error}")
 
     def without_file(self) -> Iterator[Json]:
         """Sessions that only the log of events holds."""
