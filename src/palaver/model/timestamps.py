@@ -140,7 +140,9 @@ def from_seconds(number: float) -> str:
     if not 0 <= number < 10_000_000_000:
         return _from_decimal(Decimal(repr(float(number))))
     milliseconds = round(number * 1000)
-    return _from_milliseconds(milliseconds - (milliseconds / 1000 > number))
+    if milliseconds / 1000 > number:
+        milliseconds -= 1
+    return _from_milliseconds(milliseconds)
 
 
 def _from_decimal(number: Decimal) -> str:

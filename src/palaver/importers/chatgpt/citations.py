@@ -15,15 +15,18 @@ _MARKS = re.compile("\ue200([^\ue200\ue201]*)\ue201|【[^【】]{1,200}】")
 def add(block: Json, metadata: Json) -> None:
     """Give a text its citations, with the references taken out of its message's metadata."""
     newer, older = metadata.pop("content_references", None), metadata.pop("citations", None)
+    text: str = block["text"]
+    is_marked = not text.isascii() and ("\ue200" in text or "【" in text)
+    if not (newer or older or is_marked):
+        return
     references: list[Json] = []
     if newer:
         references += _references(newer, metadata, "content_references")
     if older:
         references += _references(older, metadata, "citations")
-    text: str = block["text"]
-    if not references and (text.isascii() or ("\ue200" not in text and "【" not in text)):
+    if not (references or is_marked):
         return
-    marks = {mark.span(): mark for mark in _MARKS.finditer(text)}
+    marks = {mark.span(): mark for mark in _MARKS.finditer(text)} if is_marked else {}
     placed: dict[tuple[int, int], Json] = {place: _citation(mark) for place, mark in marks.items()}
     unplaced: list[Json] = []
     for reference in references:
@@ -67,30 +70,33 @@ def _citation(mark: re.Match[str]) -> Json:
 
 
 def _join(citation: Json, reference: Json) -> None:
-    citation.setdefault("references", []).append(reference)
-    if sources := [source for source in _sources(reference) if source not in citation.get("sources", ())]:
-        citation["sources"] = [*citation.get("sources", ()), *sources]
+    if "references" in citation:
+        citation["references"].append(reference)
+    else:
+        citation["references"] = [reference]
+    known: list[Json] = citation.get("sources", [])
+    _add_sources(reference, known)
+    if known:
+        citation["sources"] = known
 
 
-def _sources(reference: Json) -> list[Json]:
-    """The pages and files that a reference leads to, each with its address and title."""
-    found: list[Json] = []
-    stack: list[Any] = [reference]
+def _add_sources(item: Any, found: list[Json]) -> None:
+    """The pages and files that a reference leads to, each with its address and title, in the order of mention."""
+    stack: list[Any] = [item]
     while stack:
         item = stack.pop()
         if item.__class__ is not dict:
             continue
-        source: Json = {}
-        if (address := item.get("url") or item.get("cloud_doc_url")).__class__ is str:
-            source["url"] = address
-        if (title := item.get("title") or item.get("name")).__class__ is str and title:
+        address = item.get("url") or item.get("cloud_doc_url")
+        title = item.get("title") or item.get("name")
+        source: Json = {"url": address} if address.__class__ is str else {}
+        if title and title.__class__ is str:
             source["title"] = title
         if source and source not in found:
             found.append(source)
         for name in _LEAD_ON:
             if inner := item.get(name):
                 stack += reversed(inner) if inner.__class__ is list else [inner]
-    return found
 
 
 _LEAD_ON = ("supporting_websites", "fallback_items", "items", "sources", "metadata")

@@ -18,7 +18,12 @@ class Setting(NamedTuple):
 
     assets: Assets
     attachments: dict[str | None, Json]
-    where: str
+    conversation: str
+    node: str
+
+    @property
+    def where(self) -> str:
+        return f"{self.conversation}, node {self.node}"
 
 
 def blocks(content: Any, setting: Setting) -> Blocks:
@@ -222,13 +227,13 @@ _MAKERS: dict[str, Callable[[Json, Setting], Blocks]] = {
 }
 KNOWN = frozenset(_MAKERS)
 
-_SAY_NOTHING = (None, "", [], {})
+_SAY_NOTHING = frozenset({type(None), str, list, dict})
 
 
 def _with_rest(block: Json, raw: Json, *used: str) -> Json:
     """The block with all other fields that say something; those that have the name of one of its own stand apart."""
     for name, value in raw.items():
-        if name == "content_type" or name in used or value in _SAY_NOTHING:
+        if name == "content_type" or name in used or (not value and value.__class__ in _SAY_NOTHING):
             continue
         if name in block:
             block.setdefault("source_fields", {})[name] = value

@@ -93,10 +93,12 @@ class Nodes:
         for key, node in mapping.items():
             try:
                 parent, message, node_id = _places(node)
+                has_more = len(node) > 4 or (len(node) == 4 and "children" not in node)
             except (KeyError, TypeError):
                 parent, message, is_linked = _odd_places(node)
                 node_id = key
                 unlinked += not is_linked
+                has_more = node.__class__ is dict and not node.keys() <= _NODE
             if parent is not last and parent != last:
                 self._is_chain = False
                 if parent is not None and parent.__class__ is not str:
@@ -106,7 +108,7 @@ class Nodes:
             links[key] = parent
             if node_id != key:
                 self.beside.setdefault(key, {})["id"] = node_id
-            if node.__class__ is dict and not node.keys() <= _NODE:
+            if has_more:
                 rest = {name: value for name, value in node.items() if name not in _NODE}
                 self.beside.setdefault(key, {}).update(rest)
             if message.__class__ is dict:

@@ -40,7 +40,7 @@ _FIELDS = (
     *("id", "create_time"),
 )  # fmt: skip
 _MAPPED = frozenset(_FIELDS)
-_fields = itemgetter(*_FIELDS)
+_all_fields = itemgetter(*_FIELDS)
 
 _COLLIDES, _HAS_MODEL, _HAS_FINISH, _HAS_DURATION, _CITES, _ATTACHES, _HIDES, _SHOWS = (1 << bit for bit in range(8))
 _TELLING = {
@@ -92,12 +92,17 @@ class Reader:
 
     def message(self, key: str, raw: Json, parent: str | None, timestamp: str, call: "Call | None") -> Json:
         """The message of a node; `call` is the nearest call above it, whose result it may be."""
-        is_classic = len(raw) == len(_FIELDS) and raw.keys() == _MAPPED
-        fields = _fields(raw) if is_classic else tuple(map(raw.get, _FIELDS))
+        fields: tuple[Any, ...]
+        is_classic = len(raw) == len(_FIELDS)
+        try:
+            fields = _all_fields(raw) if is_classic else tuple(map(raw.get, _FIELDS))
+        except KeyError:
+            is_classic, fields = False, tuple(map(raw.get, _FIELDS))
         author, content, notes, recipient, status, weight, end_turn, channel, updated, _, _ = fields
-        metadata: Json = cast("Json", notes) if notes.__class__ is dict else {}
-        if metadata is not notes and notes is not None:
-            metadata["source_fields"] = {"metadata": notes}
+        if notes.__class__ is dict:
+            metadata: Json = notes
+        else:
+            metadata = {} if notes is None else {"source_fields": {"metadata": notes}}
         traits = _TRAITS[tuple(metadata)]
         if traits:
             _rename(metadata, traits)
@@ -113,8 +118,9 @@ class Reader:
             metadata["update_time"] = updated
         if not (is_classic or raw.keys() <= _MAPPED):
             _keep_unmapped(raw, metadata)
-        text = _plain_text(content) if recipient == "all" or recipient is None else None
-        role: build.Role | None = _plain_role(author) if text is not None else None
+        text = role = None
+        if recipient == "all" or recipient is None:
+            text, role = _plain_text(content), _plain_role(author)
         if role is None or text is None or traits & _ATTACHES or (call is not None and _SANDBOX in text):
             role, made = self._unusual(key, (author, content, recipient), metadata, call)
         else:
@@ -123,7 +129,7 @@ class Reader:
             made = [block]
             if role == "assistant" and (traits & _CITES or not text.isascii()):
                 citations.add(block, metadata)
-            if not text or role == "system":
+            if role == "system" or not text:
                 metadata["hidden"] = True
         if traits & _HIDES and metadata["is_visually_hidden_from_conversation"] is True:
             metadata["hidden"] = True
@@ -192,16 +198,17 @@ class Reader:
         return "system"
 
     def _blocks(self, key: str, content: Any, metadata: Json, *, is_answer: bool, is_after_call: bool) -> Blocks:
-        where = f"{self.where}, node {key}"
-        attachments = _attachments(metadata)
-        made = blocks(content, Setting(self.assets, attachments, where))
+        attachments = _attachments(metadata) if "attachments" in metadata else _NONE_ATTACHED
+        made = blocks(content, Setting(self.assets, attachments, self.where, key))
         for block in made:
-            if block["type"] == "opaque" and block["kind"] not in KNOWN:
-                self.run.note(UNKNOWN_CONTENT, where, f"content {block['kind']!r}")
-            elif is_answer and block["type"] == "text":
-                citations.add(block, metadata)
+            kind = block["type"]
+            if kind == "text":
+                if is_answer:
+                    citations.add(block, metadata)
+            elif kind == "opaque" and block["kind"] not in KNOWN:
+                self.run.note(UNKNOWN_CONTENT, f"{self.where}, node {key}", f"content {block['kind']!r}")
         if attachments:
-            made += self._attached(attachments, made, where)
+            made += self._attached(attachments, made, f"{self.where}, node {key}")
         # Only what was made by a tool in the same turn can be offered for download.
         return [*made, *_left_behind(made)] if is_after_call and is_answer else made
 
@@ -383,5 +390,6 @@ def _left_behind(made: Blocks) -> Blocks:
     ]
 
 
+_NONE_ATTACHED: dict[str | None, Json] = {}
 _SANDBOX = "sandbox:/"
 _IN_SANDBOX = re.compile(r"sandbox:/[^\s()<>\[\]\"'`]+")
