@@ -20,7 +20,7 @@ from palaver.archive import sources
 from palaver.archive.connection import open_to_write, told
 from palaver.archive.ingest import Ingest
 from palaver.archive.memory import UnclaimedFile, remember_unclaimed
-from palaver.archive.rows import ConversationRows, parts_of
+from palaver.archive.rows import ConversationRows, packed, parts_of, unpacked
 from palaver.archive.sources import CursorRow, Reading, SetAside
 from palaver.archive.usage_records import UsageRow, add_usage, usage_row
 from palaver.model.build import Document
@@ -220,7 +220,7 @@ class Keeper:
         conversations: list[tuple[ConversationRows, int | None]] = []
         for number, event in enumerate(frame):
             if isinstance(event, Conversation):
-                conversations.append((_unpacked(event.rows), self._begin(event.task)[0]))
+                conversations.append((unpacked(event.rows), self._begin(event.task)[0]))
                 frame[number] = event._replace(rows=b"")  # unpacked, it takes up room enough
         self._ingest.add(conversations)
         for event in frame:
@@ -248,11 +248,7 @@ class Keeper:
 
 
 def _packed(document: Document) -> list[bytes]:
-    return [pickle.dumps(rows, pickle.HIGHEST_PROTOCOL) for rows in parts_of(document, FRAME_BYTES)]
-
-
-def _unpacked(rows: bytes) -> ConversationRows:
-    return pickle.loads(rows)  # noqa: S301 - packed by a process of our own
+    return [packed(rows) for rows in parts_of(document, FRAME_BYTES)]
 
 
 def keep(

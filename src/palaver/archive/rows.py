@@ -7,10 +7,11 @@ from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import msgspec
 import orjson
 
 from palaver.archive.merge import is_retold
-from palaver.archive.words import searchable
+from palaver.archive.words import encoded
 from palaver.model.build import Document
 
 Json = dict[str, Any]
@@ -18,8 +19,8 @@ Json = dict[str, Any]
 _APART = frozenset(
     ("schema_version", "conversation_id", "messages", "summaries", "tags", "created_at", "updated_at", "fragment")
 )
-_IN_COLUMNS = ("message_id", "parent_message_id", "role", "timestamp", "content", "tokens")
-_RETOLD_IN_COLUMNS = _IN_COLUMNS[:-1]
+_IN_COLUMNS = frozenset(("message_id", "parent_message_id", "role", "timestamp", "content", "tokens"))
+_RETOLD_IN_COLUMNS = _IN_COLUMNS - {"tokens"}
 _SORTED = orjson.OPT_SORT_KEYS
 _LARGEST = (1 << 63) - 1
 
@@ -71,6 +72,18 @@ class ConversationRows(NamedTuple):
     bodies: list[BodyRow]
     summaries: list[SummaryRow]
     tags: list[str]
+
+
+def packed(rows: ConversationRows) -> bytes:
+    return _pack(rows)
+
+
+def unpacked(rows: bytes) -> ConversationRows:
+    return _unpack(rows)
+
+
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(ConversationRows).decode
 
 
 def rows_of(document: Document) -> ConversationRows:
@@ -129,9 +142,9 @@ def message_row(message: Json, position: int) -> tuple[MessageRow, BodyRow]:
         in_columns, tokens = _RETOLD_IN_COLUMNS, None
     rest = orjson.dumps({key: value for key, value in message.items() if key not in in_columns}, option=_SORTED)
     parent = message.get("parent_message_id")
-    version = hashlib.blake2b(body_hash, digest_size=8)
-    version.update(f"{parent}\n{timestamp}\n".encode())
-    version.update(rest)
+    version = hashlib.blake2b(
+        b"%b%b\n%b\n%b" % (body_hash, f"{parent}".encode(), timestamp.encode(), rest), digest_size=8
+    )
     row = MessageRow(
         message["message_id"],
         position,
@@ -156,10 +169,7 @@ def message_row(message: Json, position: int) -> tuple[MessageRow, BodyRow]:
             tools += (block["name"],)
         elif kind == "tool_result":
             is_error = is_error or bool(block.get("is_error"))
-    # As bytes they take a quarter of the room where there is an emoji among them, and are not encoded again.
-    said, thought, used = searchable(content)
-    words = said.encode(), thought.encode(), used.encode()
-    return row, BodyRow(body_hash, second_of(timestamp), is_error, body, words, tools)
+    return row, BodyRow(body_hash, second_of(timestamp), is_error, body, encoded(content), tools)
 
 
 _PERSONS = {role: role.encode() for role in ("user", "assistant", "system", "tool", "function")}
@@ -190,8 +200,12 @@ def token_counts(tokens: Json) -> tuple[int | None, ...]:
 
 def second_of(timestamp: str) -> int:
     """Seconds since 1970, within what a search key can hold."""
-    hours, minutes, seconds = int(timestamp[11:13]), int(timestamp[14:16]), int(timestamp[17:19])
-    return min(_day_of(timestamp[:10]) + 3600 * hours + 60 * minutes + seconds, _LAST_SECOND)
+    return min(_minute_of(timestamp[:16]) + int(timestamp[17:19]), _LAST_SECOND)
+
+
+@lru_cache(1 << 12)
+def _minute_of(minute: str) -> int:
+    return _day_of(minute[:10]) + 3600 * int(minute[11:13]) + 60 * int(minute[14:])
 
 
 @lru_cache(1 << 12)

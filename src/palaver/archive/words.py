@@ -23,16 +23,29 @@ def searchable(content: list[Json]) -> tuple[str, str, str]:
     return spaced(said), spaced(thought), spaced(tools)
 
 
+def encoded(content: list[Json]) -> tuple[bytes, bytes, bytes]:
+    """The same in UTF-8: a quarter of the room where there is an emoji among them, and not encoded again."""
+    if len(content) == 1 and len(block := content[0]) == 2 and block["type"] == "text":
+        return _spaced(block["text"]), b"", b""
+    said, thought, tools = worded(content)
+    return _spaced(said), _spaced(thought), _spaced(tools)
+
+
 def spaced(text: str) -> str:
     """A text with a space around each sign of a writing that has none.
 
     The index would otherwise take a sentence for one word, and find it by its beginning only; so it finds any part.
     """
-    if text.isascii() or not _may_be_unspaced(text.encode()):
-        return text
+    return text if text.isascii() else _spaced(text).decode()
+
+
+def _spaced(text: str) -> bytes:
+    plain = text.encode()
+    if len(plain) == len(text) or not _may_be_unspaced(plain):
+        return plain
     parts = _UNSPACED.split(text)
     parts[1::2] = map(" ".join, parts[1::2])
-    return " ".join(parts)
+    return " ".join(parts).encode()
 
 
 def _may_be_unspaced(text: bytes) -> bool:
