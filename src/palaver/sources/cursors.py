@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-TAIL_BYTES = 1 << 16
-HEAD_BYTES = 1 << 12
+TAIL_BYTES = 24 << 10
+HEAD_BYTES = 4 << 10
+"""What is read twice of a file that grew, once to check the old cursor and once to make the new one: 56 KB in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Cursor:
 
 
 def tail_hash(stream: BinaryIO, offset: int) -> str:
-    """Hash of the head and of the last 64 KB before the offset; empty when the file is shorter than that."""
+    """Hash of the head and of the last 24 KB before the offset; empty when the file is shorter than that."""
     if stream.seek(0, os.SEEK_END) < offset:
         return ""
     digest = hashlib.blake2b(digest_size=16)
