@@ -142,7 +142,7 @@ def from_seconds(number: float) -> str:
     milliseconds = round(number * 1000)
     if milliseconds / 1000 > number:
         milliseconds -= 1
-    return _from_milliseconds(milliseconds)
+    return from_milliseconds(milliseconds)
 
 
 def _from_decimal(number: Decimal) -> str:
@@ -151,17 +151,22 @@ def _from_decimal(number: Decimal) -> str:
     return _from_ratio(*number.as_integer_ratio())
 
 
+MILLISECONDS = range(10_000_000_000, 10**14)
+"""Numbers that can be no seconds, and no microseconds."""
+
+
 def _from_ratio(whole: int, parts: int) -> str:
-    if whole < 10_000_000_000 * parts:
+    if whole < MILLISECONDS.start * parts:
         per_second = 1
-    elif whole < 10**14 * parts:
+    elif whole < MILLISECONDS.stop * parts:
         per_second = 1000
     else:
         per_second = 1_000_000 if whole < 10**17 * parts else 1_000_000_000
-    return _from_milliseconds(whole * 1000 // (parts * per_second))
+    return from_milliseconds(whole * 1000 // (parts * per_second))
 
 
-def _from_milliseconds(milliseconds: int) -> str:
+def from_milliseconds(milliseconds: int) -> str:
+    """Milliseconds since 1970 in the schema's spelling, or ValueError past the years 1 to 9999."""
     day, milliseconds = divmod(milliseconds, 86_400_000)
     seconds, milliseconds = divmod(milliseconds, 1000)
     minutes, seconds = divmod(seconds, 60)

@@ -5,12 +5,13 @@ newer versions and the spelling of the user's country before; of these, only the
 """
 
 import re
-from dataclasses import dataclass
-from typing import Any
 
 from palaver.model.timestamps import readable_timestamp
 
 _OPENING, _CLOSING = "<environment_details>", "</environment_details>"
+_MODE = "# Current Mode\n"
+_MODE_LENGTH = 600
+_COST = "# Current Cost\n"
 _STATED = "Current time in ISO 8601 UTC format: "
 _LOCAL = re.compile(
     r"# Current Time\n([0-9]{1,2}/[0-9]{1,2}/[0-9]{4}, [0-9:]+\s[AP]M)"
@@ -21,23 +22,8 @@ _WORKSPACE = re.compile(r"# (?:Current Workspace|Current Working) Directory \((.
 _CLINE_MODES = {"ACT MODE": "act", "PLAN MODE": "plan"}
 
 
-@dataclass(slots=True)
-class Environment:
-    """The facts in it; each is empty where it is not stated."""
-
-    mode: str = ""
-    mode_name: str = ""
-    model: str = ""
-    time: str = ""
-    time_zone: str = ""
-    cost: str = ""
-    workspace: str = ""
-
-    def told(self) -> dict[str, Any]:
-        return {name: value for name in _NAMES if (value := getattr(self, name))}
-
-
-_NAMES = ("mode", "mode_name", "model", "time", "time_zone", "cost", "workspace")
+Environment = dict[str, str]
+"""What is stated of `mode`, `mode_name`, `model`, `time`, `time_zone`, `cost` and `workspace`, in this order."""
 
 
 def is_environment(text: str) -> bool:
@@ -47,23 +33,24 @@ def is_environment(text: str) -> bool:
 
 
 def environment_in(text: str) -> Environment:
-    found = Environment()
-    at = text.find("# Current Mode\n")
+    found: Environment = {}
+    at = text.find(_MODE)
     if at >= 0:
-        section = text[at + len("# Current Mode\n") : at + 600]
-        found.mode = _tag(section, "slug") or _CLINE_MODES.get(section.partition("\n")[0].strip(), "")
-        found.mode_name = _tag(section, "name")
-        found.model = _tag(section, "model")
-    found.cost = _line(text, "# Current Cost\n")
-    found.workspace = _workspace(text)
-    found.time_zone = _line(text, _ZONE)
+        at += len(_MODE)
+        section = text[at : at + _MODE_LENGTH]
+        found["mode"] = _tag(section, "slug") or _CLINE_MODES.get(section.partition("\n")[0].strip(), "")
+        found["mode_name"] = _tag(section, "name")
+        found["model"] = _tag(section, "model")
+    zone = _line(text, _ZONE)
     if stated := _line(text, _STATED):
-        found.time = readable_timestamp(stated)
+        found["time"] = readable_timestamp(stated)
     elif "# Current Time\n" in text and (local := _LOCAL.search(text)):
         when, zone, sign, hours, minutes = local.groups()
-        found.time = readable_timestamp(f"{' '.join(when.split())} {sign}{hours:0>2}:{minutes}")
-        found.time_zone = zone
-    return found
+        found["time"] = readable_timestamp(f"{' '.join(when.split())} {sign}{hours:0>2}:{minutes}")
+    found["time_zone"] = zone
+    found["cost"] = _line(text, _COST)
+    found["workspace"] = _workspace(text)
+    return {name: value for name, value in found.items() if value}
 
 
 def _workspace(text: str) -> str:
@@ -77,10 +64,14 @@ def _workspace(text: str) -> str:
 def _line(text: str, before: str) -> str:
     """The rest of the line behind some words."""
     at = text.find(before)
-    return text[at + len(before) :].partition("\n")[0].strip() if at >= 0 else ""
+    if at < 0:
+        return ""
+    at += len(before)
+    end = text.find("\n", at)
+    return text[at : end if end >= 0 else len(text)].strip()
 
 
 def _tag(section: str, name: str) -> str:
-    _, _, behind = section.partition(f"<{name}>")
-    value, closed, _ = behind.partition(f"</{name}>")
-    return value.strip() if closed else ""
+    at = section.find(f"<{name}>")
+    end = section.find(f"</{name}>", at)
+    return section[at + len(name) + 2 : end].strip() if 0 <= at < end else ""

@@ -46,8 +46,9 @@ class History:
         elif role == "user":
             turn = UserTurn(self._task, name)
             made = turn.messages(raw)
-            stated = stated or turn.environment.time
-            made[0]["metadata"] |= metadata
+            stated = stated or turn.environment.get("time", "")
+            if metadata:
+                made[0]["metadata"] |= metadata
         elif role == "assistant":
             made = [self._answer(name, raw, record, metadata)]
         else:
@@ -100,28 +101,25 @@ class History:
                 metadata["model_override"] = task.turn_model
             case _:
                 pass
-        content = _thoughts(record)
+        content = [] if record.keys() <= _PLAIN else _thoughts(record)
         called: list[tuple[str, str]] = []
-        task.has_native_calls = task.has_native_calls or any(
-            type(one) is dict and one.get("type") == "tool_use" for one in raw
-        )
-        for one in raw:
-            match one:
-                case {"type": "tool_use"}:
-                    content += self._native_call(name, one, called)
-                case {"type": "text", "text": str(text)} if task.has_native_calls or "<" not in text:
-                    content.append(block_of(one))
-                case {"type": "text", "text": str(text)}:
-                    content += self._text(name, text, one, called)
-                case str() if not task.has_native_calls:
-                    content += self._text(name, one, {}, called)
-                case {"type": "thoughtSignature", "thoughtSignature": seal}:
-                    metadata.setdefault("thoughtSignature", []).append(seal)
-                case {"type": "tool_result"}:
-                    content.append(UserTurn(task, name).native_result(one))
-                case _:
-                    content.append(self._block(one, name))
-        if called or raw:
+        kinds = [one.get("type") if type(one) is dict else None for one in raw]
+        task.has_native_calls = task.has_native_calls or "tool_use" in kinds
+        may_call = not task.has_native_calls
+        for kind, one in zip(kinds, raw, strict=True):
+            if kind == "tool_use":
+                content += self._native_call(name, one, called)
+            elif may_call and kind == "text" and type(text := one.get("text")) is str and "<" in text:
+                content += self._text(name, text, one, called)
+            elif may_call and type(one) is str:
+                content += self._text(name, one, {}, called)
+            elif kind == "thoughtSignature" and "thoughtSignature" in one:
+                metadata.setdefault("thoughtSignature", []).append(one["thoughtSignature"])
+            elif kind == "tool_result":
+                content.append(UserTurn(task, name).native_result(one))
+            else:
+                content.append(self._block(one, name))
+        if raw:
             task.calls.begin(called)
         return _message(name, "assistant", content, metadata)
 

@@ -143,9 +143,9 @@ class _Reader:
             if is_hidden:
                 message["metadata"]["in_context"] = False
             task.add(message, time)
-        hidden.cover(record, [message["message_id"] for message in messages])
+        hidden.cover(record, messages)
         last = messages[-1]
-        if last["role"] == "assistant" and (tokens := tokens_of_metrics(record.get("metrics"))):
+        if "metrics" in record and last["role"] == "assistant" and (tokens := tokens_of_metrics(record["metrics"])):
             last["tokens"] = tokens
         if record.get("isSummary") is True:
             covered = hidden.covered(record)

@@ -24,6 +24,8 @@ class Request:
     facts: Json = field(default_factory=dict[str, Any])
     before: int | None = None
     """The place in the API history of the message before it, as Cline tells it."""
+    end: int = 0
+    """The position of the next request's row, or the number of rows."""
 
     @property
     def is_alive(self) -> bool:

@@ -45,10 +45,10 @@ class Hidden:
             type(name := record.get(key)) is str and name in self._ids for key in ("condenseParent", "truncationParent")
         )
 
-    def cover(self, record: Json, message_ids: list[str]) -> None:
+    def cover(self, record: Json, messages: list[Json]) -> None:
         """Remember the messages of a record for the summary that hides it."""
         if type(name := record.get("condenseParent")) is str:
-            self._covered.setdefault(name, []).extend(message_ids)
+            self._covered.setdefault(name, []).extend([message["message_id"] for message in messages])
 
     def covered(self, record: Json) -> list[str]:
         name = record.get("condenseId")

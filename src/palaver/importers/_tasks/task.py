@@ -9,7 +9,7 @@ from palaver.importers._findings import INFERRED_TIMESTAMP
 from palaver.importers._tasks.environment import Environment
 from palaver.importers._tasks.results import Calls
 from palaver.model import build
-from palaver.model.timestamps import readable_timestamp
+from palaver.model.timestamps import MILLISECONDS, from_milliseconds, readable_timestamp
 from palaver.sources.run import Run
 
 Json = dict[str, Any]
@@ -62,7 +62,8 @@ class Task:
     def add(self, message: Json, stated: str) -> None:
         """Add a message behind the others; without a time of its own it gets that of the one before."""
         if stated:
-            self.note_time(stated)
+            if stated != self.updated_at:
+                self.note_time(stated)
             self.last_time = stated
         else:
             message["metadata"]["timestamp_inferred"] = True
@@ -84,12 +85,11 @@ class Task:
         self.updated_at = max(self.updated_at, stated)
 
     def note_environment(self, found: Environment) -> None:
-        if found.mode:
-            self.note_mode(found.mode)
-        if found.model:
-            self.turn_model = found.model
-        self.workspace = self.workspace or found.workspace
-        self.time_zone = self.time_zone or found.time_zone
+        if mode := found.get("mode"):
+            self.note_mode(mode)
+        self.turn_model = found.get("model") or self.turn_model
+        self.workspace = self.workspace or found.get("workspace", "")
+        self.time_zone = self.time_zone or found.get("time_zone", "")
 
     def note_mode(self, mode: str) -> None:
         self.mode = mode
@@ -98,8 +98,11 @@ class Task:
 
 def time_of(value: Any) -> str:
     """A time in milliseconds, or as others spell it; empty for what is none."""
-    if type(value) is int and value <= 0:
-        return ""
+    if type(value) is int:
+        if value in MILLISECONDS:
+            return from_milliseconds(value)
+        if value <= 0:
+            return ""
     return readable_timestamp(value)
 
 

@@ -33,7 +33,7 @@ class UserTurn:
         """The result of text that images may still belong to."""
         self._waits = False
         """Whether that one's body is yet to come."""
-        self.environment = Environment()
+        self.environment: Environment = {}
 
     def messages(self, raw: list[Any]) -> list[Json]:
         """The messages of the turn, at least one."""
@@ -206,8 +206,8 @@ class UserTurn:
             found.append(self._message("", self._human, metadata))
         if self._context or not found:
             metadata = {"author_kind": "harness"}
-            if told := self.environment.told():
-                metadata["environment"] = told
+            if self.environment:
+                metadata["environment"] = self.environment
             found.append(self._message(":context", self._context or [build.text("")], metadata))
         if self._fields:
             found[0]["metadata"]["source_fields"] = {"blocks": self._fields}

@@ -39,8 +39,10 @@ class UiLog:
             last = max(last, row.ts)
             self._times.append(last)
         self._requests = [request_of(row.raw, row.position, row.ts) for row in self.rows if row.kind == REQUEST]
+        following = len(self.rows)
+        for request in reversed(self._requests):
+            request.end, following = following, request.position
         self._pairing = Pairing(self._requests)
-        self._starts = [request.position for request in self._requests]
         unfinished = {(row.ts, row.kind) for row in self.rows if row.raw.get("partial") is True and row.ts}
         self._superseded = unfinished and unfinished.intersection(
             (row.ts, row.kind) for row in self.rows if row.raw.get("partial") is not True
@@ -163,7 +165,7 @@ class UiLog:
             if value := request.facts.get(name):
                 message["metadata"][name] = value
         self._teller.begin_turn(message)
-        self._tell(self._end_of(request))
+        self._tell(request.end)
         self._teller.end_turn()
 
     def finish(self) -> None:
@@ -171,27 +173,24 @@ class UiLog:
         self._teller.spend()
 
     def _tell(self, end: int) -> None:
-        folded = 0
-        is_answer, tell = self._teller.nearby.is_answer, self._teller.tell
+        if end <= self._at:
+            return
+        folded, count = 0, end - self._at
+        is_answer, is_told = self._teller.nearby.is_answer, self._teller.tell
         for row in self.rows[self._at : end]:
-            if is_answer(row) or (self._superseded and self._is_superseded(row)):
+            if is_answer(row) or (self._superseded and self._is_superseded(row)) or not is_told(row):
                 folded += 1
-            else:
-                tell(row)
         if folded:
             self._task.run.folded("message", folded)
+        self._task.run.mapped(count - folded)
         self._teller.settle()
-        self._at = max(self._at, end)
+        self._at = end
 
     def _is_superseded(self, row: Row) -> bool:
         return row.raw.get("partial") is True and (row.ts, row.kind) in self._superseded
 
     def _turn(self, request: Request) -> list[Row]:
-        return self.rows[request.position + 1 : self._end_of(request)]
-
-    def _end_of(self, request: Request) -> int:
-        following = bisect_right(self._starts, request.position)
-        return self._starts[following] if following < len(self._starts) else len(self.rows)
+        return self.rows[request.position + 1 : request.end]
 
 
 def _names_of(row: Row) -> Iterator[str]:

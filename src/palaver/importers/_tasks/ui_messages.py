@@ -59,9 +59,10 @@ class Teller:
         self.nearby.begin_turn(answer)
 
     def end_turn(self) -> None:
-        if self._answer is not None:
+        if self._answer is not None and self._thoughts:
             self._answer["content"][:0] = self._thoughts
-        self._answer, self._thoughts, self._calls = None, [], []
+            self._thoughts = []
+        self._answer, self._calls = None, []
         self.nearby.end_turn()
 
     def settle(self) -> None:
@@ -71,28 +72,29 @@ class Teller:
             block[name] = "".join(self._pieces)
             self._growing = None
 
-    def tell(self, row: Row) -> None:
-        if not row.kind:
-            self._tell_foreign(row)
-        elif row.kind == REQUEST:
-            self._tell_request(row)
-        elif row.position in self.told or row.kind in CHECKPOINTS:
-            self._task.run.folded("message")
-        elif type(row.raw.get("contextCondense")) is dict:
-            self._tell_summary(row, row.raw["contextCondense"])
-        elif row.is_call:
-            self._tell_call(row)
-        elif self.nearby.says(row):
-            self._task.run.folded("message")
-        elif row.kind == REASONING and self._answer is not None:
+    def tell(self, row: Row) -> bool:
+        """Tell a row; false where it is folded, since something else says the same."""
+        kind = row.kind
+        if not kind:
+            return self._tell_foreign(row)
+        if kind == REQUEST:
+            return self._tell_request(row)
+        if kind in CHECKPOINTS or row.position in self.told:
+            return False
+        if type(about := row.raw.get("contextCondense")) is dict:
+            return self._tell_summary(row, about)
+        if row.is_call:
+            return self._tell_call(row)
+        if self.nearby.says(row):
+            return False
+        if kind == REASONING and self._answer is not None:
             self._thoughts.append(build.thinking(row.text))
-            self._task.run.mapped()
-        else:
-            self._tell_new(row)
+            return True
+        return self._tell_new(row)
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
-    def _tell_request(self, row: Row) -> None:
+    def _tell_request(self, row: Row) -> bool:
         self.spend()
         self._joined, self._call_id = None, ""
         request = self._requests[row.position]
@@ -100,12 +102,12 @@ class Teller:
         if type(asked) is str and not self.nearby.says_request(asked, is_paired=row.position in self.paired):
             self._tell_asked(row, asked)
         if row.position in self.paired:
-            self._task.run.folded("message")
-        elif request.is_alive:
+            return False
+        if request.is_alive:
             self._unspent = request
-            self._task.run.mapped()
         else:
             self._tell_event(row, request)
+        return True
 
     def _tell_asked(self, row: Row, asked: str) -> None:
         """What was sent with a request, where the history lost it."""
@@ -129,7 +131,6 @@ class Teller:
             if facts.get(name):
                 message["metadata"][name] = facts[name]
         self._task.add(message, row.time)
-        self._task.run.mapped()
 
     def spend(self) -> None:
         """Tell of a request that was answered, although no answer is left."""
@@ -155,23 +156,19 @@ class Teller:
 
     # -- other rows ---------------------------------------------------------------------------------------------------
 
-    def _tell_call(self, row: Row) -> None:
+    def _tell_call(self, row: Row) -> bool:
         told = row.texts() if row.is_plain else [*row.texts(), *texts_in(row.rest())]
         texts = [text for text in told if len(text.strip()) >= LONG]
         fresh = {text for text in texts if not self.nearby.has_near(text)}
         number, self._told_calls = self._told_calls, self._told_calls + 1
-        if not self.nearby.has_images(row):
-            self._tell_new(row)
-        elif not fresh and (self._calls or texts):
-            self._task.run.folded("message")
-        elif self._calls:
+        if not (self._calls or (texts and not fresh)) or not self.nearby.has_images(row):
+            return self._tell_new(row)
+        if fresh:
             about = self._calls[min(number, len(self._calls) - 1)].setdefault("metadata", {})
             about.setdefault("ui", []).append(_fresh_part(row, fresh))
-            self._task.run.folded("message")
-        else:
-            self._tell_new(row)
+        return False
 
-    def _tell_summary(self, row: Row, about: Json) -> None:
+    def _tell_summary(self, row: Row, about: Json) -> bool:
         """A summary of which the history has nothing."""
         words = about.get("summary")
         rest = {name: value for name, value in about.items() if name != "summary"}
@@ -188,9 +185,9 @@ class Teller:
                     summary_id=message["message_id"], type="automatic", text=words, timestamp=message["timestamp"]
                 )
             )
-        self._task.run.mapped()
+        return True
 
-    def _tell_new(self, row: Row) -> None:
+    def _tell_new(self, row: Row) -> bool:
         """A row as a message of its own, or as a part of the one before it of the same turn."""
         is_result = row.is_result and bool(self._call_id)
         if is_result:
@@ -206,14 +203,12 @@ class Teller:
             self._said.add(row.text.strip())
         if not content:
             if not row.rest():
-                self._task.run.folded("message")
-                return
+                return False
             content = [build.opaque(kind=row.kind, raw=row.rest())]
         author = "harness" if row.is_result and not self._call_id else row.speaker
-        self._task.run.mapped()
         if self._is_continued(row, author):
             self._join(content)
-            return
+            return True
         message = self._message(row, _ROLES[author], author, content)
         if author == "model":
             match row.raw.get("modelInfo"):
@@ -230,6 +225,7 @@ class Teller:
             self._charge(message, Request(row.position, row.ts, facts))
         self._joined = message
         self._task.add(message, row.time)
+        return True
 
     def _is_continued(self, row: Row, author: str) -> bool:
         """Whether a row goes on with the message before: an answer, or what a command wrote."""
@@ -262,12 +258,11 @@ class Teller:
         if more:
             self._pieces.append(more)
 
-    def _tell_foreign(self, row: Row) -> None:
+    def _tell_foreign(self, row: Row) -> bool:
         found = foreign_of(row.raw)
         texts = [block["text"] for block in found.content if block["type"] == "text"]
         if len(texts) == len(found.content) and all(map(self.nearby.known.has_anywhere, texts)):
-            self._task.run.folded("message")
-            return
+            return False
         message = build.message(
             message_id=self._name(row),
             role=found.role,
@@ -278,7 +273,7 @@ class Teller:
         keep_rest(message["metadata"], found.rest)
         self._joined = None
         self._task.add(message, found.time)
-        self._task.run.mapped()
+        return True
 
     def _message(self, row: Row, role: build.Role, author: str, content: list[Json]) -> Json:
         metadata: Json = {"author_kind": author, "ui": row.kind}

@@ -100,15 +100,16 @@ def _says_something(value: Any) -> bool:
 
 def row_of(raw: Json, position: int, *, is_first: bool) -> Row:
     manner = raw.get("type")
-    stated = raw.get(manner) if manner == "say" or manner == "ask" else ""  # noqa: PLR1714 - it may be anything
-    kind = stated if type(stated) is str else ""
-    speaker = _speaker(kind, is_first=is_first)
+    kind = raw.get(manner) if manner == "say" or manner == "ask" else ""  # noqa: PLR1714 - it may be anything
+    if type(kind) is not str:
+        kind = ""
+    speaker = "human" if is_first and kind in TASK_KINDS else _SPEAKERS.get(kind, "harness")
     text = raw.get("text")
     if type(text) is not str:
         text = ""
     elif kind == "completion_result":
         text = text.removesuffix(_CHANGED)
-    has_json = (kind in _CALLS or kind in _WITH_JSON or speaker == "harness") and kind != REQUEST
+    has_json = kind in _WITH_JSON or (speaker == "harness" and kind != REQUEST)
     ts = raw.get("ts")
     number = ts if type(ts) is int and 0 < ts < 1 << 53 else 0
     if not (number or kind) and (time := time_of(raw.get("timestamp"))):
@@ -116,15 +117,15 @@ def row_of(raw: Json, position: int, *, is_first: bool) -> Row:
     return Row(position, raw, kind, number, speaker, text, payload(text) if has_json else None)
 
 
-_WITH_JSON = frozenset({"plan_mode_respond", "act_mode_respond", "user_feedback_diff", "browser_action_result"})
-
-
-def _speaker(kind: str, *, is_first: bool) -> Speaker:
-    if kind in _HUMAN or (is_first and kind in TASK_KINDS):
-        return "human"
-    if kind in _SPOKEN or kind in _CALLS:
-        return "model"
-    return "tool" if kind in _RESULTS else "harness"
+_WITH_JSON = frozenset(
+    {*_CALLS, "plan_mode_respond", "act_mode_respond", "user_feedback_diff", "browser_action_result"}
+)
+_SPEAKERS: dict[str, Speaker] = {
+    **dict.fromkeys(_RESULTS, "tool"),
+    **dict.fromkeys((*_SPOKEN, *_CALLS), "model"),
+    **dict.fromkeys(_HUMAN, "human"),
+}
+"""Who made a row, by its kind; all others are the program's."""
 
 
 def blocks_of(row: Row, call_id: str) -> list[Json]:

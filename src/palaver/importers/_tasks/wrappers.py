@@ -27,6 +27,7 @@ _OPENINGS = (
 )
 _BEFORE_FEEDBACK = re.compile(rf"(?:^|\n)(?:The user|You seem to be having trouble)[^\n]*\n\s*<({_HUMAN})>\n?")
 _CLOSINGS = tuple(f"</{name}>" for name in _HUMAN.split("|"))
+_CLOSING = re.compile(rf"</(?:{_HUMAN})>")
 
 
 class Part(NamedTuple):
@@ -67,7 +68,7 @@ def has_wrapper(text: str) -> bool:
 
 def _may_wrap(text: str) -> bool:
     """Whether it is worth the effort to look for a wrapper line by line."""
-    return "</" in text and any(closing in text for closing in _CLOSINGS)
+    return (at := text.find("</")) >= 0 and _CLOSING.search(text, at) is not None
 
 
 def parts(text: str, *, is_wrapped_elsewhere: bool) -> list[Part]:
