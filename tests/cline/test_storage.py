@@ -199,6 +199,21 @@ def test_the_index_goes_before_the_history_and_both_before_what_the_editor_remem
     assert "REDACTED" not in repr([vars(known), known._state])
 
 
+@pytest.mark.parametrize(
+    ("extension", "key"),
+    [
+        ("rooveterinaryinc.roo-cline", "RooVeterinaryInc.roo-cline"),
+        ("rooveterinaryinc.roo-cline", "rooveterinaryinc.roo-cline"),
+        ("saoudrizwan.claude-dev", "Saoudrizwan.Claude-Dev"),
+        ("kilocode.kilo-code", "kilocode.Kilo-Code"),
+    ],
+)
+def test_trap_1_older_indexes_are_what_the_editor_remembers_whatever_the_case_of_the_key(extension, key, home):
+    storage = home / ".config/Code/User/globalStorage" / extension
+    remember(storage.parent / "state.vscdb", **{key: {"taskHistory": [{"id": "1736200000000", "task": "Mow."}]}})
+    assert Storage.around(task(storage)).item("1736200000000")["task"] == "Mow."
+
+
 def test_modes_come_from_the_settings_of_the_storage(home):
     storage = home / "globalStorage" / "rooveterinaryinc.roo-cline"
     yaml = "customModes:\n  - slug: poet\n    name: Poet\n    roleDefinition: You write verse.\n    secret: no\n  - 5\n"

@@ -19,6 +19,7 @@ from continue_dev.folders import (
     user,
 )
 from palaver.importers.continue_dev.prompts import completion_text
+from palaver.model import build
 
 FILE_TIME = "2026-01-01T00:00:00.000Z"
 CREATED = "2025-02-09T16:33:43.126Z"
@@ -319,10 +320,24 @@ def test_trap_16_counts_of_tokens_are_guesses_without_a_session(tmp_path):
     assert {record["started_at"] for record in found.used} == {FILE_TIME, "2025-02-09T17:00:00.000Z"}
 
 
-@pytest.mark.parametrize("content", [None, 42, {"a": 1}, [], [None, "x", {"type": "text"}], True])
-def test_trap_17_content_of_any_type_is_read(tmp_path, content):
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        (None, [build.text("")]),
+        (42, [build.opaque(kind="content", raw=42)]),
+        ({"a": 1}, [build.opaque(kind="content", raw={"a": 1})]),
+        ([], [build.text("")]),
+        (
+            [None, "x", {"type": "text"}],
+            [build.opaque(kind="part", raw=None), build.text("x"), build.opaque(kind="text", raw={"type": "text"})],
+        ),
+        (True, [build.opaque(kind="content", raw=True)]),
+    ],
+)
+def test_trap_17_content_of_any_type_is_read_and_kept(tmp_path, content, kept):
     found = document(tmp_path, user("a"), assistant(content, {"id": "m"}), user(content))
     assert roles(found) == ["user", "assistant", "user"]
+    assert [message["content"] for message in found["messages"][1:]] == [kept, kept]
 
 
 def test_trap_17_thoughts_are_found_in_all_of_their_homes(tmp_path):
