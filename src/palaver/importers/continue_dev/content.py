@@ -31,17 +31,25 @@ def plain_text(blocks: list[Block]) -> str:
 def texts_in(blocks: list[Block]) -> Iterator[str]:
     """Every text that some blocks show."""
     for block in blocks:
-        match block:
-            case {"type": "text", "text": str(text)} | {"type": "file", "text": str(text)}:
-                yield text
-            case {"type": "thinking", "thinking": str(text)} | {"type": "code", "code": str(text)}:
-                yield text
-            case {"type": "image", "source": {"data": str(text)}} | {"type": "tool_result", "content": str(text)}:
-                yield text
-            case {"type": "tool_result", "content": list(inner)}:
-                yield from texts_in(inner)
-            case _:
-                pass
+        field = _SHOWN.get(block["type"])
+        shown = block.get(field) if field else None
+        if type(shown) is str:
+            yield shown
+        elif type(shown) is list:
+            yield from texts_in(shown)
+        elif type(shown) is dict and type(shown.get("data")) is str:
+            yield shown["data"]
+
+
+_SHOWN = {
+    "text": "text",
+    "file": "text",
+    "thinking": "thinking",
+    "code": "code",
+    "image": "source",
+    "tool_result": "content",
+}
+"""By the type of a block, the field with what it shows."""
 
 
 class Thought(NamedTuple):

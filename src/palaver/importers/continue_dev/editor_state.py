@@ -32,8 +32,7 @@ def says_more(state: Any, nodes: list[Json], said: list[str]) -> bool:
         return bool(state) and not any(state in text for text in said)
     if not nodes:
         return state is not None
-    heard = Heard()
-    heard.add_all(said)
+    heard: Heard | None = None
     for node in nodes:
         kind = node.get("type")
         if type(kind) is not str or kind not in _KNOWN or not node.keys() <= {"type", "content", "attrs", "text"}:
@@ -44,6 +43,11 @@ def says_more(state: Any, nodes: list[Json], said: list[str]) -> bool:
         if any(type(one) is not dict for one in inner):
             return True
         for text in _texts(node):
+            if any(text in one for one in said):
+                continue
+            if heard is None:
+                heard = Heard()
+                heard.add_all(said)
             if heard.has_news(text) and heard.unheard(text):
                 return True
     return False
