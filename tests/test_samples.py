@@ -49,8 +49,6 @@ OF_OTHERS = {
     "claude_trace/synthetic-stream-merge/facts.json": "what there is to find beside it",
     "copilot/synthetic-vscode-mutation-log/facts.json": "what there is to find beside it",
     "copilot/synthetic-vscode-mutation-log/workspaceStorage/8f1e2d3c4b5a69788796a5b4c3d2e1f0/workspace.json": "side",
-    "copilot/metrics/new-api_download-links-organization-1-day.json": "links to reports",
-    "copilot/metrics/new-api_download-links-organization-28-day.json": "links to reports",
     **{
         f"roo_code/hierarchy-mixed/controlled-hierarchy/{task}/api_history.jsonl": "a file that no product writes"
         for task in (

@@ -147,10 +147,12 @@ def test_net_amounts_are_the_cost_in_dollars_and_quantities_have_their_unit(tmp_
 
 def test_links_to_reports_are_known_and_kept_nowhere(tmp_path):
     link = f"https://reports.example.org/a.json?sig={MARK}"
-    (tmp_path / "links.json").write_text(json.dumps({"download_links": [link], "report_day": "2026-04-01"}), "utf-8")
-    imported = import_folder(tmp_path, "github_copilot")
-    assert not imported.units
-    assert not imported.found.unclaimed
+    for indent in (None, 2):
+        links = json.dumps({"download_links": [link], "report_day": "2026-04-01"}, indent=indent)
+        imported = read(tmp_path, links, "links.json")
+        assert imported.reports[0].ledger.skipped == {"download-links": 1}
+        assert not imported.used
+        assert not imported.quarantined
     lines = "".join(json.dumps(one) + "\n" for one in (row(), {"download_links": [link]}, {"link": link}))
     imported = read(tmp_path, lines, "report.ndjson")
     assert MARK not in json.dumps(imported.used)

@@ -50,8 +50,10 @@ def test_no_address_is_kept(path):
 
 def test_links_to_reports_are_known_to_be_none():
     imported = import_folder(SAMPLES / "metrics")
-    assert {Path(unit.source.label) for unit in imported.units} == set(REPORTS)
+    assert {Path(unit.source.label) for unit in imported.units} == set(METRICS)
     assert not imported.found.unclaimed
+    skipped = [report.ledger.skipped.get("download-links", 0) for report in imported.reports]
+    assert sum(skipped) == len(METRICS) - len(REPORTS)
 
 
 def test_seats_are_as_many_as_the_report_says():

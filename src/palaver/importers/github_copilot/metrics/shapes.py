@@ -54,8 +54,6 @@ def recognize(source: Source) -> Match:
         if isinstance(row, dict) and (reason := _reason(cast("Json", row), layout)):
             return Match.yes(reason, form=f"metrics:{layout}")
     match source.glimpse():
-        case {"download_links": list()}:
-            return Match.no("links to reports of Copilot's use, which are not the reports: fetch what they lead to")
         case {"total_seats": int(), "seats": list()}:
             return Match.yes("seats of Copilot", form="metrics:seats")
         case _:
@@ -112,4 +110,6 @@ def _reason(row: Json, layout: Layout) -> str:
         return "metrics of Copilot by day"
     if "day" in names and len(_OF_REPORTS & names) > _ENOUGH:
         return "a report of Copilot's usage metrics"
+    if isinstance(row.get("download_links"), list) and not names.isdisjoint({"report_day", "report_start_day"}):
+        return "links to reports of Copilot's use, which are not the reports: fetch what they lead to"
     return ""
