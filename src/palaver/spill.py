@@ -58,8 +58,7 @@ class Spill:
     def groups(self) -> Iterator[tuple[str, list[Any]]]:
         """All that was taken; nothing can be added any more."""
         if not self._pieces:
-            while self._held:
-                key = next(iter(self._held))
+            for key in list(self._held):
                 yield key, self._held.pop(key)
             return
         self._write()

@@ -244,6 +244,19 @@ def test_raw_stands_at_its_offset(data):
         assert data[:offset].count(b"\n") == number - 1
 
 
+@given(st.lists(st.integers(0, 99), min_size=1, max_size=60), st.integers(1, 40))
+def test_words_in_a_line_are_never_denied(numbers, chunk_bytes):
+    data = b"".join(b'{"a":"word%d."}\n' % number for number in numbers)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("palaver.sources.jsonl.CHUNK_BYTES", chunk_bytes)
+        lines = JsonLines(io.BytesIO(data), Run("source"))
+        for _ in lines:
+            for number in range(10):
+                words = b"word%d." % number
+                assert lines.may_hold(words) or words not in lines.raw
+            assert not lines.may_hold(b"nowhere")
+
+
 # Good input
 
 

@@ -27,7 +27,7 @@ _TOO_LONG_KEPT = 1 << 16
 class _Block:
     """Lines in a row, as they lie in the bytes that were read: nothing is copied before somebody asks for it."""
 
-    __slots__ = ("data", "ends", "is_last", "origin", "start")
+    __slots__ = ("data", "ends", "is_last", "looked_for", "origin", "start")
 
     def __init__(self, data: bytes, origin: int, start: int, ends: list[int], *, is_last: bool = False) -> None:
         self.data = data
@@ -39,6 +39,8 @@ class _Block:
         """Where each line ends in the data, not counting its newline."""
         self.is_last = is_last
         """Whether there is no newline behind it, nor anything else."""
+        self.looked_for: dict[bytes, bool] = {}
+        """Words, and whether they are anywhere in the data."""
 
     def begin(self, index: int) -> int:
         return self.ends[index - 1] + 1 if index else self.start
@@ -110,6 +112,13 @@ class JsonLines:
 
     def where(self) -> str:
         return place(self.number, self.offset, self._label)
+
+    def may_hold(self, words: bytes) -> bool:
+        """Whether words are in the current line or in one that was read along with it, which is looked up once."""
+        known = self._block.looked_for
+        if words not in known:
+            known[words] = words in self._block.data
+        return known[words]
 
     def __iter__(self) -> Iterator[Any]:
         return chain.from_iterable(self._batches())

@@ -66,7 +66,8 @@ def event_of(record: Json) -> Event | None:
     of_measurements, measurements = _inside(inner, _MEASUREMENTS)
     timed = _first(inner, _TIMES)
     time = readable_timestamp(inner[timed] if timed else around.pop("time", None))
-    facts = _kept(properties)
+    names = _names_in(tuple(properties))
+    facts = _kept(properties, names)
     _join(facts, measurements, "measurements")
     if len(inner) > bool(named) + bool(time) + bool(of_properties) + bool(of_measurements):
         known = {named, timed if time else "", of_properties, of_measurements}
@@ -74,7 +75,8 @@ def event_of(record: Json) -> Event | None:
     if around:
         _join(facts, around, "envelope")
     number = properties.get("unique_id")
-    return Event(kind, time, facts, _who(properties) or _who(inner), number if type(number) is str else "")
+    who = _who(properties, names) or _who(inner, _names_in(tuple(inner)))
+    return Event(kind, time, facts, who, number if type(number) is str else "")
 
 
 def _unwrapped(record: Json) -> tuple[Json, Json]:
@@ -91,7 +93,7 @@ def _unwrapped(record: Json) -> tuple[Json, Json]:
 
 def _join(facts: Json, more: Json, whose: str) -> None:
     """Add what may be kept; what has the name of something else gets another."""
-    for name, value in _kept(more).items():
+    for name, value in _kept(more, _names_in(tuple(more))).items():
         if name not in facts:
             facts[name] = value
         elif facts[name] != value:
@@ -144,9 +146,8 @@ def _inside(record: Json, names: tuple[str, ...]) -> tuple[str, Json]:
     return "", {}
 
 
-def _kept(some: Json, depth: int = 0) -> Json:
+def _kept(some: Json, names: "_Names", depth: int = 0) -> Json:
     """What may be kept, under its own names."""
-    names = _names_in(tuple(some))
     kept = {name: some[name] for name in names.kept}
     for name in names.of_addresses:
         if type(kept[name]) is str and "//" in kept[name]:
@@ -160,7 +161,7 @@ def _kept_within(value: Any, depth: int) -> Any:
     if depth > DEEPEST:
         return value
     if type(value) is dict:
-        return _kept(cast("Json", value), depth)
+        return _kept(cast("Json", value), _names_in(tuple(value)), depth)
     return [_kept_within(one, depth + 1) for one in cast("list[Any]", value)] if type(value) is list else value
 
 
@@ -183,8 +184,8 @@ def _names_in(names: tuple[str, ...]) -> _Names:
     return _Names(kept, addresses, [name for name in _WHO if name in names])
 
 
-def _who(some: Json) -> str:
-    for name in _names_in(tuple(some)).of_persons:
+def _who(some: Json, names: _Names) -> str:
+    for name in names.of_persons:
         if type(some[name]) is str:
             return _digest(some[name])
     return ""

@@ -50,32 +50,22 @@ def first_of(places: list[Json]) -> Json:
 class Said:
     """What several events say: of every name, what the first of them has there."""
 
-    __slots__ = ("first", "places", "texts")
+    __slots__ = ("first", "places")
 
     def __init__(self, places: list[Json]) -> None:
         self.places = places
         self.first = first_of(places)
-        self.texts: dict[str, str] = {}
-        """Of every name, the first text that is not empty."""
-        for place in places:
-            for name in place.keys() - self.texts.keys():
-                if type(place[name]) is str and place[name]:
-                    self.texts[name] = place[name]
 
     def text(self, names: tuple[str, ...]) -> str:
         """The first text under one of these names."""
-        for name in names:
-            if name in self.texts:
-                return self.texts[name]
-        return ""
+        return self._found(names)[1]
 
     def whole(self, names: tuple[str, ...]) -> tuple[str, list[str]]:
         """The first text with its parts, and their names: what is too long for one property is spread over several."""
-        name = next((name for name in names if name in self.texts), "")
+        name, text = self._found(names)
         if not name:
             return "", []
-        text = self.texts[name]
-        if f"{name}_02" not in self.texts:
+        if f"{name}_02" not in self.first:
             return text, [name]
         place = next(place for place in self.places if place.get(name) == text)
         found = [name]
@@ -87,6 +77,16 @@ class Said:
             found.append(f"{name}_{number:02}")
             parts.append(more)
         return "".join(parts), found
+
+    def _found(self, names: tuple[str, ...]) -> tuple[str, str]:
+        """The first of some names under which a text stands that is not empty, and the text."""
+        for name in names:
+            if name in self.first:
+                for place in self.places:
+                    text = place.get(name)
+                    if type(text) is str and text:
+                        return name, text
+        return "", ""
 
 
 def prompt_of(said: Said) -> Words:

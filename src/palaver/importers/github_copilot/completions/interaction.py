@@ -1,6 +1,7 @@
 """Interactions: the events of one request for completions, put together."""
 
 import json
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from palaver.importers.github_copilot.completions import facts
@@ -14,6 +15,7 @@ _OUTCOMES = ("accepted", "rejected", "dismissed", "shown", "canceled", "failed",
 _ANSWERS = {"accepted": True, "rejected": False, "dismissed": False}
 _BEFORE = frozenset({"ghostText.issued", "solution.issued", "engine.prompt"})
 """Events that tell of the question rather than of the answer."""
+_TIME = attrgetter("time")
 
 
 class Choice(NamedTuple):
@@ -111,8 +113,8 @@ def request_of(event: Event) -> str:
 
 def _in_order(events: list[Event]) -> list[Event]:
     """By their times, if all have one."""
-    if len(events) > 1 and all(event.time for event in events):
-        return sorted(events, key=lambda event: event.time)
+    if len(events) > 1 and all(map(_TIME, events)):
+        return sorted(events, key=_TIME)
     return events
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from palaver.importers._exports import BAD_CONVERSATION
 from palaver.importers.github_copilot.sessions.document import Writer
 from palaver.importers.github_copilot.sessions.files import FLAT, LOG, form_of, is_session, is_state, partner_of
-from palaver.importers.github_copilot.sessions.marks import note_marks
+from palaver.importers.github_copilot.sessions.marks import HINT, note_marks
 from palaver.importers.github_copilot.sessions.noticed import BAD_ENTRY
 from palaver.importers.github_copilot.sessions.replay import INITIAL, BadEntryError, Replay
 from palaver.importers.github_copilot.sessions.session import Session
@@ -42,7 +42,7 @@ class _Logged:
 
     replay: Replay
     where: str
-    size_bytes: int
+    offset: int
     records: int = 1
 
 
@@ -58,7 +58,8 @@ class _Reader:
     def take_flat(self, source: Source, *, label: str) -> None:
         for value, raw, where in whole_values(source, self._run, label):
             if is_session(value) or is_state(value):
-                note_marks(value, raw, self._run, where)
+                if HINT in raw:
+                    note_marks(value, self._run, where)
                 session = Session(value, where, len(raw))
                 self._flat.setdefault(session.name, []).append(session)
             else:
@@ -73,13 +74,13 @@ class _Reader:
                     self._run.quarantined(NOT_AN_OBJECT, lines.raw, lines.where())
                 elif _begins(entry) and not _is_of(entry, current):
                     # Whatever this is the state of, the entries behind it do not belong to the session before it.
-                    yield from self._told(current)
+                    yield from self._told(current, lines.offset)
                     current = self._begun(entry.get("v"), lines)
                 elif "kind" not in entry and is_session(entry):
-                    yield from self._told(self._begun(entry, lines))
+                    yield from self._told(self._begun(entry, lines), lines.offset + len(lines.raw))
                 else:
                     self._apply(entry, current, lines)
-            yield from self._told(current)
+            yield from self._told(current, lines.end)
 
     def remaining(self) -> Iterator[Json]:
         """The sessions without a log."""
@@ -88,31 +89,31 @@ class _Reader:
                 yield from self._written(session, 1)
 
     def _begun(self, state: Any, lines: JsonLines) -> _Logged | None:
-        raw, where = lines.raw, lines.where()
+        where = lines.where()
         if not is_state(state):
-            self._run.quarantined(BAD_ENTRY, raw, where, "it is not the state of a session")
+            self._run.quarantined(BAD_ENTRY, lines.raw, where, "it is not the state of a session")
             return None
-        note_marks(state, raw, self._run, where)
-        return _Logged(Replay(state), where, len(raw))
+        if lines.may_hold(HINT):
+            note_marks(state, self._run, where)
+        return _Logged(Replay(state), where, lines.offset)
 
     def _apply(self, entry: Json, current: _Logged | None, lines: JsonLines) -> None:
-        raw = lines.raw
         try:
             if current is None:
                 raise BadEntryError("no state of a session comes before it")  # noqa: TRY301 - one way for all of them
             current.replay.apply(entry)
         except BadEntryError as error:
-            self._run.quarantined(BAD_ENTRY, raw, lines.where(), str(error))
+            self._run.quarantined(BAD_ENTRY, lines.raw, lines.where(), str(error))
         else:
             current.records += 1
-            current.size_bytes += len(raw)
-            note_marks(entry, raw, self._run, lines.where)
+            if lines.may_hold(HINT):
+                note_marks(entry, self._run, lines.where())
 
-    def _told(self, logged: _Logged | None) -> Iterator[Json]:
+    def _told(self, logged: _Logged | None, end: int) -> Iterator[Json]:
         if logged is None:
             return
         left, order = logged.replay.left_behind()
-        session = Session(logged.replay.state, logged.where, logged.size_bytes)
+        session = Session(logged.replay.state, logged.where, end - logged.offset)
         session.add(left, order, "the log")
         # One that does not state its id is not another session.
         names = list(self._flat) if session.name is None else [session.name, None]

@@ -99,7 +99,8 @@ class Replay:
         """What the last step of a path leads into."""
         at: Any = self.state
         for step in path[:-1]:
-            at = _inside(at, step)
+            # Written out, since every entry comes through here: the names of objects, and then all else.
+            at = at.get(step) if type(at) is dict and type(step) is str else _inside(at, step)
             if at is None:
                 raise BadEntryError(f"the path leads nowhere at {step!r:.40}")
         return at
@@ -113,15 +114,13 @@ class Replay:
 
 def _inside(holder: Any, key: Any) -> Any:
     """What stands at a key; None for what is absent from an object."""
-    match holder:
-        case dict():
-            return holder.get(_name(key))
-        case list():
-            if type(key) is int and 0 <= key < len(holder):
-                return holder[key]
-            raise BadEntryError(f"there is no {key!r:.40} in a list of {len(holder)}")
-        case _:
-            raise BadEntryError("the path leads into a value that holds nothing")
+    if type(holder) is list:
+        if type(key) is int and 0 <= key < len(holder):
+            return holder[key]
+        raise BadEntryError(f"there is no {key!r:.40} in a list of {len(holder)}")
+    if type(holder) is dict:
+        return holder.get(_name(key))
+    raise BadEntryError("the path leads into a value that holds nothing")
 
 
 def _name(key: Any) -> str:
