@@ -24,11 +24,15 @@ def _of_editor(user: Path) -> list[Path]:
     """What an editor keeps of chats: by workspace, and without one."""
     storage = user / "globalStorage"
     found = [storage / name for name in ("emptyWindowChatSessions", "transferredChatSessions")]
+    found += _of_extension(storage)
     try:
         workspaces = sorted((user / "workspaceStorage").iterdir())
     except OSError:
         return found
     for workspace in workspaces:
-        found.append(workspace / "chatSessions")
-        found += [workspace / name / kind for name in _EXTENSIONS for kind in ("transcripts", "debug-logs")]
+        found += [workspace / "chatSessions", *_of_extension(workspace)]
     return found
+
+
+def _of_extension(storage: Path) -> list[Path]:
+    return [storage / name / kind for name in _EXTENSIONS for kind in ("transcripts", "debug-logs")]
