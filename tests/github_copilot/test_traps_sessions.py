@@ -113,6 +113,17 @@ def test_trap_5_marks_of_truncation_are_found_whatever_product_wrote_them(tmp_pa
     assert marks[0] in texts(found.documents[0]["messages"][1])
 
 
+def test_trap_5_marks_of_truncation_are_found_in_the_entries_of_a_log(tmp_path):
+    mark = "[Code - OSS: value truncated for persistence; original 1048999 chars]"
+    answer = {"kind": 2, "k": ["requests", 0, "response"], "v": [said(mark), said("whole")]}
+    again = {"kind": 1, "k": ["requests", 0, "result"], "v": {"details": mark}}
+    log = logged({"kind": 2, "k": ["requests"], "v": [asked(1, "one")]}, answer, again)
+    found = imported(tmp_path, s_jsonl=log)
+    assert found.reports[0].findings.counts["truncated-value"] == 2
+    places = [one.where for one in found.reports[0].findings.first if one.code == "truncated-value"]
+    assert [place.partition(",")[0] for place in places] == ["line 3", "line 4"]
+
+
 def test_trap_6_parts_without_a_kind_are_text(tmp_path):
     answer = answer_of(
         tmp_path, {"value": "plain"}, {"kind": "markdownContent", "content": said(" and wrapped")}, " bare"

@@ -133,9 +133,12 @@ def usage(
     metadata: JsonObject | None = None,
 ) -> JsonObject:
     """A usage record: what was used, without a conversation."""
-    record: JsonObject = {"schema_version": SCHEMA_VERSION, "usage_id": usage_id, "platform": platform, "kind": kind}
-    record["started_at"] = started_at
-    known = {
+    record: JsonObject = {
+        "schema_version": SCHEMA_VERSION,
+        "usage_id": usage_id,
+        "platform": platform,
+        "kind": kind,
+        "started_at": started_at,
         "ended_at": ended_at,
         "subject": subject,
         "model": model,
@@ -147,8 +150,7 @@ def usage(
         "duration_ms": duration_ms,
         "metadata": metadata,
     }
-    record.update((name, value) for name, value in known.items() if value is not None)
-    return record
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def subject(kind: str, id: str) -> JsonObject:  # noqa: A002  (the field's name)

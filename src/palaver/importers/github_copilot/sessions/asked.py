@@ -13,6 +13,7 @@ Json = dict[str, Any]
 
 RENDERED = ("renderedUserMessage", "renderedGlobalContext")
 """What the extension made of a request before the model saw it."""
+_TEXT_FIELDS = frozenset({"kind", "text", "range", "editorRange"})
 HIDDEN = ("hiddenFromTranscript", "requestHiddenFromTranscript")
 
 
@@ -76,11 +77,14 @@ def _beside(rest: Json, text: str) -> Json:
 
 
 def _is_repeated(part: Any, text: str) -> bool:
-    match part:
-        case {"kind": "text", "text": str(piece), **rest}:
-            return rest.keys() <= {"range", "editorRange"} and all(map(is_span, rest.values())) and piece in text
-        case _:
-            return False
+    if type(part) is not dict or part.get("kind") != "text" or type(piece := part.get("text")) is not str:
+        return False
+    return (
+        part.keys() <= _TEXT_FIELDS
+        and is_span(part.get("range"))
+        and is_span(part.get("editorRange"))
+        and piece in text
+    )
 
 
 def _joined(parts: list[Any]) -> str:

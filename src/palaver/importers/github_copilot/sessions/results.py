@@ -17,17 +17,17 @@ Content = str | list[Json]
 _UNLESS_TEXT = 2
 """A new line, unless another text comes right before."""
 _TEXT_FIELDS = frozenset({"value"})
+_CONTENT = frozenset({"content"})
 
 
 def given_back(value: Any) -> tuple[Content, Json]:
     """The content of a result that the extension noted, and its other fields."""
-    match value:
-        case {"content": list(parts), **rest}:
-            return _content(parts), {name: item for name, item in rest_of(rest, ()).items() if not _is_mark(name, item)}
-        case str():
-            return value, {}
-        case _:
-            return [build.opaque(kind="toolCallResult", raw=value)], {}
+    if type(value) is str:
+        return value, {}
+    if type(value) is not dict or type(parts := value.get("content")) is not list:
+        return [build.opaque(kind="toolCallResult", raw=value)], {}
+    rest = rest_of(value, _CONTENT)
+    return _content(parts), {name: item for name, item in rest.items() if not _is_mark(name, item)}
 
 
 def shown_output(output: Any) -> Content | None:

@@ -15,6 +15,7 @@ from palaver.wire._openai_calls import arguments_from
 Json = dict[str, Any]
 
 _SUFFIX = "__vscode-"
+_CALL_FIELDS = frozenset({"id", "name", "arguments"})
 _OTHER_NAMES = {
     "searchcodebase": "semanticsearch",
     "findfiles": "filesearch",
@@ -73,12 +74,15 @@ def _round(value: Json) -> Round:
     if type(calls := value.get("toolCalls")) is list:
         left: list[Any] = []
         for call in calls:
-            match call:
-                case {"id": str(name), "name": str(tool), **rest} if name:
-                    given = arguments_from(rest.get("arguments"))
-                    found.calls.append(Call(name, tool, given, rest_of(rest, {"arguments"})))
-                case _:
-                    left.append(call)
+            if (
+                type(call) is dict
+                and type(name := call.get("id")) is str
+                and type(tool := call.get("name")) is str
+                and name
+            ):
+                found.calls.append(Call(name, tool, arguments_from(call.get("arguments")), rest_of(call, _CALL_FIELDS)))
+            else:
+                left.append(call)
         found.fields["toolCalls"] = left
     return found
 
