@@ -9,7 +9,7 @@ endif
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: scan test lint types layers unit browser bench update-golden docs wheel clean
+.PHONY: scan test lint types layers unit browser bench bench-readme update-golden docs wheel clean
 
 scan: $(READY)
 	@$(BIN)/palaver scan
@@ -47,8 +47,13 @@ update-golden: $(READY_DEV)
 docs: $(READY_DEV)
 	$(BIN)/python docs/build.py
 
+# SCALE says where the curve of memory ends, in MB: 10000 is 10 GB, and takes a quarter of an hour more.
+SCALE ?= 1000
 bench: $(READY_DEV)
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/run.py --scale $(SCALE)
+
+bench-readme: $(READY_DEV)
+	$(BIN)/python benchmarks/tables.py benchmarks/data/results.json README.md
 
 wheel: $(READY_DEV)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -1,59 +1,58 @@
-"""Measures cooking: the time a request takes must not grow with the length of the trace; prints one table.
-
-    python benchmarks/cook.py [--requests 2000 10000] [--messages 200] [--runs 3]
+"""Cooking: the time a request takes must not grow with the length of the trace.
 
 The traces are made here: talks in which each request sends a window of messages, the newest of them new. Records are
 made one by one and put into the kitchen, so that making them is measured apart and taken off.
 """
 
-import argparse
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
+from datasets import Asked
 from palaver.cook.kitchen import Kitchen
+from rows import Row
 
 GROWTH_LIMIT, GROWTH_GOAL = 1.5, 1.2
 TALK = 100
 """Requests of one talk, before the next one begins."""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure cooking.")
-    parser.add_argument("--requests", type=int, nargs="+", default=[2_000, 10_000])
-    parser.add_argument("--messages", type=int, default=200)
-    parser.add_argument("--runs", type=int, default=3)
-    asked = parser.parse_args()
-    table = Table(title=f"palaver cook: requests of {asked.messages} messages")
-    for column in ("requests", "seconds", "ms a request", "messages a second", "growth", "limit"):
-        table.add_column(column, justify="right")
-    first = 0.0
-    for requests in asked.requests:
-        seconds = min(_cooked(requests, asked.messages) for _ in range(asked.runs))
-        each = seconds / requests
-        first = first or each
-        rate = requests * asked.messages / seconds
-        row = (f"{requests:,}", f"{seconds:.2f}", f"{each * 1e3:.3f}", f"{rate:,.0f}", f"{each / first:.2f}")
-        table.add_row(*row, f"{GROWTH_LIMIT}")
-    Console(width=100).print(table)
-    return 0
+def measure(name: str, asked: Asked) -> list[Row]:
+    fewest, most = asked.requests
+    took = {requests: float("inf") for requests in asked.requests}
+    for _ in range(asked.runs):
+        for requests, before in took.items():
+            took[requests] = min(before, seconds(requests, asked.request_messages))
+    each = {requests: 1e3 * spent_s / requests for requests, spent_s in took.items()}
+    work = f"cook: a request of {asked.request_messages} messages, among {most:,} over among {fewest:,}"
+    return [
+        Row(
+            name=name,
+            work=work,
+            size=f"{most:,} requests",
+            ours=each[most],
+            yardstick=each[fewest],
+            unit="ms CPU",
+            ratio=each[most] / each[fewest],
+            limit=GROWTH_LIMIT,
+            stretch=GROWTH_GOAL,
+            details={"messages_a_second": most * asked.request_messages / took[most]},
+        )
+    ]
 
 
-def _cooked(requests: int, messages: int) -> float:
+def seconds(requests: int, messages: int) -> float:
+    """CPU time."""
     kitchen = Kitchen()
-    seconds = 0.0
+    spent_s = 0.0
     for record in _records(requests, messages):
-        began = time.perf_counter()
+        began = time.process_time()
         kitchen.add_record(record)
-        seconds += time.perf_counter() - began
-    began = time.perf_counter()
+        spent_s += time.process_time() - began
+    began = time.process_time()
     for _ in kitchen.cooked():
         pass
-    return seconds + time.perf_counter() - began
+    return spent_s + time.process_time() - began
 
 
 def _records(requests: int, messages: int) -> Iterator[dict[str, Any]]:
@@ -80,7 +79,3 @@ def _records(requests: int, messages: int) -> Iterator[dict[str, Any]]:
 def _message(talk: int, position: int) -> dict[str, str]:
     role = "user" if position % 2 else "assistant"
     return {"role": role, "content": f"message {position} of talk {talk} " + "word " * 20}
-
-
-if __name__ == "__main__":
-    sys.exit(main())

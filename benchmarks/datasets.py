@@ -1,13 +1,12 @@
-"""What `run.py` measures: data sets, generated or copied into `benchmarks/data/` when they are not there already.
+"""What is imported: data sets, generated or copied into a folder when they are not there already.
 
-Generating and cutting run as processes of their own: `run.py` has to stay small.
+Generating and cutting run as processes of their own: whoever measures has to stay small.
 """
 
 import argparse
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,10 +15,8 @@ from typing import Any
 
 import orjson
 
-HERE = Path(__file__).resolve().parent
-DATA = HERE / "data"
-RATIO_LIMITS = {"chatgpt": 4.5}
-RATIO_LIMIT = 2.5
+from processes import HERE, environment, python
+
 # The folders that hold whole sessions as they were recorded; the others were written by hand to show one thing each.
 REAL_SAMPLES = [
     "bastion-glm",
@@ -44,10 +41,6 @@ class DataSet:
     largest_record_mb: float = 0.0
     truth: Path | None = None
 
-    @property
-    def ratio_limit(self) -> float:
-        return RATIO_LIMITS.get(self.platform, RATIO_LIMIT)
-
 
 def start_up(platform: str, workspace: Path) -> DataSet:
     """Next to nothing to import: what is left is the time that the commands take to start."""
@@ -55,35 +48,22 @@ def start_up(platform: str, workspace: Path) -> DataSet:
         folder = workspace / "short"
         _generate(platform, folder, 0.001)
         export = folder / "export.zip"
-        return DataSet(name="start-up (tiny ZIP)", platform=platform, source=export, elements=_cut(export))
+        return DataSet(name="start-up", platform=platform, source=export, elements=_cut(export))
     if platform != "claude_code":
         folder = workspace / f"short-{platform}"
         _generate(platform, folder, 0.001)
-        return DataSet(name=f"start-up (tiny {platform})", platform=platform, source=folder)
+        return DataSet(name="start-up", platform=platform, source=folder)
     session = workspace / "empty" / "-home-dev-empty" / "00000000-0000-4000-a000-000000000000.jsonl"
     session.parent.mkdir(parents=True)
     session.touch()
-    return DataSet(name="start-up (empty file)", platform=platform, source=workspace / "empty")
+    return DataSet(name="start-up", platform=platform, source=workspace / "empty")
 
 
-def _sessions(name: str, megabytes: float, *options: str) -> DataSet:
-    folder = DATA / name
-    truth = _generate("claude_code", folder, megabytes, *options)
+def tree(platform: str, folder: Path, megabytes: float, *options: str) -> DataSet:
+    """A folder of files, of which each line or each file is a record."""
+    truth = _generate(platform, folder, megabytes, *options)
     return DataSet(
-        name=name,
-        platform="claude_code",
-        source=folder,
-        size_mb=truth["bytes"] / 1_000_000,
-        largest_record_mb=truth["largest_line"] / 1_000_000,
-        truth=_truth_of(folder),
-    )
-
-
-def _tree(platform: str, megabytes: float) -> DataSet:
-    folder = DATA / platform
-    truth = _generate(platform, folder, megabytes)
-    return DataSet(
-        name=platform,
+        name=folder.name,
         platform=platform,
         source=folder,
         size_mb=truth["bytes"] / 1_000_000,
@@ -92,17 +72,17 @@ def _tree(platform: str, megabytes: float) -> DataSet:
     )
 
 
-def _export(name: str, megabytes: float, *options: str) -> DataSet:
-    folder = DATA / name
+def export(folder: Path, megabytes: float, *options: str) -> DataSet:
+    """A ZIP of ChatGPT's."""
     truth = _generate("chatgpt", folder, megabytes, *options)
-    export = folder / "export.zip"
-    with zipfile.ZipFile(export) as archive:
+    file = folder / "export.zip"
+    with zipfile.ZipFile(file) as archive:
         size = sum(member.file_size for member in archive.infolist() if member.filename.startswith("conversations"))
     return DataSet(
-        name=name,
+        name=folder.name,
         platform="chatgpt",
-        source=export,
-        elements=_cut(export),
+        source=file,
+        elements=_cut(file),
         size_mb=size / 1_000_000,
         largest_record_mb=truth["largest_conversation"] / 1_000_000,
         truth=_truth_of(folder),
@@ -110,28 +90,28 @@ def _export(name: str, megabytes: float, *options: str) -> DataSet:
 
 
 def _generate(platform: str, folder: Path, megabytes: float, *options: str) -> dict[str, Any]:
-    command = [sys.executable, str(HERE / "generate.py"), platform, str(folder), "--reuse"]
-    command += ["--megabytes", str(megabytes), *options]
-    return orjson.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+    size = "--megabytes", str(megabytes)
+    return orjson.loads(_told(HERE / "generate.py", platform, folder, "--reuse", *size, *options))
 
 
 def _cut(export: Path) -> Path:
-    command = [sys.executable, str(HERE / "cut.py"), str(export)]
-    return Path(subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.strip())
+    return Path(_told(HERE / "cut.py", export).decode().strip())
+
+
+def _told(*words: str | Path) -> bytes:
+    return subprocess.run(python(*words), stdout=subprocess.PIPE, check=True, env=environment(HERE)).stdout
 
 
 def _truth_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.truth.json")
 
 
-def _samples(name: str) -> DataSet | None:
+def _samples(folder: Path) -> DataSet | None:
     named = os.environ.get("PALAVER_SAMPLES")
     samples = (Path(named) if named else HERE.parent.parent / "shared" / "samples") / "claude_code"
     sources = [path for name in REAL_SAMPLES for path in sorted((samples / name).rglob("*")) if path.is_file()]
     if not sources:
-        print("no recorded samples beside the checkout or in $PALAVER_SAMPLES: left out", file=sys.stderr)
         return None
-    folder = DATA / name
     shutil.rmtree(folder, ignore_errors=True)
     for copy in range(SAMPLE_COPIES):
         for source in sources:
@@ -143,7 +123,7 @@ def _samples(name: str) -> DataSet | None:
         size_bytes += len(line) * SAMPLE_COPIES
         largest = max(largest, len(line))
     return DataSet(
-        name=name,
+        name=folder.name,
         platform="claude_code",
         source=folder,
         size_mb=size_bytes / 1_000_000,
@@ -157,18 +137,29 @@ def _lines(paths: Iterator[Path]) -> Iterator[bytes]:
             yield from lines
 
 
-PREPARE: dict[str, Callable[[str, argparse.Namespace], DataSet | None]] = {
-    "claude_code-ascii": lambda name, asked: _sessions(name, asked.megabytes),
-    "claude_code-unicode": lambda name, asked: _sessions(name, asked.megabytes, "--text", "unicode"),
-    "claude_code-samples": lambda name, _: _samples(name),
-    "claude_code-single": lambda name, asked: _sessions(name, asked.single_megabytes, "--single-file"),
-    "chatgpt-ascii": lambda name, asked: _export(name, asked.megabytes),
-    "chatgpt-unicode": lambda name, asked: _export(name, asked.megabytes, "--text", "unicode"),
-    "chatgpt-lean": lambda name, asked: _export(name, asked.megabytes, "--lean"),
-    "chatgpt-large": lambda name, asked: _export(name, asked.single_megabytes),
-    "azure_openai": lambda name, asked: _tree(name, asked.log_megabytes),
-    "api_trace": lambda name, asked: _tree(name, asked.log_megabytes),
-    "continue_dev": lambda name, asked: _tree(name, asked.tree_megabytes),
-    "roo_code": lambda name, asked: _tree(name, asked.tree_megabytes),
-    "github_copilot": lambda name, asked: _tree(name, asked.tree_megabytes),
+Asked = argparse.Namespace
+PREPARE: dict[str, Callable[[Path, Asked], DataSet | None]] = {
+    "claude_code-ascii": lambda folder, asked: tree("claude_code", folder, asked.megabytes),
+    "claude_code-unicode": lambda folder, asked: tree("claude_code", folder, asked.megabytes, "--text", "unicode"),
+    "claude_code-samples": lambda folder, _: _samples(folder),
+    "claude_code-single": lambda folder, asked: tree("claude_code", folder, asked.single_megabytes, "--single-file"),
+    "chatgpt-ascii": lambda folder, asked: export(folder, asked.megabytes),
+    "chatgpt-unicode": lambda folder, asked: export(folder, asked.megabytes, "--text", "unicode"),
+    "chatgpt-lean": lambda folder, asked: export(folder, asked.megabytes, "--lean"),
+    "chatgpt-large": lambda folder, asked: export(folder, asked.single_megabytes),
+    "azure_openai": lambda folder, asked: tree("azure_openai", folder, asked.log_megabytes),
+    "api_trace": lambda folder, asked: tree("api_trace", folder, asked.log_megabytes),
+    "continue_dev": lambda folder, asked: tree("continue_dev", folder, asked.tree_megabytes),
+    "roo_code": lambda folder, asked: tree("roo_code", folder, asked.tree_megabytes),
+    "github_copilot": lambda folder, asked: tree("github_copilot", folder, asked.tree_megabytes),
 }
+
+
+def prepared(name: str, asked: Asked) -> DataSet | None:
+    """None where there are no recorded samples on this machine."""
+    return PREPARE[name](asked.data / name, asked)
+
+
+def of_size(platform: str, megabytes: float, asked: Asked) -> DataSet:
+    folder = asked.data / f"{platform}-{megabytes:g}mb"
+    return export(folder, megabytes) if platform == "chatgpt" else tree(platform, folder, megabytes)

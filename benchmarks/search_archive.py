@@ -5,6 +5,7 @@ most words stand in a handful. One platform has nine tenths of the messages, ano
 """
 
 import random
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -47,11 +48,11 @@ def make(path: Path, messages: int, seed: int = 1) -> None:
             if len(batch) == CONVERSATIONS_AT_ONCE:
                 _add(connection, ingest, batch)
                 batch = []
-                print(f"\r{done:,} messages, {time.perf_counter() - started:.0f} s", end="", flush=True)
+                print(f"\r{done:,} messages, {time.perf_counter() - started:.0f} s", end="", file=sys.stderr)
         _add(connection, ingest, batch)
         connection.execute("pragma wal_checkpoint(truncate)")
         connection.execute("pragma journal_mode = delete")
-    print()
+    print(file=sys.stderr)
     draft.rename(path)
 
 

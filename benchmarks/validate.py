@@ -1,88 +1,84 @@
-"""Measures how many messages a second are judged, and how much memory a report takes; prints two tables.
-
-    python benchmarks/validate.py [--megabytes 60] [--single-megabytes 1000] [--runs 3]
+"""Validation: how many messages a second are judged, and how much memory a report takes.
 
 Judging is measured in this process, on documents that were read beforehand: by the schema alone, by the schema and all
-rules of the level `standard`, and with everything that a report adds up. The stages take turns; the best run counts. A
-report is measured as the command itself, in one process.
+rules of the level `standard`, and with everything that a report adds up. The stages take turns; the best run counts.
+A report is measured as the command itself, in one process.
 """
 
-import argparse
 import gc
-import os
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
+from datasets import Asked, prepared
+from processes import measured, palaver
+from rows import PEAK_STRETCH_MB, Row, peak_limit
 
-from datasets import DATA, PREPARE
-from palaver.model.report import SourceReport
-from palaver.pipeline import begin, find, read
-from palaver.validate.schema import is_valid
-from palaver.validate.tally import SourceTally
-from palaver.validating import Question, described
-
-LIMITS = {"schema": 300_000, "schema and rules": 100_000}
-PEAK_LIMIT_MB, PEAK_LIMIT_RECORDS = 150, 4
-JUDGED = ("claude_code-ascii", "claude_code-unicode", "chatgpt-ascii", "chatgpt-unicode")
-REPORTED = ("claude_code-ascii", "claude_code-single", "chatgpt-ascii", "chatgpt-large")
-
+# Rows and their limits, stretch goals beside them.
+STAGES: dict[str, tuple[float | None, float | None]] = {
+    "schema": (300_000, 450_000),
+    "schema and rules": (100_000, 200_000),
+    "all that a report adds up": (None, None),
+}
 Documents = list[dict[str, Any]]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure validation.")
-    parser.add_argument("--megabytes", type=float, default=60)
-    parser.add_argument("--single-megabytes", type=float, default=1_000)
-    parser.add_argument("--runs", type=int, default=3)
-    asked = parser.parse_args()
-    DATA.mkdir(exist_ok=True)
-    console = Console(width=110)
-    # First, while this process is small: on Linux a child's peak memory starts at its parent's.
-    command = "palaver validate PATH --jobs 1 --report FILE"
-    reports = _table(command, "what", "MB", "wall s", "MB/s", "peak MB", "limit MB", "holds")
-    for name in REPORTED:
-        reports.add_row(name, *_reported(name, asked))
-    judging = _table("messages judged a second", "what", "messages", *LIMITS, "with all that a report adds up", "holds")
-    for name in JUDGED:
-        judging.add_row(name, *_judged(name, asked))
-    judging.add_row("limit", "", *(f"{limit:,}" for limit in LIMITS.values()), "", "")
-    console.print(judging, reports)
-    return 0
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title)
-    for column in columns:
-        table.add_column(column, justify="left" if column == "what" else "right")
-    return table
-
-
-def _judged(name: str, asked: argparse.Namespace) -> list[str]:
-    documents = _documents(PREPARE[name](name, asked).source)
+def judging(name: str, asked: Asked) -> list[Row]:
+    data_set = prepared(name.removeprefix("validate-"), asked)
+    assert data_set
+    documents = _documents(data_set.source)
     messages = sum(len(document["messages"]) for document in documents)
-    stages: dict[str, Callable[[Documents], None]] = {"schema": _by_schema, "schema and rules": _by_rules, "all": _all}
-    best = dict.fromkeys(stages, float("inf"))
+    judges: tuple[Callable[[Documents], None], ...] = (_by_schema, _by_rules, _all)
+    best = dict.fromkeys(judges, float("inf"))
     gc.collect()
     gc.disable()
     for _ in range(asked.runs):
-        for stage, judge in stages.items():
-            began = time.perf_counter()
+        for judge in judges:
+            began = time.process_time()
             judge(documents)
-            best[stage] = min(best[stage], time.perf_counter() - began)
-    gc.enable()
-    rates = {stage: messages / seconds for stage, seconds in best.items()}
-    holds = all(rates[stage] >= limit for stage, limit in LIMITS.items())
-    return [f"{messages:,}", *(f"{rate:,.0f}" for rate in rates.values()), _word(holds)]
+            best[judge] = min(best[judge], time.process_time() - began)
+    return [
+        Row(
+            name=f"{name}-{stage.replace(' ', '-')}",
+            work=f"validate {data_set.name}: {stage}",
+            size=f"{messages:,} messages",
+            ours=messages / best[judge],
+            unit="/s",
+            limit=limit,
+            stretch=stretch,
+            is_floor=True,
+        )
+        for judge, (stage, (limit, stretch)) in zip(judges, STAGES.items(), strict=True)
+    ]
+
+
+def report(name: str, asked: Asked) -> list[Row]:
+    data_set = prepared(name.removeprefix("report-"), asked)
+    assert data_set
+    with tempfile.TemporaryDirectory(dir=asked.data, prefix="validate-") as folder:
+        words = ("--jobs", "1", "--report", Path(folder) / "report.json")
+        done = measured(palaver("validate", data_set.source, *words), Path(folder), is_answer_wanted=False)
+    return [
+        Row(
+            name=name,
+            work=f"validate --jobs 1 --report, {data_set.name}",
+            size=f"{data_set.size_mb:,.0f} MB",
+            ours=done.cpu_s,
+            unit="s CPU",
+            peak=done.peak,
+            peak_limit=peak_limit(data_set.largest_record_mb),
+            peak_stretch_mb=PEAK_STRETCH_MB,
+            problem=f"exit code {done.exit_code}\n{done.complaint}" if done.exit_code else "",
+        )
+    ]
 
 
 def _documents(path: Path) -> Documents:
+    from palaver.model.report import SourceReport
+    from palaver.pipeline import begin, find, read
+
     units, _ = find([path])
     documents: Documents = []
     for unit in units:
@@ -92,11 +88,15 @@ def _documents(path: Path) -> Documents:
 
 
 def _by_schema(documents: Documents) -> None:
+    from palaver.validate.schema import is_valid
+
     for document in documents:
         is_valid(document)
 
 
 def _by_rules(documents: Documents) -> None:
+    from palaver.validating import Question
+
     judge = Question().judge()
     for document in documents:
         judge.judge(document)
@@ -104,6 +104,9 @@ def _by_rules(documents: Documents) -> None:
 
 
 def _all(documents: Documents) -> None:
+    from palaver.validate.tally import SourceTally
+    from palaver.validating import Question, described
+
     judge = Question().judge()
     tally = SourceTally("", "")
     for document in documents:
@@ -111,44 +114,3 @@ def _all(documents: Documents) -> None:
         tally.cover(document, described)
     judge.close()
     tally.close()
-
-
-def _reported(name: str, asked: argparse.Namespace) -> list[str]:
-    data_set = PREPARE[name](name, asked)
-    with tempfile.TemporaryDirectory(dir=DATA, prefix="validate-") as folder:
-        file = Path(folder) / "report.json"
-        words = [
-            sys.executable,
-            "-m",
-            "palaver",
-            "validate",
-            str(data_set.source),
-            "--jobs",
-            "1",
-            "--report",
-            str(file),
-        ]
-        began = time.perf_counter()
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        if hasattr(os, "wait4"):
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            peak_mb = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-        else:
-            process.wait()
-            peak_mb = float("nan")
-        seconds = time.perf_counter() - began
-        if process.returncode != 0:
-            raise SystemExit(f"{' '.join(words)} ended with {process.returncode}")
-    limit_mb = PEAK_LIMIT_MB + PEAK_LIMIT_RECORDS * data_set.largest_record_mb
-    figures = data_set.size_mb, seconds, data_set.size_mb / seconds, peak_mb, limit_mb
-    told = [f"{figure:,.{digits}f}" for figure, digits in zip(figures, (0, 1, 0, 0, 0), strict=True)]
-    return [*told, _word(peak_mb <= limit_mb)]
-
-
-def _word(holds: bool) -> str:  # noqa: FBT001 - a verdict
-    return "yes" if holds else "no"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
