@@ -15,7 +15,6 @@ from rows import Row, peak_limit
 RESCAN_RATIO, RESCAN_EXTRA_S = 2.0, 0.3
 RESCAN_RATIO_GOAL, RESCAN_EXTRA_GOAL_S = 1.5, 0.15
 APPEND_LIMIT_BYTES = 64 << 10
-LINES = 20_000
 
 
 def rescan(name: str, asked: Asked) -> list[Row]:
@@ -86,13 +85,13 @@ def append(name: str, asked: Asked) -> list[Row]:
         archive = Path(workspace) / "growing.db"
         parent = None
         with session.open("w") as stream:
-            for number in range(LINES):
+            for number in range(asked.lines):
                 parent = _write(stream, session.stem, number, parent)
         size_bytes = session.stat().st_size
         if _bytes_read(session.parent, archive) < size_bytes:
             raise RuntimeError("the first import did not read the whole session")
         with session.open("a") as stream:
-            _write(stream, session.stem, LINES, parent)
+            _write(stream, session.stem, asked.lines, parent)
         added = session.stat().st_size - size_bytes
         read = _bytes_read(session.parent, archive)
     work = f"a line of {added:,} bytes appended: bytes read, limit those + 64 KB"

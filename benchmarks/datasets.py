@@ -42,21 +42,17 @@ class DataSet:
     truth: Path | None = None
 
 
-def start_up(platform: str, workspace: Path) -> DataSet:
+def start_up(platform: str, data: Path) -> DataSet:
     """Next to nothing to import: what is left is the time that the commands take to start."""
-    if platform == "chatgpt":
-        folder = workspace / "short"
+    folder = data / f"start-{platform}"
+    if platform == "claude_code":
+        session = folder / "-home-dev-empty" / "00000000-0000-4000-a000-000000000000.jsonl"
+        session.parent.mkdir(parents=True, exist_ok=True)
+        session.touch()
+    elif not folder.exists():
         _generate(platform, folder, 0.001)
-        export = folder / "export.zip"
-        return DataSet(name="start-up", platform=platform, source=export, elements=_cut(export))
-    if platform != "claude_code":
-        folder = workspace / f"short-{platform}"
-        _generate(platform, folder, 0.001)
-        return DataSet(name="start-up", platform=platform, source=folder)
-    session = workspace / "empty" / "-home-dev-empty" / "00000000-0000-4000-a000-000000000000.jsonl"
-    session.parent.mkdir(parents=True)
-    session.touch()
-    return DataSet(name="start-up", platform=platform, source=workspace / "empty")
+    export = folder / "export.zip" if platform == "chatgpt" else None
+    return DataSet(name="start", platform=platform, source=export or folder, elements=export and _cut(export))
 
 
 def tree(platform: str, folder: Path, megabytes: float, *options: str) -> DataSet:

@@ -4,11 +4,10 @@ Time is the processors', since it is the cost that shall not grow, net of start-
 imported where it is needed: on Linux a child's peak memory starts at its parent's.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from datasets import Asked, of_size
-from imports import ARCHIVE, JSON_LINES, Target, cost_of
+from imports import ARCHIVE, JSON_LINES, costs_of
 from rows import Row
 
 TIMES = (1, 4, 16)
@@ -25,15 +24,13 @@ class Point:
 def of_imports(name: str, asked: Asked) -> list[Row]:
     _, platform, into = name.split("-")
     target = replace(JSON_LINES if into == "jsonl" else ARCHIVE, clock="cpu_s")
-    return _grown(name, lambda times: _import(name, platform, target, asked.growth_megabytes * times, asked))
-
-
-def _import(name: str, platform: str, target: Target, megabytes: float, asked: Asked) -> Point:
-    data_set = of_size(platform, megabytes, asked)
-    cost = cost_of(data_set, target, asked.runs, asked.data)
-    row = Row(name=name, work=f"{platform} → {target.work}", size=f"{data_set.size_mb:,.0f} MB", unit="s CPU")
-    row.ours, row.yardstick, row.peak, row.problem = cost.ours_s, cost.yardstick_s, cost.peak, cost.problem
-    return Point(data_set.size_mb, cost.ours_s, row)
+    data_sets = [of_size(platform, asked.growth_megabytes * times, asked) for times in TIMES]
+    points: list[Point] = []
+    for data_set, cost in zip(data_sets, costs_of(data_sets, target, asked.runs, asked.data), strict=True):
+        row = Row(name=name, work=f"{platform} → {target.work}", size=f"{data_set.size_mb:,.0f} MB", unit="s CPU")
+        row.ours, row.yardstick, row.peak, row.problem = cost.ours_s, cost.yardstick_s, cost.peak, cost.problem
+        points.append(Point(data_set.size_mb, cost.ours_s, row))
+    return _grown(name, points)
 
 
 def of_cooking(name: str, asked: Asked) -> list[Row]:
@@ -45,7 +42,7 @@ def of_cooking(name: str, asked: Asked) -> list[Row]:
         row = Row(name=name, work="cook", size=f"{requests:,} requests", ours=seconds, unit="s CPU")
         return Point(requests, seconds, row)
 
-    return _grown(name, cooked)
+    return _grown(name, [cooked(times) for times in TIMES])
 
 
 def of_searching(name: str, asked: Asked) -> list[Row]:
@@ -58,20 +55,15 @@ def of_searching(name: str, asked: Asked) -> list[Row]:
             messages, ms, Row(name=name, work="search, the slowest", size=f"{messages:,} messages", ours=ms, unit="ms")
         )
 
-    return _grown(name, searched)
+    return _grown(name, [searched(times) for times in TIMES])
 
 
-def _grown(name: str, measure: Callable[[int], Point]) -> list[Row]:
-    done: list[Point] = []
-    for times in TIMES:
-        point = measure(times)
-        each = point.cost / point.amount
-        row = point.row
-        row.name = f"{name}-{times}x"
-        row.work += f", {times}x"
-        if done and each > 0 and all(before.cost > 0 for before in done):
-            row.work += ", a part of it over that of less"
-            row.ratio = max(each / (before.cost / before.amount) for before in done)
-            row.limit = GROWTH_LIMIT
-        done.append(point)
-    return [point.row for point in done]
+def _grown(name: str, points: list[Point]) -> list[Row]:
+    for number, (times, point) in enumerate(zip(TIMES, points, strict=True)):
+        row, smaller = point.row, points[:number]
+        row.name, row.work = f"{name}-{times}x", f"{row.work}, {times}x"
+        each = [one.cost / one.amount for one in (*smaller, point)]
+        if smaller and min(each) > 0:
+            row.work += ": time a part, over the smaller"
+            row.ratio, row.limit = max(each[-1] / before for before in each[:-1]), GROWTH_LIMIT
+    return [point.row for point in points]

@@ -7,7 +7,9 @@ import json
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from datasets import Asked, DataSet, prepared, start_up
@@ -59,7 +61,7 @@ def _rows(name: str, data_name: str, target: Target, asked: Asked) -> list[Row]:
     work = f"{data_name} → {target.work}"
     if data_set is None:
         return [Row(name=name, work=work, note="no recorded samples beside the checkout or in $PALAVER_SAMPLES")]
-    cost = cost_of(data_set, target, min(asked.runs, 2) if data_name in LARGE else asked.runs, asked.data)
+    [cost] = costs_of([data_set], target, min(asked.runs, 2) if data_name in LARGE else asked.runs, asked.data)
     # Importers without limits of their own are held to those of the first.
     limit, stretch = target.limits.get(data_set.platform) or (target.limits["claude_code"][0], None)
     return [
@@ -86,43 +88,46 @@ def unit_of(target: Target) -> str:
     return "s CPU" if target.clock == "cpu_s" else "s"
 
 
-def cost_of(data_set: DataSet, target: Target, runs: int, data: Path) -> Cost:
+def costs_of(data_sets: list[DataSet], target: Target, runs: int, data: Path) -> list[Cost]:
+    """Of data sets of one platform."""
     with tempfile.TemporaryDirectory(dir=data, prefix="run-") as name:
-        contest = Contest(Path(name), target, may_refuse=data_set.truth is None)
-        return contest.held(data_set, runs)
+        return Contest(Path(name), target).held(start_up(data_sets[0].platform, data), data_sets, runs)
 
 
 class Contest:
-    def __init__(self, workspace: Path, target: Target, *, may_refuse: bool) -> None:
+    def __init__(self, workspace: Path, target: Target) -> None:
         self.workspace = workspace
         self.target = target
-        # Recorded samples may hold records that are rightly refused; generated ones do not.
-        self.may_refuse = may_refuse
         self.output = workspace / "output" / "documents.jsonl"
         self.home = workspace / "home"
+        self.problems: dict[Path, str] = {}
 
-    def held(self, data_set: DataSet, runs: int) -> Cost:
-        tiny = start_up(data_set.platform, self.workspace)
-        best = in_turns(
-            runs,
-            lambda: self._parsed(tiny),
-            lambda: self._imported(tiny),
-            lambda: self._parsed(data_set),
-            lambda: self._imported(data_set),
-        )
-        for what, measurement in zip(("yardstick's start", "start", "yardstick", "import"), best, strict=True):
+    def held(self, tiny: DataSet, data_sets: list[DataSet], runs: int) -> list[Cost]:
+        commands: list[Callable[[], Measurement]] = []
+        for data_set in (tiny, *data_sets):
+            commands += [partial(self._parsed, data_set), partial(self._imported, data_set)]
+        best = in_turns(runs, *commands)
+        start, *pairs = zip(best[::2], best[1::2], strict=True)
+        return [self._cost(data_set, start, pair) for data_set, pair in zip(data_sets, pairs, strict=True)]
+
+    def _cost(self, data_set: DataSet, start: Sequence[Measurement], best: Sequence[Measurement]) -> Cost:
+        names = ("yardstick's start", "start", "yardstick", "import")
+        for what, measurement in zip(names, (*start, *best), strict=True):
             if measurement.exit_code:
                 return Cost(problem=f"{what}: exit code {measurement.exit_code}\n{measurement.complaint}")
-        yardstick_start, start, yardstick, ours = (getattr(one, self.target.clock) for one in best)
-        if data_set.elements:  # what the yardstick tells is the parsing alone
-            yardstick_start, yardstick = 0.0, float(best[2].answer)
-        gross = {"ours_s": ours, "start_s": start, "yardstick_s": yardstick, "yardstick_start_s": yardstick_start}
-        gross |= {"wall_s": best[3].wall_s, "cpu_s": best[3].cpu_s}
-        problem = self._problem(data_set, best[3].answer)
-        return Cost(ours - start, yardstick - yardstick_start, best[3].peak, gross, problem)
+        yardstick_start, ours_start, yardstick, ours = (getattr(one, self.target.clock) for one in (*start, *best))
+        if data_set.elements:  # there is no start in it
+            yardstick_start = 0.0
+        gross = {"ours_s": ours, "start_s": ours_start, "yardstick_s": yardstick, "yardstick_start_s": yardstick_start}
+        gross |= {"wall_s": best[1].wall_s, "cpu_s": best[1].cpu_s}
+        problem = self.problems[data_set.source]
+        return Cost(ours - ours_start, yardstick - yardstick_start, best[1].peak, gross, problem)
 
     def _parsed(self, data_set: DataSet) -> Measurement:
-        return measured(python(HERE / "yardstick.py", data_set.elements or data_set.source), self.home)
+        done = measured(python(HERE / "yardstick.py", data_set.elements or data_set.source), self.home)
+        if data_set.elements and not done.exit_code:  # it tells what parsing alone took
+            done.cpu_s = done.wall_s = float(done.answer)
+        return done
 
     def _imported(self, data_set: DataSet) -> Measurement:
         for made in (self.output.parent, self.home):
@@ -130,9 +135,11 @@ class Contest:
         self.output.parent.mkdir()
         words = [str(self.output) if word == "OUTPUT" else word for word in self.target.words]
         done = measured(palaver("import", data_set.platform, data_set.source, *words, "--json"), self.home)
-        # A crash exits with 1 as well, but leaves no report.
-        if self.may_refuse and done.exit_code == 1 and done.answer.startswith(b"{"):
+        # Recorded samples may hold records that are rightly refused; a crash exits with 1 as well, but reports nothing.
+        if data_set.truth is None and done.exit_code == 1 and done.answer.startswith(b"{"):
             done.exit_code = 0
+        if not done.exit_code and data_set.source not in self.problems:
+            self.problems[data_set.source] = self._problem(data_set, done.answer)
         return done
 
     def _problem(self, data_set: DataSet, answer: bytes) -> str:

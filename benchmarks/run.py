@@ -30,6 +30,7 @@ TINY = {
     "scale": 0.3,
     "runs": 1,
     "files": 20,
+    "lines": 200,
     "messages": 320,
     "requests": [16, 32],
     "request_messages": 10,
@@ -77,6 +78,7 @@ def _arguments() -> Asked:
     add("--growth-megabytes", type=float, default=25, help="the smallest of the three sizes that show growth")
     add("--scale", type=float, default=1_000, metavar="MB", help="where the curve of memory ends; 10000 is 10 GB")
     add("--files", type=int, default=10_000, help="files of the rescan")
+    add("--lines", type=int, default=20_000, help="lines of the session that gets one more")
     add("--messages", type=int, default=1_000_000, help="messages of the archive that is searched")
     add("--data", type=Path, default=HERE / "data", metavar="DIR", help="where generated data is kept")
     add("--json", type=Path, metavar="FILE", help="the machine-readable copy; default: results.json in the data")

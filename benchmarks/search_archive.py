@@ -36,7 +36,7 @@ def make(path: Path, messages: int, seed: int = 1) -> None:
     draft = path.with_suffix(".draft")
     for left in (draft, draft.with_name(f"{draft.name}-wal"), draft.with_name(f"{draft.name}-shm")):
         left.unlink(missing_ok=True)
-    words = Words(random.Random(seed))
+    words = Words(random.Random(seed), min(STREAM, 100 * messages))
     started = time.perf_counter()
     with closing(open_to_write(draft)) as connection:
         ingest = Ingest(connection)
@@ -65,15 +65,15 @@ def _add(connection: Any, ingest: Ingest, batch: list[Any]) -> None:
 class Words:
     """A long stream of words; a text is a stretch of it."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, length: int) -> None:
         self.rng = rng
         self.vocabulary = vocabulary(rng)
         weights = list(accumulate(1 / (rank + 1.5) for rank in range(VOCABULARY)))
-        self._stream = rng.choices(self.vocabulary, cum_weights=weights, k=STREAM)
+        self._stream = rng.choices(self.vocabulary, cum_weights=weights, k=length)
 
     def text(self, mean: float) -> str:
         length = 1 + int(self.rng.expovariate(1 / mean))
-        start = int(self.rng.random() * (STREAM - length))
+        start = int(self.rng.random() * (len(self._stream) - length))
         return " ".join(self._stream[start : start + length])
 
 
