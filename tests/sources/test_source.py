@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import tracemalloc
 import zipfile
 import zlib
 from pathlib import Path
@@ -562,3 +563,16 @@ def test_a_side_file_that_cannot_be_opened_or_is_cut_off_is_skipped(tmp_path, mo
         assert run.ledger.adds_up
         assert run.ledger.skipped == {"unreadable-side-file": 1}
         assert run.findings.counts == {"unreadable-side-file": 1}
+
+
+def test_a_small_file_is_read_without_asking_for_the_memory_of_a_large_one(tmp_path):
+    (tmp_path / "side.json").write_bytes(b'{"a": 1}')
+    run = Run("side.json", None)
+    list(json_document(Source.at(tmp_path / "side.json"), run))  # what is imported on the way does not count
+    tracemalloc.start()
+    try:
+        assert list(json_document(Source.at(tmp_path / "side.json"), run)) == [{"a": 1}]
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 4 << 20

@@ -1,7 +1,7 @@
 """Small files, each one record: a JSON document read whole, a file that is only counted."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
 from palaver.model.finding import finding_kind
@@ -12,6 +12,7 @@ from palaver.sources.source import Source
 UNREADABLE_SIDE_FILE = finding_kind("unreadable-side-file", "error", "A file beside the source could not be read.")
 
 LARGEST_BYTES = 1 << 28
+_PIECE_BYTES = 1 << 20
 
 
 def json_document(source: Source, run: Run) -> Iterator[Any]:
@@ -35,6 +36,15 @@ def json_document(source: Source, run: Run) -> Iterator[Any]:
         run.quarantined(BAD_JSON, raw, source.name, "there is nothing in it")
 
 
+def read_at_most(stream: BinaryIO, size_bytes: int) -> bytes:
+    """The same as `stream.read(size_bytes)`, which would ask for all of that memory before it knows what there is."""
+    pieces: list[bytes] = []
+    while size_bytes and (piece := stream.read(min(size_bytes, _PIECE_BYTES))):
+        pieces.append(piece)
+        size_bytes -= len(piece)
+    return b"".join(pieces)
+
+
 def counted(source: Source, run: Run) -> Source:
     """Count a file that is not opened here, or was read elsewhere as part of another record."""
     run.read()
@@ -45,7 +55,7 @@ def _bytes(source: Source, run: Run) -> bytes | None:
     run.read()
     try:
         with source.open() as stream:
-            raw = stream.read(LARGEST_BYTES)
+            raw = read_at_most(stream, LARGEST_BYTES)
             # Damage behind what could be read is told at the next call.
             problem = f"{source.label} is too large for a file beside a source" if stream.read(1) else ""
     except (SourceError, OSError) as error:
