@@ -76,15 +76,16 @@ _VERDICTS |= {"NO": "[bold red]NO[/]", "failed": "[bold red]failed[/]"}
 
 
 def markdown(results: Results) -> Iterator[str]:
-    yield f"Measured on {_place(results)}."
-    for section, rows in groupby(results["rows"], lambda row: row["section"]):
-        yield f"\n**{section}**\n"
-        yield f"| {' | '.join((*COLUMNS, 'verdict'))} |"
-        yield "|---|---|" + "--:|" * (len(COLUMNS) - 2) + "---|"
+    """Rows that have no limit are left out."""
+    yield f"Measured on {_place(results)}.\n"
+    yield f"| {' | '.join((*COLUMNS, 'verdict'))} |"
+    yield "|---|---|" + "--:|" * (len(COLUMNS) - 2) + "---|"
+    judged = (row for row in results["rows"] if row["verdict"])
+    for section, rows in groupby(judged, lambda row: row["section"]):
+        yield f"| **{section}** |{' |' * len(COLUMNS)}"
         for row in rows:
             yield f"| {' | '.join((*_cells(row), row['verdict']))} |"
-    yield ""
-    yield LEGEND
+    yield f"\n{LEGEND}"
 
 
 def _place(results: Results) -> str:

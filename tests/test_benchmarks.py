@@ -41,6 +41,13 @@ def test_every_line_gives_its_rows(is_growth, tmp_path):
     shutil.rmtree(tmp_path)
 
 
+def test_the_shares_of_the_time_are_told(tmp_path):
+    done = run(BENCHMARKS / "shares.py", "--megabytes", "0.3", "--runs", "1", "--data", tmp_path)
+    assert done.returncode == 0, done.stderr
+    tables = [line.split("|")[1].strip() for line in done.stdout.splitlines() if "share |" in line]
+    assert tables == [f"{name} → {into}" for into in ("JSON Lines", "archive") for name in ("claude_code", "chatgpt")]
+
+
 def test_what_fails_is_told_and_the_rest_goes_on(tmp_path):
     (tmp_path / "claude_code-ascii").mkdir()
     (tmp_path / "claude_code-ascii" / "notes.txt").write_text("not made by the generator, which leaves it alone")
@@ -55,7 +62,7 @@ def test_what_fails_is_told_and_the_rest_goes_on(tmp_path):
 def results(tmp_path):
     """A file of results with one row."""
     where = "'processor': 'P', 'cores': 2, 'memory_gb': None, 'system': 'S', 'python': '3', 'sqlite': '3'"
-    row = "{'section': 'Start', **Row(name='help', work='palaver --help', ours=0.1, unit='s').to_json()}"
+    row = "{'section': 'Start', **Row(name='help', work='palaver --help', ours=0.1, unit='s', limit=0.2).to_json()}"
     results = f"{{'machine': {{{where}, 'packages': {{}}}}, 'date': '2026-01-01', 'rows': [{row}]}}"
     done = run("-c", f"{IN_BENCHMARKS}; import json; from rows import Row; print(json.dumps({results}))")
     (tmp_path / "results.json").write_text(done.stdout)
