@@ -9,6 +9,7 @@ Nothing in one source can end the run: a failure is told in that source's report
 import gc
 import json
 import traceback
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cache, partial
@@ -189,7 +190,7 @@ def begin(
     """Prepare the reading of one unit; with `cursors`, even none, the run tells where the next one may continue."""
 
     def use(record: Document) -> None:
-        report.usage_records += passed_on(record, run, used or orjson.dumps)
+        report.usage_records += passed_on(record, same_run, used or orjson.dumps)
 
     report.size_bytes = unit.size_bytes
     if not unit.source.can_move:
@@ -204,6 +205,8 @@ def begin(
         advance=advance,
         used=use,
     )
+    # A run that held itself would stay, with all its cursors, until the collector comes, which is rarely.
+    same_run: Run = weakref.proxy(run)
     report.ledger, report.findings = run.ledger, run.findings
     for kind, where, message in unit.remarks:
         run.note(kind, where, message, kept=False)
