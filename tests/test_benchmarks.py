@@ -27,8 +27,7 @@ def names():
     return done.stdout.split()
 
 
-@pytest.mark.parametrize("is_growth", [False, True], ids=["levels", "growth"])
-def test_every_line_gives_its_rows(is_growth, tmp_path):
+def gives_its_rows(*, is_growth: bool, tmp_path: Path) -> None:
     lines = [name for name in names() if name.startswith("growth-") == is_growth]
     done = run(BENCHMARKS / "run.py", "--tiny", "--data", tmp_path, *(f"--only={line}" for line in lines))
     results = json.loads((tmp_path / "results.json").read_text())
@@ -39,6 +38,10 @@ def test_every_line_gives_its_rows(is_growth, tmp_path):
     assert [line for line in lines if not any(row == line or row.startswith(f"{line}-") for row in rows)] == []
     assert {"palaver", "orjson", "msgspec", "jsonschema-rs"} <= set(results["machine"]["packages"])
     shutil.rmtree(tmp_path)
+
+
+def test_every_line_gives_its_rows(tmp_path):
+    gives_its_rows(is_growth=False, tmp_path=tmp_path)
 
 
 def test_the_shares_of_the_time_are_told(tmp_path):
@@ -108,3 +111,8 @@ def test_a_readme_without_a_place_is_left_alone(results, tmp_path):
 def test_a_verdict(figures, verdict):
     done = run("-c", f"{IN_BENCHMARKS}; from rows import Peak, Row; print(Row(name='', work='', {figures}).verdict)")
     assert done.stdout.strip() == verdict, done.stderr
+
+
+def test_every_line_about_growth_gives_its_rows(tmp_path):
+    """Apart from the others, and far from them in this file, so that they run beside each other."""
+    gives_its_rows(is_growth=True, tmp_path=tmp_path)
