@@ -92,6 +92,26 @@ def test_an_integer_past_64_bits_is_written_as_its_digits(write):
     assert codes(report) == {"big-integer": 2}
 
 
+def test_a_document_in_parts_that_fails_half_way_is_mended_and_comes_once_more(tmp_path, monkeypatch):
+    raw = document("first", 1, 2)
+    raw["messages"][1]["metadata"] = {"number": 1 << 70}
+    monkeypatch.setattr(pipeline, "importer", lambda _platform: Reader([raw]))
+    (tmp_path / "a").touch()
+    report = SourceReport("a", "claude_code")
+    unit = Unit(Source.at(tmp_path / "a"), "claude_code", "")
+    parts = pipeline.read(
+        unit,
+        pipeline.begin(unit, report, {}),
+        report,
+        lambda one: map(orjson.dumps, one["messages"]),
+        is_measured=False,
+    )
+    made = [orjson.loads(part) for part in parts]
+    assert [part["message_id"] for part in made] == ["0", "0", "1"]
+    assert made[-1]["metadata"]["number"] == str(1 << 70)
+    assert (report.conversations, report.messages, report.failure) == (1, 2, "")
+
+
 def test_a_figure_past_64_bits_is_kept_beside_the_tokens(write):
     [made], report, _ = write(document("first", 5, 1 << 80))
     assert made["metrics"]["total_tokens"]["input"] == 5

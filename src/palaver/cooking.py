@@ -84,7 +84,7 @@ def _cook_unit(unit: Unit, kitchen: Kitchen, stated: Format | None, advance: Adv
     if isinstance(known := importer(unit.platform), Exchanging):
         _cook_exchanges(known, unit, run, kitchen, done)
         return done
-    for document in read(unit, run, done, lambda document: document, is_measured=False):
+    for document in read(unit, run, done, lambda document: (document,), is_measured=False):
         kitchen.add_document(document)
     return done
 

@@ -36,7 +36,7 @@ Advance = Callable[[int], None]
 
 
 class Conversation(NamedTuple):
-    """What is stored of one document, packed: in one piece it leaves no holes in the memory of whoever made it."""
+    """What is stored of a document, or of a part of one, packed: one piece leaves no holes in its maker's memory."""
 
     task: int
     rows: bytes
@@ -85,11 +85,10 @@ def _events(number: int, task: Task, advance: Advance) -> Iterator[Event]:
         run = begin(
             task.unit, report, task.options, _into(aside, number), advance, cursors=_cursors(task), used=usage.add
         )
-        for parts in read(task.unit, run, report, _packed, is_measured=False):
+        for part in read(task.unit, run, report, _packed, is_measured=False):
             yield from aside
             aside.clear()
-            for part in parts:
-                yield Conversation(number, part)
+            yield Conversation(number, part)
             for rows in usage.taken():
                 yield Used(number, rows)
         yield from aside
@@ -247,8 +246,8 @@ class Keeper:
         return self._begun[task]
 
 
-def _packed(document: Document) -> list[bytes]:
-    return [packed(rows) for rows in parts_of(document, FRAME_BYTES)]
+def _packed(document: Document) -> Iterator[bytes]:
+    return map(packed, parts_of(document, FRAME_BYTES))
 
 
 def keep(

@@ -10,7 +10,7 @@ import gc
 import json
 import traceback
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
@@ -174,7 +174,7 @@ def documents(
     used: Used | None = None,
 ) -> Iterator[bytes]:
     """Read one unit: its valid documents, each as a line of JSON; usage records go to `used`, if anybody wants them."""
-    return read(unit, begin(unit, report, options, set_aside, advance, used=used), report, line_of)
+    return read(unit, begin(unit, report, options, set_aside, advance, used=used), report, lambda one: (line_of(one),))
 
 
 def begin(
@@ -214,17 +214,20 @@ def begin(
 
 
 def read(
-    unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], T], *, is_measured: bool = True
+    unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], Iterable[T]], *, is_measured: bool = True
 ) -> Iterator[T]:
-    """Read one unit: its valid documents, each encoded; with the totals of its messages, unless nobody wants them."""
+    """Read one unit: its valid documents, encoded; with the totals of its messages, unless nobody wants them.
+
+    What a document is encoded to may come in parts: one is held at a time. Where that fails half way, the document is
+    mended and encoded once more from its beginning.
+    """
     measured = _measured if is_measured else _placed
     tallies: Tallies = {}
     try:
         for document in importer(unit.platform).read(unit.source, run):
-            if (encoded := _checked(document, tallies, run, encode, measured)) is not None:
+            if (yield from _checked(document, tallies, run, encode, measured)):
                 report.conversations += document.get("fragment", _WHOLE)["final"]
                 report.messages += len(document["messages"])
-                yield encoded
     except (PalaverError, OSError) as error:
         report.failure = str(error)
     except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
@@ -249,15 +252,15 @@ def _counting(report: SourceReport, advance: Callable[[int], None]) -> Callable[
 
 
 def _checked(
-    document: Document, tallies: Tallies, run: Run, encode: Callable[[Document], T], measured: Measured
-) -> T | None:
-    """Add a document's metrics, check it against the published schema, encode it."""
+    document: Document, tallies: Tallies, run: Run, encode: Callable[[Document], Iterable[T]], measured: Measured
+) -> Generator[T, None, bool]:
+    """Add a document's metrics, check it against the published schema, encode it; false if it had to be set aside."""
     stated = document.get("metrics")
     try:
         tally = measured(document, tallies, stated)
         if not is_valid(document):
             raise ValueError  # noqa: TRY301 - one way for all that is not as it should be
-        encoded = encode(document)
+        yield from encode(document)
     except (
         TypeError,
         KeyError,
@@ -272,18 +275,18 @@ def _checked(
             error = next(schema_errors(document))
             problem = f"{error.pointer}: {error.message}"
             run.set_aside(INVALID_DOCUMENT, orjson.dumps(document), "the document", problem)
-            return None
+            return False
         tally = measured(document, tallies, document.pop("metrics", None))
         if "metrics" in document:  # a sum may be past 64 bits, which only the standard library writes
             document["metrics"] = orjson.Fragment(
                 json.dumps(document["metrics"], separators=(",", ":"), ensure_ascii=False)
             )
-        encoded = encode(document)
+        yield from encode(document)
     if document.get("fragment", _WHOLE)["final"]:
         tallies.pop(_identity(document), None)
     else:
         tallies[_identity(document)] = tally
-    return encoded
+    return True
 
 
 def _identity(document: Document) -> tuple[str, str]:
