@@ -27,6 +27,8 @@ REAL_SAMPLES = [
     "vscode-agent",
 ]
 SAMPLE_COPIES = 10
+TRAFFIC = ("azure_openai", "api_trace")
+"""Whose logs keep JSON in strings."""
 
 
 @dataclass(kw_only=True)
@@ -40,6 +42,10 @@ class DataSet:
     size_mb: float = 0.0
     largest_record_mb: float = 0.0
     truth: Path | None = None
+
+    @property
+    def yardstick_options(self) -> list[str]:
+        return ["--within"] if self.platform in TRAFFIC else []
 
 
 def start_up(platform: str, data: Path) -> DataSet:

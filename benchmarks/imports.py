@@ -62,8 +62,8 @@ def _rows(name: str, data_name: str, target: Target, asked: Asked) -> list[Row]:
     if data_set is None:
         return [Row(name=name, work=work, note="no recorded samples beside the checkout or in $PALAVER_SAMPLES")]
     [cost] = costs_of([data_set], target, min(asked.runs, 2) if data_name in LARGE else asked.runs, asked.data)
-    # Importers without limits of their own are held to those of the first.
-    limit, stretch = target.limits.get(data_set.platform) or (target.limits["claude_code"][0], None)
+    # Importers without limits of their own are held to that of exports: they too have to get at documents first.
+    limit, stretch = target.limits.get(data_set.platform) or (target.limits["chatgpt"][0], None)
     return [
         Row(
             name=name,
@@ -124,7 +124,9 @@ class Contest:
         return Cost(ours - ours_start, yardstick - yardstick_start, best[1].peak, gross, problem)
 
     def _parsed(self, data_set: DataSet) -> Measurement:
-        done = measured(python(HERE / "yardstick.py", data_set.elements or data_set.source), self.home)
+        done = measured(
+            python(HERE / "yardstick.py", data_set.elements or data_set.source, *data_set.yardstick_options), self.home
+        )
         if data_set.elements and not done.exit_code:  # it tells what parsing alone took
             done.cpu_s = done.wall_s = float(done.answer)
         return done

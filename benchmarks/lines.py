@@ -69,7 +69,7 @@ LINES = [
     *_lines("Search", "search", "measure", "search"),
     *_lines("Start", "starting", "measure", "help"),
     *_lines(
-        "Other importers → validated JSON Lines, --jobs 1; the first yardstick",
+        "Other importers → validated JSON Lines, --jobs 1; the first yardstick, JSON in strings parsed too",
         *("imports", "to_json_lines"),
         *("azure_openai", "api_trace", "continue_dev", "roo_code", "github_copilot"),
     ),

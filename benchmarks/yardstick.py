@@ -2,35 +2,42 @@
 
     python benchmarks/yardstick.py DIR             every session file below: read, split on newlines, parsed, discarded;
                                                    every JSON document: read, parsed, discarded
+    python benchmarks/yardstick.py DIR --within    logs of API traffic, which keep JSON in strings: the same, and that
+                                                   JSON is parsed and discarded too
     python benchmarks/yardstick.py FILE.elements   conversations cut beforehand: parsed, discarded
 
-The process itself is the measure of the first. Of the second only the parsing counts, so it prints the seconds of CPU
-time from before the first `orjson.loads` of a batch to after its last, over all batches. That holds the loop and the
-freeing of what was parsed; reading, inflating and cutting are not in it.
+The process itself is the measure of the first two. Of the third only the parsing counts, so it prints the seconds of
+CPU time from before the first `orjson.loads` of a batch to after its last, over all batches. That holds the loop and
+the freeing of what was parsed; reading, inflating and cutting are not in it.
 """
 
 import os
 import sys
 import time
+from collections.abc import Callable
 from io import BufferedReader
+from typing import Any
 
 import orjson
 
 # Larger pieces cost page faults: they would make the yardstick slower, and every ratio to it better than it is.
 PIECE = 1_000_000
 BATCH = 32_000_000
+MESSAGES = ("RequestMessages", "ResponseMessages")
+
+Loads = Callable[[bytes], Any]
 
 
-def parse_all(folder: str) -> None:
+def parse_all(folder: str, loads: Loads) -> None:
     for parent, _, names in os.walk(folder):
         for name in names:
             if name.endswith(".jsonl"):
-                parse(os.path.join(parent, name))  # noqa: PTH118 - pathlib would be part of the time measured
+                parse(os.path.join(parent, name), loads)  # noqa: PTH118 - pathlib would be part of the time measured
             elif name.endswith(".json") and not name.endswith(".meta.json"):
                 parse_whole(os.path.join(parent, name))  # noqa: PTH118 - the same
 
 
-def parse(path: str) -> None:
+def parse(path: str, loads: Loads) -> None:
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the same
         pending = b""
         while piece := file.read(PIECE):
@@ -38,14 +45,44 @@ def parse(path: str) -> None:
             pending = lines.pop()
             for line in lines:
                 if line:
-                    orjson.loads(line)
+                    loads(line)
         if pending:
-            orjson.loads(pending)
+            loads(pending)
 
 
 def parse_whole(path: str) -> None:
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the same
         orjson.loads(file.read())
+
+
+class Within:
+    """Parses a line, and what stands as text in it: messages in rows, events of a stream."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[tuple[str, str], dict[int, str]] = {}
+        """Of messages that are larger than a row: by call and side, then by the row's number."""
+
+    def __call__(self, line: bytes) -> None:
+        record = orjson.loads(line)
+        for side in MESSAGES:
+            if text := record.get(side):
+                self._parse_messages(record, side, text)
+        if response := record.get("response"):
+            for text in response["body_raw"].split("\n"):
+                if text.startswith("data: "):
+                    orjson.loads(text[6:])
+
+    def _parse_messages(self, record: dict[str, Any], side: str, text: str) -> None:
+        if text[0] == "[" and text[-1] == "]":
+            orjson.loads(text)
+            return
+        key = record["CorrelationId"], side
+        pieces = self._pieces.setdefault(key, {})
+        pieces[record["SequenceNumber"]] = text
+        first, last = min(pieces), max(pieces)
+        if last - first + 1 == len(pieces) and pieces[first][0] == "[" and pieces[last][-1] == "]":
+            orjson.loads("".join(pieces[number] for number in sorted(pieces)))
+            del self._pieces[key]
 
 
 def parse_elements(path: str) -> float:
@@ -72,6 +109,6 @@ def _batch(file: BufferedReader) -> list[bytes]:
 
 if __name__ == "__main__":
     if os.path.isdir(sys.argv[1]):  # noqa: PTH112 - the same
-        parse_all(sys.argv[1])
+        parse_all(sys.argv[1], Within() if "--within" in sys.argv[2:] else orjson.loads)
     else:
         print(parse_elements(sys.argv[1]))

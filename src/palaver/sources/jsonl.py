@@ -107,6 +107,11 @@ class JsonLines:
         return self._block.line(self._index)
 
     @property
+    def size_bytes(self) -> int:
+        index = self._index
+        return self._block.ends[index] - self._block.begin(index)
+
+    @property
     def offset(self) -> int:
         return self._block.origin + self._block.begin(self._index)
 

@@ -87,7 +87,7 @@ class Histories:
         """What a request says beyond what is known, and the marks to remember it by."""
         items = _items(call)
         marks = Marks(call.wire, items, _beginning(call), self._places)
-        skipped, known = marks.deepest()
+        skipped, known = marks.skipped, marks.known
         has_prompt = known is None or (bool(call.session_id) and self._is_new_prompt(call, known))
         said = self._read(call, items[skipped:], known, has_prompt=has_prompt)
         marks.ends = _ends(call.wire, items[skipped:], len(said.turns) - said.prompts, skipped)
@@ -136,29 +136,36 @@ class Marks:
         self._places = places
         self._items, self._wire = items, wire
         self._hashes: list[int] = []
+        self.skipped = 0
+        """How many items need not be read."""
+        self.known: Place | None = None
+        """Where these lead to."""
         self.ends: list[int] = []
         """Of each turn that was read, which item of the list ends it."""
         numbers = range(len(items))
         self._first = next((at for at in numbers if _is_models(wire, items[at])), -1)
         self._last = next((at for at in reversed(numbers) if _is_models(wire, items[at])), -1)
-        if self._first < 0 or (wire == "openai-chat" and any(map(_needs_others, items))):
+        if self._first < 0:
             return
         try:
             # Only this process asks for these, a few thousand times: its own hash is the quickest there is.
             hashes = map(hash, map(orjson.dumps, items))
             self._hashes = list(accumulate(hashes, lambda before, one: hash((before, one)), initial=beginning))[1:]
         except TypeError:  # half of a surrogate pair, or an integer past 64 bits: this one is read whole
-            self._hashes = []
+            return
+        self.skipped, self.known = self._deepest()
+        # What is known was looked at before.
+        if wire == "openai-chat" and any(map(_needs_others, items[self.skipped :])):
+            self._hashes, self.skipped, self.known = [], 0, None
 
-    def deepest(self) -> tuple[int, Place | None]:
-        """How many items need not be read, and where they lead to; what follows the model's last turn is always read.
+    def _deepest(self) -> tuple[int, Place | None]:
+        """Up to where a list is known; what follows the model's last turn is always read.
 
         Before the first turn of the model, it is not known yet which conversation it is.
         """
-        if self._hashes:
-            for at in range(self._last, self._first - 1, -1):
-                if (place := self._places.get(self._hashes[at])) and self._is_between_turns(at):
-                    return at + 1, place
+        for at in range(self._last, self._first - 1, -1):
+            if (place := self._places.get(self._hashes[at])) and self._is_between_turns(at):
+                return at + 1, place
         return 0, None
 
     def remember(self, turns: list[Turn], conversation_id: str) -> None:

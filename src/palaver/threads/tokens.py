@@ -37,11 +37,16 @@ _NAMES: dict[str, dict[str, tuple[Path, ...]]] = {
 _LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 
 
-def tokens_of(call: Call) -> Json | None:
-    """What the payload says and, where that says nothing, what the log says beside it."""
+def stated_tokens(call: Call) -> Json:
+    """What the payload says."""
     payload = call.response or {}
     usage = payload.get("usageMetadata" if call.wire == "gemini" else "usage")
-    tokens: Json = _named(usage, _NAMES[call.wire.partition("-")[0]]) if isinstance(usage, dict) else {}
+    return _named(usage, _NAMES[call.wire.partition("-")[0]]) if isinstance(usage, dict) else {}
+
+
+def tokens_of(call: Call) -> Json | None:
+    """What the payload says and, where that says nothing, what the log says beside it."""
+    tokens = stated_tokens(call)
     for name, count in (call.usage or {}).items():
         if tokens.get(name) is None:
             tokens[name] = count

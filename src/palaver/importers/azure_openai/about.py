@@ -4,14 +4,14 @@ Of headers, only those that are known to be harmless are kept; addresses lose wh
 secret is left out.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from palaver.importers.azure_openai.groups import Parts
-from palaver.importers.azure_openai.numbers import number_of, time_of_ticks
+from palaver.importers.azure_openai.numbers import number_of, time_of, time_of_ticks
 from palaver.importers.azure_openai.row import BODIES, MESSAGES, TABLE_NAMES, TIMES, Row, is_category, plain
 from palaver.importers.azure_openai.secrets import headers_of, kept_value
-from palaver.model.timestamps import readable_timestamp
 from palaver.redact import masked_url
 
 Json = dict[str, Any]
@@ -55,11 +55,8 @@ _HEADERS = {
     "backendresponseheaders": "backend_response_headers",
 }
 _TICKS = {"requesttime": "request_time", "responsetime": "response_time"}
-_PAYLOADS = frozenset({*BODIES, *MESSAGES})
-_COUNTED = frozenset(
-    {"sequencenumber", "prompttokens", "completiontokens", "totaltokens", "responsecode", "statuscode"}
-)
-_NAMED = frozenset({*TABLE_NAMES, "apiversion"})
+_COUNTED = ("sequencenumber", "prompttokens", "completiontokens", "totaltokens", "responsecode", "statuscode")
+_NAMED = (*TABLE_NAMES, "apiversion")
 
 OWN_NAMES = frozenset(
     {*_NAMES.values(), *_NUMBERS.values(), *_ADDRESSES.values(), *_HEADERS.values(), *_TICKS.values()}
@@ -109,7 +106,8 @@ def _columns(row: Row, before: Json | None = None) -> Json:
         if before and before.get(own) == value:
             continue
         name = plain(own)
-        if row.values[name] is value and _is_told_elsewhere(row, name, value):
+        is_elsewhere = _ELSEWHERE.get(name)
+        if is_elsewhere and row.values[name] is value and is_elsewhere(row, value):
             continue
         for ours, item in _told(row, name, own, value):
             if item is not None:
@@ -134,20 +132,25 @@ def _told(row: Row, name: str, own: str, value: Any) -> list[tuple[str, Any]]:
     return [(own, kept_value(own, value))]
 
 
-def _is_told_elsewhere(row: Row, name: str, value: Any) -> bool:
-    """Whether a call has a place for a column, or it only tells of which table its row is."""
-    match name:
-        case "correlationid" | "requestid" | "traceid":
-            return row.call_id == value
-        case "operationname":
-            return is_category(value)
-        case "durationms" | "totaltime":
-            return (number_of(value) or -1) >= 0 and row.table != "resource"
-        case _ if name in TIMES:
-            return bool(readable_timestamp(value)) and row.table != "resource"
-        case _ if name in _COUNTED:
-            return number_of(value) is not None
-        case _ if name in _NAMED:
-            return isinstance(value, str)
-        case _:
-            return name in _PAYLOADS
+def _is_the_id(row: Row, value: Any) -> bool:
+    return row.call_id == value
+
+
+def _is_duration(row: Row, value: Any) -> bool:
+    return (number_of(value) or -1) >= 0 and row.table != "resource"
+
+
+def _is_time(row: Row, value: Any) -> bool:
+    return bool(time_of(value)) and row.table != "resource"
+
+
+_ELSEWHERE: dict[str, Callable[[Row, Any], bool]] = {
+    **dict.fromkeys(("correlationid", "requestid", "traceid"), _is_the_id),
+    **dict.fromkeys(("durationms", "totaltime"), _is_duration),
+    **dict.fromkeys(TIMES, _is_time),
+    **dict.fromkeys(_COUNTED, lambda _, value: number_of(value) is not None),
+    **dict.fromkeys(_NAMED, lambda _, value: isinstance(value, str)),
+    **dict.fromkeys((*BODIES, *MESSAGES), lambda _, __: True),
+    "operationname": lambda _, value: is_category(value),
+}
+"""Whether a call has a place for what a column says, or it only tells of which table its row is."""

@@ -1,7 +1,6 @@
 """Calls out of rows: both payloads of a request, what went wrong, and all that the log says beside them."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 from palaver.importers.azure_openai.about import about
@@ -26,7 +25,7 @@ from palaver.sources.run import Run
 from palaver.streams import assemble_events
 from palaver.streams.sse import events_of
 from palaver.threads.call import Call
-from palaver.threads.tokens import tokens_of
+from palaver.threads.tokens import stated_tokens
 from palaver.wire import wire_format
 
 Json = dict[str, Any]
@@ -151,7 +150,7 @@ def _answer(call: Call, facts: Facts) -> Json:
     if filters := filters_of(call):
         answer["filters"] = filters
     if call.usage:
-        stated = tokens_of(replace(call, usage=None)) or {}
+        stated = stated_tokens(call)
         if any(stated.get(name, count) != count for name, count in call.usage.items()):
             answer["logged_tokens"] = call.usage
     return answer

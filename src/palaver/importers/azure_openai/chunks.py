@@ -5,12 +5,13 @@ larger, each with a number. A piece may be an array, the text of one, or a part 
 alone. Rows come in any order, more than once, or not at all; nothing is taken from which number which part has.
 """
 
+from math import inf
+from operator import itemgetter
 from typing import Any
 
 from palaver.importers.azure_openai.bodies import Body, decoded
-from palaver.importers.azure_openai.numbers import whole_number
-from palaver.importers.azure_openai.row import MESSAGES, Row, plain
-from palaver.model.timestamps import readable_timestamp
+from palaver.importers.azure_openai.numbers import time_of, whole_number
+from palaver.importers.azure_openai.row import MESSAGES, Row
 from palaver.sources.parse import NOT_JSON, parse
 
 _FIRST = 1
@@ -19,8 +20,8 @@ _FIRST = 1
 
 def sets_of(rows: list[Row]) -> list[list[Row]]:
     """Rows of one correlation id, apart where a number comes again with something else: that is another call."""
-    ordered = sorted(enumerate(rows), key=lambda one: (readable_timestamp(one[1].get("timegenerated", "time")), one[0]))
-    sets: list[list[Row]] = []
+    ordered = sorted(enumerate(rows), key=lambda one: (time_of(one[1].get("timegenerated", "time")), one[0]))
+    sets: list[list[tuple[float, Row]]] = []
     counts: dict[object, int] = {}
     for at, row in ordered:
         number = _number(row)
@@ -29,8 +30,8 @@ def sets_of(rows: list[Row]) -> list[list[Row]]:
         seen = counts[key] = counts.get(key, -1) + 1
         while len(sets) <= seen:
             sets.append([])
-        sets[seen].append(row)
-    return [sorted(some, key=lambda row: (_number(row) is None, _number(row) or 0)) for some in sets]
+        sets[seen].append((inf if number is None else number, row))
+    return [[row for _, row in sorted(some, key=itemgetter(0))] for some in sets]
 
 
 def missing_numbers(rows: list[Row]) -> list[int]:
@@ -46,7 +47,7 @@ def messages_of(rows: list[Row], side: str, missing: list[int]) -> Body | None:
     """The messages of one side, out of all rows that have a part of them."""
     held = [row for row in rows if row.get(side) is not None]
     body = _joined([row.get(side) for row in held]) if held else None
-    if body is not None:
+    if body is not None and missing:
         numbers = [number for row in held if (number := _number(row)) is not None]
         body.is_cut |= any(min(numbers) < one < max(numbers) for one in missing if numbers)
     return body
@@ -110,4 +111,4 @@ def _number(row: Row) -> int | None:
 
 
 def _sides(row: Row) -> tuple[str, ...]:
-    return tuple(sorted(name for name in map(plain, row.columns) if name in MESSAGES))
+    return tuple(name for name in MESSAGES if name in row.values)

@@ -163,8 +163,9 @@ def _candidates(holder: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tupl
         return
     inner: list[tuple[tuple[str, ...], Json]] = []
     for name, item in holder.items():
-        is_known = not path and plain(name) in BODIES
-        if isinstance(item, str) and not is_known and item.lstrip()[:6].startswith(_OPENINGS):
+        if isinstance(item, str):
+            if not item.lstrip()[:6].startswith(_OPENINGS) or (not path and plain(name) in BODIES):
+                continue
             body = decoded(item)
             item = body.value if body is not None else None
         if isinstance(item, dict):

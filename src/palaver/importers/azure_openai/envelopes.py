@@ -147,9 +147,9 @@ class _Unpacking:
 
     def _size_bytes(self) -> int:
         match self._reader:
-            case CsvRows() | HttpMessages():
+            case JsonLines() | CsvRows() | HttpMessages():
                 return self._reader.size_bytes
-            case JsonLines() | JsonElements():
+            case JsonElements():
                 return len(self._reader.raw)
             case _:
                 return 0

@@ -8,10 +8,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from palaver.importers._findings import BAD_TIMESTAMP
 from palaver.importers.azure_openai.groups import Parts
-from palaver.importers.azure_openai.numbers import number_of, time_of_ticks, whole_number
+from palaver.importers.azure_openai.numbers import number_of, time_of, time_of_ticks, whole_number
 from palaver.importers.azure_openai.row import TIMES, Row
 from palaver.model.finding import finding_kind
-from palaver.model.timestamps import normalize_timestamp, readable_timestamp
+from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.run import Run
 
 NEGATIVE_DURATION = finding_kind(
@@ -95,7 +95,7 @@ def _set_times(facts: Facts, run: Run) -> None:
     stated: list[str] = []
     for row in (*facts.parts.heads, *facts.parts.others, *facts.parts.llm):
         value = row.get(*TIMES)
-        time = readable_timestamp(value)
+        time = time_of(value)
         if value is not None and not time:
             run.note(BAD_TIMESTAMP, row.where, f"{value!r:.60}")
         stated += filter(None, (time_of_ticks(row.get("requesttime")), time))
@@ -109,6 +109,8 @@ def _set_times(facts: Facts, run: Run) -> None:
 
 
 def _after(start: str, duration_ms: float) -> str:
+    if not duration_ms:
+        return start
     try:
         return normalize_timestamp(datetime.fromisoformat(start) + timedelta(milliseconds=duration_ms))
     except (OverflowError, ValueError):

@@ -8,8 +8,8 @@ another call.
 from dataclasses import dataclass, field
 
 from palaver.importers.azure_openai.chunks import sets_of
+from palaver.importers.azure_openai.numbers import time_of
 from palaver.importers.azure_openai.row import BODIES, MESSAGES, Row
-from palaver.model.timestamps import readable_timestamp
 
 _REQUEST, _RESPONSE = (BODIES[0], BODIES[2]), (BODIES[1], BODIES[3])
 
@@ -89,4 +89,4 @@ def _is_other_half(rows: list[Row], has: tuple[str, ...], lacks: tuple[str, ...]
 
 
 def _time(row: Row) -> str:
-    return readable_timestamp(row.get("timegenerated", "time", "eventtime"))
+    return time_of(row.get("timegenerated", "time", "eventtime"))

@@ -59,14 +59,11 @@ class Row:
     size_bytes: int = 0
     is_cut: bool = False
     """Whether the record ends before it is whole."""
-    _values: Json = field(default_factory=dict[str, Any])
+    values: Json = field(init=False)
+    """The columns by their plain names; of several with one such name, the last."""
 
-    @property
-    def values(self) -> Json:
-        """The columns by their plain names; of several with one such name, the last."""
-        if not self._values:
-            self._values = {plain(name): value for name, value in self.columns.items()}
-        return self._values
+    def __post_init__(self) -> None:
+        self.values = {plain(name): value for name, value in self.columns.items()}
 
     def get(self, *wanted: str) -> Any:
         """The first of these columns that the row has."""
@@ -96,7 +93,7 @@ class Row:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.columns, self.where, self.table, self.size_bytes, self.is_cut = state
-        self._values = {}
+        self.__post_init__()
 
     @property
     def has_bodies(self) -> bool:
@@ -136,7 +133,14 @@ def is_row(record: Json) -> bool:
     return any(plain(name) in KNOWN for name in record)
 
 
-def _flattened(record: Json) -> Iterator[tuple[str, Any]]:
+def _flattened(record: Json) -> Iterable[tuple[str, Any]]:
+    """The columns that say something, those of `properties` among them."""
+    if "properties" in map(plain, record):
+        return _with_properties(record)
+    return ((name, value) for name, value in record.items() if value is not None and value != "")
+
+
+def _with_properties(record: Json) -> Iterator[tuple[str, Any]]:
     inner: Json = {}
     for name, value in record.items():
         if plain(name) == "properties":

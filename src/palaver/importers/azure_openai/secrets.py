@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from palaver.model.finding import FindingKind
@@ -20,6 +20,7 @@ _TOKEN = re.compile(
 )
 """What is a secret wherever it stands, by its own looks; an access key of Azure has 32 digits."""
 _SHORTEST_TOKEN = 11
+_LONGEST_WORDS = 200
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE).fullmatch
 _DEEPEST = 8
 
@@ -103,7 +104,15 @@ def masked_text(text: str) -> str:
 
 def masked_prose(text: str) -> str:
     """A sentence, with masks in place of keys and tokens that it quotes."""
-    return _TOKEN.sub(MASK, text) if len(text) >= _SHORTEST_TOKEN else text
+    if len(text) < _SHORTEST_TOKEN:
+        return text
+    return _masked_words(text) if len(text) < _LONGEST_WORDS else _TOKEN.sub(MASK, text)
+
+
+@lru_cache(1 << 10)
+def _masked_words(text: str) -> str:
+    """A few words, such as most columns have again and again."""
+    return _TOKEN.sub(MASK, text)
 
 
 def _masked_pair(pair: re.Match[str]) -> str:

@@ -73,7 +73,7 @@ class Sides:
         if self._missing:
             run.note(MISSING_CHUNK, self._parts.llm[0].where, f"row {', '.join(map(str, self._missing))}")
         for side in (self.request, self.response):
-            if side.body is not None:
+            if side.body is not None and (side.is_cut or side.body.remarks or side.body.tail):
                 self._tell(side, side.body, run)
 
     def _of_head(self, name: str) -> Side:
