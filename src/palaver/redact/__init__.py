@@ -7,6 +7,7 @@ all of its headers; of those that may hold a secret, the value is masked (`maske
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -45,7 +46,7 @@ def kept_headers(headers: Any) -> dict[str, str]:
     if not isinstance(headers, Mapping):
         return {}
     texts = {str(name).lower(): value for name, value in headers.items() if isinstance(value, str)}
-    return {name: value for name, value in texts.items() if _HARMLESS_HEADERS.fullmatch(name) and not _is_secret(value)}
+    return {name: value for name, value in texts.items() if _is_harmless(name) and not _is_secret(value)}
 
 
 def masked_headers(headers: Any) -> Any:
@@ -58,7 +59,7 @@ def masked_headers(headers: Any) -> Any:
 
 
 def masked_header(name: str, value: Any) -> Any:
-    if _HARMLESS_HEADERS.fullmatch(name) and not _is_secret(value):
+    if _is_harmless(name) and not _is_secret(value):
         return value
     if isinstance(value, list):
         return [masked_header(name, one) for one in value]
@@ -67,6 +68,12 @@ def masked_header(name: str, value: Any) -> Any:
         return MASK
     # Some send somewhere else (`location`, `link`, `referer`): whatever has a host or parameters may be an address.
     return _WORD.sub(_masked_word, value) if isinstance(value, str) else value
+
+
+@lru_cache(1 << 8)
+def _is_harmless(name: str) -> bool:
+    """Whether a header is one of those that may be kept: most of a log's have few names."""
+    return _HARMLESS_HEADERS.fullmatch(name) is not None
 
 
 def _masked_word(word: re.Match[str]) -> str:

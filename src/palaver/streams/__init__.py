@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Iterable
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, cast
 
@@ -49,6 +50,7 @@ def recognize(events: "Iterable[Event]") -> str | None:
     return None
 
 
+@cache
 def _module(wire_format: str) -> "AssemblerModule":
     name = wire_format.replace("-", "_")
     if name not in FORMATS:

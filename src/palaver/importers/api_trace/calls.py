@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -36,6 +37,7 @@ Json = dict[str, Any]
 Note = Callable[[FindingKind, str, str], None]
 
 PLATFORM = "api_trace"
+_masked_url = lru_cache(1 << 6)(masked_url)
 _REQUEST_IDS = ("request-id", "x-request-id", "anthropic-request-id", "apim-request-id")
 _ISSUES_TOLD = 3
 _OFFSET = re.compile(r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
@@ -194,7 +196,7 @@ def _answer(
         name: value
         for name, value in (
             ("status_code", status),
-            ("url", masked_url(seen.url) if seen.url else None),
+            ("url", _masked_url(seen.url) if seen.url else None),
             ("headers", got or None),
             ("request_headers", sent or None),
             ("request_id", _stated_id(seen, got)),

@@ -1,9 +1,12 @@
 """Which requests are conversations: by what they hold, and by where they went where that is not enough."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 Json = dict[str, Any]
+
+# Many requests go to few addresses: what each of these says is looked up once.
 
 ASKING = ("messages", "contents", "input")
 """Fields of which a request that asks a model has one."""
@@ -22,6 +25,7 @@ _WIRES = (
 )
 
 
+@lru_cache(1 << 6)
 def path_of(url: str) -> str:
     return re.split("[?#]", url, maxsplit=1)[0].rstrip("/")
 
@@ -29,19 +33,25 @@ def path_of(url: str) -> str:
 def rule_for(url: str, request: Any) -> str:
     """The rule under which a request is left out because it asks no model; empty where it may ask one."""
     path = path_of(url)
-    if _COUNTING.search(path):
-        return COUNT_TOKENS
-    if _OTHER.search(path):
-        return OTHER_TRAFFIC
+    if rule := _rule_of(path):
+        return rule
     if path.endswith("/completions") and isinstance(request, dict) and "prompt" in request and not asks(request):
         return TEXT_COMPLETION
     return ""
+
+
+@lru_cache(1 << 6)
+def _rule_of(path: str) -> str:
+    if _COUNTING.search(path):
+        return COUNT_TOKENS
+    return OTHER_TRAFFIC if _OTHER.search(path) else ""
 
 
 def asks(request: Any) -> bool:
     return isinstance(request, dict) and any(field in request for field in ASKING)
 
 
+@lru_cache(1 << 6)
 def wire_for(url: str) -> str | None:
     """The format that is spoken at an address; None where that does not tell."""
     path = path_of(url)

@@ -83,7 +83,7 @@ def _parts_of_one_text(pieces: list[Any]) -> list[Any] | None:
     if not first.startswith("[") or first.rstrip().endswith("]") or not last.endswith("]"):
         return None
     try:
-        found: Any = parse("".join(pieces).encode())
+        found: Any = parse("".join(pieces))
     except (*NOT_JSON, UnicodeEncodeError):
         return None
     return found if isinstance(found, list) and found else None
