@@ -20,13 +20,16 @@ MESSAGE = st.fixed_dictionaries(
 )
 
 
+PROMPTS = st.fixed_dictionaries({}, optional={"system": CONTENT, "instructions": TEXT})
+
+
 @LAW
-@given(st.sampled_from(["openai-chat", "anthropic", "gemini"]), st.lists(MESSAGE, max_size=4))
-def test_a_plain_request_is_what_its_format_gives(wire, messages):
-    found = plain_request(wire, messages)
+@given(st.sampled_from(["openai-chat", "anthropic", "gemini"]), st.lists(MESSAGE, max_size=4), PROMPTS)
+def test_a_plain_request_is_what_its_format_gives(wire, messages, prompts):
+    found = plain_request(wire, messages, prompts)
     if found is None:
         return
-    given_by_format = wire_format(wire).request_from_wire({"messages": messages})
+    given_by_format = wire_format(wire).request_from_wire({**prompts, "messages": messages})
     assert [plain(block) for block in given_by_format.get("system") or []] == found.get("system", [])
     assert [
         {"role": message["role"], "content": [plain(block) for block in message["content"]]}
@@ -48,8 +51,8 @@ def test_a_plain_answer_is_what_its_format_gives(message):
 
 def test_plain_messages_are_seen_as_such():
     said = [{"role": "user", "content": "a"}]
-    assert plain_request("openai-chat", [{"role": "system", "content": "s"}, *said]) is not None
-    assert plain_request("anthropic", said) is not None
+    assert plain_request("openai-chat", [{"role": "system", "content": "s"}, *said], {}) is not None
+    assert plain_request("anthropic", said, {"system": [{"type": "text", "text": "s"}]}) is not None
     assert plain_answer("anthropic", {"content": [{"type": "text", "text": "a"}]}) is not None
     message = {"role": "assistant", "content": "a", "refusal": None, "annotations": []}
     assert plain_answer("openai-chat", {"choices": [{"message": message}]}) is not None

@@ -106,7 +106,7 @@ class Histories:
 
     def _read(self, call: Call, tail: list[Any], known: Place | None, *, has_prompt: bool) -> Said:
         prompts = {key: call.request[key] for key in PROMPTS if key in call.request} if has_prompt else {}
-        request = plain_request(call.wire, tail) if not prompts else None
+        request = plain_request(call.wire, tail, prompts)
         if request is None:
             request = wire_format(call.wire).request_from_wire({**prompts, _LISTS[call.wire]: tail})
         is_apart = bool(call.session_id)

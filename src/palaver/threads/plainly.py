@@ -14,11 +14,11 @@ _BLANK_BESIDE = frozenset({"refusal", "annotations", "tool_calls", "function_cal
 _ROLES = ("user", "assistant")
 
 
-def plain_request(wire: str, items: list[Any]) -> Json | None:
-    """The messages of a request as an exchange has them, and the system prompt that stands before them."""
+def plain_request(wire: str, items: list[Any], prompts: Json) -> Json | None:
+    """The messages of a request as an exchange has them, and the system prompt, which may stand apart."""
     if wire == "openai-chat":
-        return _chat_request(items)
-    return _anthropic_request(items) if wire == "anthropic" else None
+        return _chat_request(items) if not prompts else None
+    return _anthropic_request(items, prompts) if wire == "anthropic" else None
 
 
 def plain_answer(wire: str, payload: Json) -> list[Json] | None:
@@ -51,8 +51,16 @@ def _chat_request(items: list[Any]) -> Json | None:
     return {"system": prompt, "messages": messages}
 
 
-def _anthropic_request(items: list[Any]) -> Json | None:
+def _anthropic_request(items: list[Any], prompts: Json) -> Json | None:
     messages: list[Json] = []
+    prompt: list[Json] = []
+    match prompts:
+        case {"system": [*blocks]} if blocks and len(prompts) == 1 and all(map(_is_text, blocks)):
+            prompt = [{"type": "text", "text": block["text"]} for block in blocks]
+        case _ if prompts:
+            return None
+        case _:
+            pass
     for item in items:
         if not isinstance(item, dict) or item.keys() != _CHAT or item["role"] not in _ROLES:
             return None
@@ -64,7 +72,7 @@ def _anthropic_request(items: list[Any]) -> Json | None:
         else:
             return None
         messages.append({"role": item["role"], "content": blocks})
-    return {"messages": messages}
+    return {"system": prompt, "messages": messages}
 
 
 def _is_text(block: Any) -> bool:

@@ -110,7 +110,7 @@ def _ranked(versions: dict[str, list[Node]]) -> list[Node]:
         if len(only) == 1:
             return only
     if _say_the_same(versions):
-        return [next(held[0] for key, held in versions.items() if key.startswith("="))]
+        return versions[min(versions, key=_rank)]
     calls = [min(held, key=_fuller) for key, held in versions.items() if key.startswith("=")]
     chosen = set(map(id, calls))
     others = [node for held in versions.values() for node in held if id(node) not in chosen]
@@ -125,13 +125,18 @@ def _ranked(versions: dict[str, list[Node]]) -> list[Node]:
 
 
 def _say_the_same(versions: dict[str, list[Node]]) -> bool:
-    """Whether there is one answer, and requests that repeat it, as nearly always."""
+    """Whether there is one answer at most, and requests that say nothing else, as nearly always."""
     nodes = [held[0] for held in versions.values() if len(held) == 1]
     return (
         len(nodes) == len(versions)
-        and sum(key.startswith("=") for key in versions) == 1
+        and sum(key.startswith("=") for key in versions) <= 1
         and all(node.content == nodes[0].content for node in nodes)
     )
+
+
+def _rank(key: str) -> int:
+    """First hand, then from the request in which it was new, then from a later one."""
+    return ("request", "history").index(key) if not key.startswith("=") else -1
 
 
 def _words(block: Json) -> bytes:

@@ -36,6 +36,8 @@ AROUND_ROWS = finding_kind("around-rows", "note", "Fields that stand around rows
 Json = dict[str, Any]
 
 _DEEPEST = 4
+_AROUND = frozenset({"columns", "rows", "Body"})
+"""Names of what may stand around rows."""
 
 
 class _Reader(Protocol):
@@ -119,6 +121,9 @@ class _Unpacking:
         self._is_cut = False
 
     def rows(self, value: Any, *, is_cut: bool) -> Iterator[Row]:
+        if isinstance(value, dict) and _AROUND.isdisjoint(value) and is_row(value):
+            yield _row(value, self._reader.where(), self._size_bytes(), self._fields, is_cut=is_cut)
+            return
         self._is_cut = is_cut
         records = list(self._records(value, 0))
         self._run.read(len(records) - 1)
