@@ -37,7 +37,6 @@ _OWN = {
 }
 """Notes of a wire format about how it was spelled, and marks for the cache, which move with every request."""
 _ROLES = ("user", "assistant", "tool", "function")
-_PLAIN = {"role", "content"}
 
 
 class Place(NamedTuple):
@@ -150,7 +149,7 @@ class Marks:
             return
         try:
             # Only this process asks for these, a few thousand times: its own hash is the quickest there is.
-            hashes = map(_hash_of, items)
+            hashes = map(hash, map(orjson.dumps, items))
             self._hashes = list(accumulate(hashes, lambda before, one: hash((before, one)), initial=beginning))[1:]
         except TypeError:  # half of a surrogate pair, or an integer past 64 bits: this one is read whole
             return
@@ -230,13 +229,6 @@ def _message(message: Json) -> tuple[str, list[Json], Json]:
         notes["role"] = stated
         role = message["role"]
     return role, [plain(block) for block in message["content"]], notes
-
-
-def _hash_of(item: Any) -> int:
-    """What tells an item of a list from others; of one that is a text alone, without writing that once more."""
-    if isinstance(item, dict) and item.keys() == _PLAIN and type(item["content"]) is str:
-        return hash((item["role"], item["content"]))
-    return hash(orjson.dumps(item))
 
 
 def _is_models(wire: str, item: Any) -> bool:
