@@ -73,15 +73,15 @@ class Within:
                     orjson.loads(text[6:])
 
     def _parse_messages(self, record: dict[str, Any], side: str, text: str) -> None:
-        if text[0] == "[" and text[-1] == "]":
-            orjson.loads(text)
-            return
         key = record["CorrelationId"], side
         pieces = self._pieces.setdefault(key, {})
         pieces[record["SequenceNumber"]] = text
         first, last = min(pieces), max(pieces)
         if last - first + 1 == len(pieces) and pieces[first][0] == "[" and pieces[last][-1] == "]":
-            orjson.loads("".join(pieces[number] for number in sorted(pieces)))
+            try:
+                orjson.loads("".join(pieces[number] for number in sorted(pieces)))
+            except orjson.JSONDecodeError:
+                return  # a piece that happens to end like the whole
             del self._pieces[key]
 
 
