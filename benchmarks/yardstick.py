@@ -28,7 +28,7 @@ MESSAGES = ("RequestMessages", "ResponseMessages")
 Loads = Callable[[bytes], Any]
 
 
-def parse_all(folder: str, loads: Loads) -> None:
+def parse_all(folder: str, loads: Loads = orjson.loads) -> None:
     for parent, _, names in os.walk(folder):
         for name in names:
             if name.endswith(".jsonl"):

@@ -9,6 +9,7 @@ import yaml
 
 from palaver.errors import PalaverError
 from palaver.sources.source import Source
+from palaver.sources.whole import read_at_most
 
 _LARGEST_BYTES = 1 << 26
 _KEPT = 8
@@ -44,7 +45,7 @@ def side_value(source: Source, shaped: _Shape = _as_it_is) -> Any:
 def _read(source: Source) -> Any:
     try:
         with source.open() as stream:
-            raw = stream.read(_LARGEST_BYTES)
+            raw = read_at_most(stream, _LARGEST_BYTES)
     except (PalaverError, OSError):
         return None
     try:

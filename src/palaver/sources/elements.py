@@ -16,6 +16,7 @@ from palaver.sources.jsonl import CUT_OFF, UNFINISHED_TAIL
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.sources.run import Run
 from palaver.sources.source import Source
+from palaver.sources.whole import read_at_most
 
 TRAILING_BYTES = finding_kind("trailing-bytes", "warning", "Something follows the end of the JSON document.")
 ODD_BEGINNING = finding_kind("odd-beginning", "warning", "The document does not begin as an array; it was read as one.")
@@ -206,7 +207,7 @@ def _whole(source: Source, run: Run, key: str, label: str) -> WholeElements | No
         return None
     try:
         with source.open() as stream:
-            raw = stream.read(SMALL_BYTES)
+            raw = read_at_most(stream, SMALL_BYTES)
             if stream.read(1):
                 return None
         value = parse(raw)

@@ -20,7 +20,7 @@ from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.whole import LARGEST_BYTES, counted
+from palaver.sources.whole import LARGEST_BYTES, counted, read_at_most
 
 Json = dict[str, Any]
 
@@ -118,7 +118,7 @@ def _set_aside(source: Source, run: Run) -> None:
     if _entries(source.glimpse(), source.file_name) == []:
         return
     with source.open() as stream:
-        raw = stream.read(LARGEST_BYTES)
+        raw = read_at_most(stream, LARGEST_BYTES)
     if raw.strip():
         counted(source, run)
         run.quarantined(BAD_CONVERSATION, raw, source.name, "there are no tasks in it")

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from palaver.importers._vscode import remembered, user_folders
+from palaver.sources.whole import read_at_most
 
 Json = dict[str, Any]
 
@@ -86,7 +87,7 @@ def _settings_of(user: Path) -> Iterator[Json]:
 def _text_of(path: Path) -> str:
     try:
         with path.open("rb") as stream:
-            return stream.read(_LARGEST_BYTES).decode("utf-8-sig", errors="replace")
+            return read_at_most(stream, _LARGEST_BYTES).decode("utf-8-sig", errors="replace")
     except OSError:
         return ""
 

@@ -25,7 +25,7 @@ from palaver.sources.damage import NOT_AN_OBJECT, repair
 from palaver.sources.elements import JsonElements, WholeElements, elements_of
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.whole import LARGEST_BYTES, UNREADABLE_SIDE_FILE, counted, json_document
+from palaver.sources.whole import LARGEST_BYTES, UNREADABLE_SIDE_FILE, counted, json_document, read_at_most
 
 Json = dict[str, Any]
 
@@ -142,7 +142,7 @@ class SessionReader:
                 return
             case _:
                 with file.open() as stream:
-                    raw = stream.read(LARGEST_BYTES)
+                    raw = read_at_most(stream, LARGEST_BYTES)
                 if raw.strip():
                     counted(file, self._run)
                     self._run.quarantined(BAD_CONVERSATION, raw, file.name, "there are no messages in it")

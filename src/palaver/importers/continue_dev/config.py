@@ -9,6 +9,7 @@ from palaver.errors import PalaverError
 from palaver.importers._side_files import side_value
 from palaver.importers.continue_dev.fields import text_of
 from palaver.sources.source import Source
+from palaver.sources.whole import read_at_most
 
 Json = dict[str, Any]
 Models = dict[str, Json]
@@ -60,7 +61,7 @@ def _commented(source: Source) -> Any:
     """JSON with comments and commas behind the last entry, as editors like it."""
     try:
         with source.open() as stream:
-            text = stream.read(_LARGEST_BYTES).decode(errors="replace")
+            text = read_at_most(stream, _LARGEST_BYTES).decode(errors="replace")
     except (PalaverError, OSError):
         return None
     bare = _LAST_COMMA.sub(_quoted, _COMMENT.sub(_quoted, text.removeprefix("\ufeff")))

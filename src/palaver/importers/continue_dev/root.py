@@ -24,7 +24,7 @@ from palaver.importers.continue_dev.surroundings import Surroundings, config_of,
 from palaver.importers.continue_dev.tool_uses import lone_uses
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.whole import LARGEST_BYTES, UNREADABLE_SIDE_FILE, counted
+from palaver.sources.whole import LARGEST_BYTES, UNREADABLE_SIDE_FILE, counted, read_at_most
 
 Json = dict[str, Any]
 
@@ -119,7 +119,7 @@ class _Reader:
             yield from read_session(source, self._run, self._around, label=source.file_name)
         except Exception as error:  # noqa: BLE001 - whatever it is
             with source.open() as stream:
-                raw = stream.read(LARGEST_BYTES)
+                raw = read_at_most(stream, LARGEST_BYTES)
             ledger.quarantined[UNFORESEEN.code] += ledger.read - ledger.accounted - before
             self._run.set_aside(UNFORESEEN, raw, source.file_name, f"{type(error).__name__}: {error}")
 

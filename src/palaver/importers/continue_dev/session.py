@@ -11,6 +11,7 @@ from palaver.sources.elements import JsonElements, WholeElements, elements_of
 from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.run import Run
 from palaver.sources.source import Source
+from palaver.sources.whole import read_at_most
 
 FRAGMENT_BYTES = 1 << 25
 LATER_FRAGMENT_BYTES = 1 << 22
@@ -81,7 +82,7 @@ def _set_aside(source: Source, run: Run) -> None:
     run.read()
     try:
         with source.open() as stream:
-            raw = stream.read(_LARGEST_BYTES)
+            raw = read_at_most(stream, _LARGEST_BYTES)
     except (PalaverError, OSError):  # standard input cannot be read again
         raw = source.head()
     run.quarantined(BAD_CONVERSATION, raw, source.file_name, "there is no history in it")

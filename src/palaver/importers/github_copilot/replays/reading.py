@@ -13,7 +13,7 @@ from palaver.importers.github_copilot.replays.times import noting
 from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.whole import counted, json_document
+from palaver.sources.whole import counted, json_document, read_at_most
 from palaver.threads.chain import dumped
 
 Json = dict[str, Any]
@@ -68,7 +68,8 @@ class _Reader:
 
     def take_markdown(self, source: Source) -> None:
         with source.open() as stream:
-            text = stream.read(_LARGEST_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n").replace("\0", "")
+            text = read_at_most(stream, _LARGEST_BYTES).decode("utf-8-sig", "replace")
+        text = text.replace("\r\n", "\n").replace("\0", "")
         log = entry_in(text, source.stem)
         if log is None:
             self._run.skipped("log-note")

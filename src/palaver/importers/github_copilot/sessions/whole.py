@@ -9,7 +9,7 @@ from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.whole import LARGEST_BYTES, counted
+from palaver.sources.whole import LARGEST_BYTES, counted, read_at_most
 
 
 def whole_values(source: Source, run: Run, label: str) -> Iterator[tuple[Any, bytes, str]]:
@@ -25,7 +25,7 @@ def whole_values(source: Source, run: Run, label: str) -> Iterator[tuple[Any, by
         run.note(CUT_OFF, label, str(error), kept=False)
         return
     with stream:
-        raw = stream.read(LARGEST_BYTES)
+        raw = read_at_most(stream, LARGEST_BYTES)
         try:
             value = parse(raw)
         except NOT_JSON:
