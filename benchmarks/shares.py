@@ -120,7 +120,7 @@ def _conversion(data_set: DataSet, folder: Path) -> dict[str, Step]:
     def checked() -> None:
         for unit in units:
             report = _report(unit)
-            _drain(pipeline.read(unit, pipeline.begin(unit, report, {}), report, lambda _: b""))
+            _drain(pipeline.read(unit, pipeline.begin(unit, report, {}), report, lambda _: ()))
 
     def written() -> None:
         with (folder / "documents.jsonl").open("wb") as output:

@@ -83,7 +83,7 @@ def _documents(path: Path) -> Documents:
     documents: Documents = []
     for unit in units:
         report = SourceReport(unit.source.label, unit.platform)
-        documents += read(unit, begin(unit, report, {}), report, lambda document: document)
+        documents += read(unit, begin(unit, report, {}), report, lambda document: (document,))
     return documents
 
 

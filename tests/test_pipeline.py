@@ -14,7 +14,6 @@ from palaver.importers._contract import Options
 from palaver.model import build
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
-from palaver.sources.run import Run
 from palaver.sources.source import Source
 
 
@@ -290,10 +289,9 @@ def test_a_usage_record_of_whatever_kind_is_written_or_set_aside(use, junk):
 def test_a_run_does_not_hold_itself(tmp_path):
     (tmp_path / "a").touch()
     unit = Unit(Source.at(tmp_path / "a"), "claude_code", "")
-    gc.collect()
     gc.disable()
     try:
-        pipeline.begin(unit, SourceReport("a", "claude_code"), {}, cursors={}, used=lambda _: None)
-        assert not [one for one in gc.get_objects() if isinstance(one, Run)]
+        run = weakref.ref(pipeline.begin(unit, SourceReport("a", "claude_code"), {}, cursors={}, used=lambda _: None))
+        assert run() is None
     finally:
         gc.enable()
