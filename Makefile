@@ -47,7 +47,7 @@ update-golden: $(READY_DEV)
 docs: $(READY_DEV)
 	$(BIN)/python docs/build.py
 
-# SCALE says where the curve of memory ends, in MB: 10000 is 10 GB, and takes a quarter of an hour more.
+# SCALE says where the curve of memory ends, in MB: 10000 is 10 GB.
 SCALE ?= 1000
 bench: $(READY_DEV)
 	$(BIN)/python benchmarks/run.py --scale $(SCALE)

@@ -2,9 +2,9 @@
 
     units ──read──▶ documents ──check──▶ rows ──frames──▶ archive
 
-A frame holds whole documents, and usage records. A source that ends in it is remembered as read in the same
-transaction, so a run that is killed leaves sources that are read, or sources that the next run reads again; joining
-makes up for what is in twice.
+A frame holds documents, large ones in parts, and usage records. A source that ends in it is remembered as read in the
+same transaction, so a run that is killed leaves sources that are read, or sources that the next run reads again;
+joining makes up for what is in twice.
 """
 
 import pickle

@@ -74,16 +74,10 @@ class ConversationRows(NamedTuple):
     tags: list[str]
 
 
-def packed(rows: ConversationRows) -> bytes:
-    return _pack(rows)
-
-
-def unpacked(rows: bytes) -> ConversationRows:
-    return _unpack(rows)
-
-
-_pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(ConversationRows).decode
+packed = msgspec.msgpack.Encoder().encode
+"""Rows as bytes, for another process."""
+unpacked = msgspec.msgpack.Decoder(ConversationRows).decode
+"""The rows again."""
 
 
 def rows_of(document: Document) -> ConversationRows:

@@ -6,8 +6,6 @@ from typing import Any
 
 Json = dict[str, Any]
 
-# Many requests go to few addresses: what each of these says is looked up once.
-
 ASKING = ("messages", "contents", "input")
 """Fields of which a request that asks a model has one."""
 COUNT_TOKENS, TEXT_COMPLETION, OTHER_TRAFFIC = "count-tokens", "text-completion", "other-traffic"
@@ -25,6 +23,7 @@ _WIRES = (
 )
 
 
+# Many requests go to few addresses: what each of these says is looked up once.
 @lru_cache(1 << 6)
 def path_of(url: str) -> str:
     return re.split("[?#]", url, maxsplit=1)[0].rstrip("/")

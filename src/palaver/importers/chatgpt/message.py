@@ -118,9 +118,8 @@ class Reader:
             metadata["update_time"] = updated
         if not (is_classic or raw.keys() <= _MAPPED):
             _keep_unmapped(raw, metadata)
-        text = role = None
-        if recipient == "all" or recipient is None:
-            text, role = _plain_text(content), _plain_role(author)
+        text = _plain_text(content) if recipient == "all" or recipient is None else None
+        role: build.Role | None = _plain_role(author) if text is not None else None
         if role is None or text is None or traits & _ATTACHES or (call is not None and _SANDBOX in text):
             role, made = self._unusual(key, (author, content, recipient), metadata, call)
         else:
