@@ -148,7 +148,7 @@ class Guess:
 
     def __init__(self, window: Window, chunk_bytes: int) -> None:
         self.opening: Opening | None = None
-        """How elements usually begin."""
+        """How elements usually begin; before the first one, which is taken at its own word, nothing is known."""
         self._window = window
         self._chunk_bytes = chunk_bytes
         self._separator = b""
@@ -162,10 +162,10 @@ class Guess:
         """The size of the object if the guess is right, or 0 for no guess."""
         window = self._window
         start = window.offset
-        if not self.opening or start < self._blind_until:
+        if start < self._blind_until or not (opening := self.opening or Opening.of(window.held, window.at)):
             return 0
         search = start
-        while (found := self._find(self.opening.pattern, search - window.origin)) < 0:
+        while (found := self._find(opening, search - window.origin)) < 0:
             # An opening that the window's end cuts is seen the next time.
             search = max(start, window.origin + len(window.held) - OPENING_BYTES)
             # Waiting much longer than for the largest element so far would hold a document whose elements open
@@ -176,15 +176,20 @@ class Guess:
                 return 0
         return window.origin + found - start + 1
 
-    def _find(self, opening: re.Pattern[bytes], at: int) -> int:
+    def _find(self, opening: Opening, at: int) -> int:
         held = self._window.held
+        if not self.opening:
+            found = opening.boundary.search(held, at + 1)
+            return found.start() - 1 if found else -1
         while (at := held.find(self._separator, at)) >= 0:
-            if opening.match(held, at + self._opening_at):
+            if opening.pattern.match(held, at + self._opening_at):
                 break
             at += 1
         return at
 
     def was_right(self, size: int) -> None:
+        if not self.opening:
+            self.learn(size)
         self._misses = 0
         self._largest = max(self._largest, size)
 

@@ -84,7 +84,8 @@ class ArrayElements:
         self._keeps_raw = keeps_raw
         self._last_bytes = 0
         self._vain_bytes = 0
-        self._array_end = re.compile(rb"\]%b%b\Z" % (SPACE, (rb"\}" + SPACE) * len(path)))
+        self._sought_last = False
+        self._array_end = re.compile(rb"%b\]%b%b\Z" % (SPACE, SPACE, (rb"\}" + SPACE) * len(path)))
 
     def __iter__(self) -> Iterator[Element]:
         is_inside = self._enter()
@@ -189,7 +190,7 @@ class ArrayElements:
 
     def _guessed(self) -> Element | None:
         window = self._window
-        if not (size := self._guess.size()):
+        if not (size := self._guess.size() or self._last_ahead()):
             return None
         # A slice that begins where an element begins and parses cannot be wrong: no object is the beginning of another
         # one, since its last brace closes its first. So a separator inside the element gives a slice that is too short
@@ -202,6 +203,13 @@ class ArrayElements:
             return None
         self._guess.was_right(size)
         return self._taken(window.copy(0, size) if self._keeps_raw else b"", value, None, size)
+
+    def _last_ahead(self) -> int:
+        """The size of the last element, if it is the one ahead: all up to the bracket at the end of the document."""
+        if self._sought_last or not self._window.ended:
+            return 0
+        self._sought_last = True
+        return max(0, self._array_end_ahead())
 
     def _exact(self, first: int) -> Element | str:
         """The element, or why it has no end."""
@@ -296,7 +304,7 @@ class ArrayElements:
         return opening is not None and self._damage_bytes(opening.boundary) >= 0
 
     def _array_end_ahead(self) -> int:
-        """How far ahead the array's closing bracket is if the document ends behind it, or -1."""
+        """How far ahead the array ends, which is before the white space at its bracket, if the document ends there."""
         window = self._window
         end = self._array_end.search(window.held, max(window.at, len(window.held) - OPENING_BYTES))
         return end.start() - window.at if end else -1

@@ -1,16 +1,28 @@
-"""One node's message: who says it, when, in which blocks, and all else that the service noted about it."""
+"""The messages of nodes: who says each, when, in which blocks, and all else that the service noted about it."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, cast
 
 from palaver.importers.chatgpt import citations
 from palaver.importers.chatgpt.assets import Assets, file_id
+from palaver.importers.chatgpt.calls import Call, answered_by, call_of, calls, failed
 from palaver.importers.chatgpt.content import KNOWN, Blocks, Setting, blocks
+from palaver.importers.chatgpt.nodes import Nodes
+from palaver.importers.chatgpt.notes import (
+    ATTACHES,
+    CITES,
+    SAYS_MORE,
+    TRAITS,
+    heed,
+    keep_author,
+    keep_unmapped,
+    rename,
+)
 from palaver.model import build
 from palaver.model.finding import finding_kind
-from palaver.sources.parse import NOT_JSON, parse
+from palaver.model.timestamps import from_seconds, readable_timestamp
 from palaver.sources.run import Run
 
 UNKNOWN_CONTENT = finding_kind("unknown-content", "note", "A content of an unknown type is kept whole.")
@@ -24,62 +36,19 @@ Json = dict[str, Any]
 _KINDS = {"user": "human", "assistant": "model", "tool": "tool", "system": "harness", "function": "tool"}
 _CONTEXTS = frozenset({"user_editable_context", "model_editable_context", "app_pairing_content"})
 _UNSEEN = frozenset({*_CONTEXTS, "system_content", "thoughts", "reasoning_recap", "tether_browsing_display"})
-_TO_NOBODY = (None, "all", "assistant", "user")
-_OURS = frozenset({
-    *("author_kind", "hidden", "on_active_path", "branch_index", "branch_count", "fork_point", "model_override"),
-    *("stop_reason", "timestamp_inferred", "context_incomplete", "author_name", "author", "content_type", "feedback"),
-    *("source_role", "source_fields", "id", "create_time", "content", "metadata", "user_type", "api_message_id"),
-    *("source_ids", "invalid_fields", "accepted", "completion_index", "tool_name", "parent", "children", "node"),
-    *("update_time", "status", "end_turn", "weight", "recipient", "channel"),
-})  # fmt: skip
-"""Names under which this importer puts things: a note of the service by one of these names stands apart."""
 _DONE = "finished_successfully"
+_NAMELESS = "(no key)"
 
-_FIELDS = (
-    *("author", "content", "metadata", "recipient", "status", "weight", "end_turn", "channel", "update_time"),
-    *("id", "create_time"),
-)  # fmt: skip
-_MAPPED = frozenset(_FIELDS)
-_all_fields = itemgetter(*_FIELDS)
+_SAID = ("author", "content", "metadata", "id", "create_time")
+"""What every message has; since 2026 it has nothing else."""
+_ABOUT = ("recipient", "status", "weight", "end_turn", "channel", "update_time")
+_LEAN, _CLASSIC = len(_SAID), len(_SAID) + len(_ABOUT)
+_NOTHING = (None,) * len(_ABOUT)
+_MAPPED = frozenset({*_SAID, *_ABOUT})
+_said, _about = itemgetter(*_SAID), itemgetter(*_ABOUT)
 
-_COLLIDES, _HAS_MODEL, _HAS_FINISH, _HAS_DURATION, _CITES, _ATTACHES, _HIDES, _SHOWS = (1 << bit for bit in range(8))
-_TELLING = {
-    **dict.fromkeys(_OURS, _COLLIDES),
-    "model_slug": _HAS_MODEL,
-    "finish_details": _HAS_FINISH,
-    "finished_duration_sec": _HAS_DURATION,
-    "content_references": _CITES,
-    "citations": _CITES,
-    "attachments": _ATTACHES,
-    "is_visually_hidden_from_conversation": _HIDES,
-    "is_user_system_message": _SHOWS,
-}
-
-
-class _Traits(dict[tuple[str, ...], int]):
-    """What the names in a message's metadata tell about it; there are few different sets of them."""
-
-    def __missing__(self, names: tuple[str, ...]) -> int:
-        if len(self) > 10_000:
-            self.clear()
-        traits = 0
-        for name in names:
-            traits |= _TELLING.get(name, 0)
-        self[names] = traits
-        return traits
-
-
-_TRAITS = _Traits()
-
-
-@dataclass(slots=True)
-class Call:
-    """A call of a tool, with the one before it in the same turn."""
-
-    message_id: str
-    name: str
-    before: "Call | None"
-    is_answered: bool = False
+_State = tuple[str | None, str, Call | None]
+"""The nearest message at or above a node, its time, and the nearest call of a tool in the same turn."""
 
 
 @dataclass(slots=True)
@@ -89,67 +58,109 @@ class Reader:
     run: Run
     assets: Assets
     where: str
+    models: dict[str, int] = field(default_factory=dict[str, int])
+    """How many messages each model wrote."""
+    fork_point: str | None = None
+    """The first message of a conversation's own, if it was branched off from another one."""
 
-    def message(self, key: str, raw: Json, parent: str | None, timestamp: str, call: "Call | None") -> Json:
-        """The message of a node; `call` is the nearest call above it, whose result it may be."""
-        fields: tuple[Any, ...]
-        is_classic = len(raw) == len(_FIELDS)
-        try:
-            fields = _all_fields(raw) if is_classic else tuple(map(raw.get, _FIELDS))
-        except KeyError:
-            is_classic, fields = False, tuple(map(raw.get, _FIELDS))
-        author, content, notes, recipient, status, weight, end_turn, channel, updated, _, _ = fields
-        if notes.__class__ is dict:
-            metadata: Json = notes
-        else:
-            metadata = {} if notes is None else {"source_fields": {"metadata": notes}}
-        traits = _TRAITS[tuple(metadata)]
-        if traits:
-            _rename(metadata, traits)
-        if status != _DONE and status is not None:
-            metadata["status"] = status
-        if weight != 1 and weight is not None:
-            metadata["weight"] = weight
-        if end_turn is not None:
-            metadata["end_turn"] = end_turn
-        if channel is not None:
-            metadata["channel"] = channel
-        if updated is not None:
-            metadata["update_time"] = updated
-        if not (is_classic or raw.keys() <= _MAPPED):
-            _keep_unmapped(raw, metadata)
-        text = _plain_text(content) if recipient == "all" or recipient is None else None
-        role: build.Role | None = _plain_role(author) if text is not None else None
-        if role is None or text is None or traits & _ATTACHES or (call is not None and _SANDBOX in text):
-            role, made = self._unusual(key, (author, content, recipient), metadata, call)
-        else:
-            metadata["author_kind"] = _KINDS[role]
-            block: Json = {"type": "text", "text": text}
-            made = [block]
-            if role == "assistant" and (traits & _CITES or not text.isascii()):
-                citations.add(block, metadata)
-            if role == "system" or not text:
-                metadata["hidden"] = True
-        if traits & _HIDES and metadata["is_visually_hidden_from_conversation"] is True:
-            metadata["hidden"] = True
-        elif traits & _SHOWS and role == "system" and metadata["is_user_system_message"] is True:
-            metadata.pop("hidden", None)
-        if parent is None:
-            return {
-                "message_id": key,
-                "role": role,
-                "timestamp": timestamp,
-                "content": made,
-                "metadata": metadata,
-            }
-        return {
-            "message_id": key,
-            "parent_message_id": parent,
-            "role": role,
-            "timestamp": timestamp,
-            "content": made,
-            "metadata": metadata,
-        }
+    def messages(self, nodes: Nodes) -> list[Json]:
+        """Every node's message, in the order of the tree."""
+        made: list[Json] = []
+        tree, active, beside, raws, is_chain = nodes.tree, nodes.active, nodes.beside, nodes.messages, nodes.is_chain
+        state: _State = None, nodes.created_at, None
+        above, time_above, call = state
+        states: dict[str | None, _State] = {None: state}
+        """Of a tree with branches: what stands above each node. A chain needs only the last."""
+        for key in tree.order:
+            if not is_chain:
+                above, time_above, call = states[key] = states[tree.parents[key]]
+            if key not in raws:
+                continue
+            raw = raws[key]
+            size = len(raw)
+            notes: Any
+            created: Any
+            try:
+                author, content, notes, own_id, created = _said(raw)
+                about = _about(raw) if size == _CLASSIC else _NOTHING if size == _LEAN else map(raw.get, _ABOUT)
+            except KeyError:
+                author, content, notes, own_id, created = map(raw.get, _SAID)
+                about = map(raw.get, _ABOUT)
+                size = 0
+            recipient, status, weight, end_turn, channel, updated = about
+            metadata: Json = notes if notes.__class__ is dict else {}
+            traits = TRAITS[tuple(metadata)]
+            if traits:
+                rename(metadata, traits, self.models)
+            if status is not None and status != _DONE:
+                metadata["status"] = status
+            if weight is not None and weight != 1:
+                metadata["weight"] = weight
+            if end_turn is not None:
+                metadata["end_turn"] = end_turn
+            if channel is not None:
+                metadata["channel"] = channel
+            if updated is not None:
+                metadata["update_time"] = updated
+            if size != _CLASSIC and size != _LEAN:  # noqa: PLR1714 - a set lookup is slower here
+                keep_unmapped(raw, _MAPPED, metadata)
+            message_id = key or _NAMELESS
+            text = _plain_text(content) if recipient is None or recipient == "all" else None
+            role = None if text is None or traits & ATTACHES else _plain_role(author)
+            if role is None or text is None or (call is not None and _SANDBOX in text):
+                role, said = self._unusual(message_id, (author, content, recipient), metadata, call)
+                if said[0]["type"] == "tool_use":
+                    call = Call(message_id, said[0]["name"], call)
+            else:
+                block: Json = {"type": "text", "text": text}
+                said = [block]
+                metadata["author_kind"] = _KINDS[role]
+                if role == "assistant" and (traits & CITES or not text.isascii()):
+                    citations.add(block, metadata)
+                if role == "system" or not text:
+                    metadata["hidden"] = True
+            if role == "user":
+                call = None
+            if traits & SAYS_MORE and heed(metadata, traits, role) and self.fork_point is None:
+                self.fork_point = message_id
+            try:
+                timestamp = from_seconds(created) if created.__class__ is float else readable_timestamp(created)
+            except ValueError:
+                timestamp = ""
+            if not timestamp:
+                timestamp = time_above
+                nodes.note_time(key, created, metadata)
+            if active is not None:
+                metadata["on_active_path"] = key in active
+            if not is_chain:
+                nodes.note_place(key, above, metadata)
+                states[key] = message_id, timestamp, call
+            if own_id != key and "id" in raw:
+                metadata["id"] = own_id
+            if beside and key in beside:
+                metadata["node"] = beside.pop(key)
+            if metadata is not notes and notes is not None:
+                metadata.setdefault("source_fields", {})["metadata"] = notes
+            made.append(
+                {
+                    "message_id": message_id,
+                    "role": role,
+                    "timestamp": timestamp,
+                    "content": said,
+                    "metadata": metadata,
+                }
+                if above is None
+                else {
+                    "message_id": message_id,
+                    "parent_message_id": above,
+                    "role": role,
+                    "timestamp": timestamp,
+                    "content": said,
+                    "metadata": metadata,
+                }
+            )
+            above, time_above = message_id, timestamp
+        return made
 
     def _unusual(
         self, key: str, said: tuple[Any, Any, Any], metadata: Json, call: "Call | None"
@@ -164,7 +175,7 @@ class Reader:
         is_hidden = role == "system" or (kind.__class__ is str and kind in _UNSEEN)
         if recipient != "all" and recipient is not None:
             if role == "assistant" and calls(recipient):
-                made = [_call(key, recipient, made)]
+                made = [call_of(key, recipient, made)]
                 is_hidden = True
             else:
                 metadata["recipient"] = recipient
@@ -181,7 +192,7 @@ class Reader:
             if author.get("name") is not None:
                 metadata["author_name"] = author["name"]
             if author.get("metadata") or len(author) > 3:
-                _note_author(author, metadata)
+                keep_author(author, metadata)
         elif author is not None:
             metadata["author"] = author
         is_context = kind.__class__ is str and kind in _CONTEXTS
@@ -231,7 +242,7 @@ class Reader:
         ]
 
     def _result(self, key: str, made: Blocks, metadata: Json, kind: Any, call: "Call | None") -> Json:
-        answered = _answered_by(metadata.get("author_name"), call)
+        answered = answered_by(metadata.get("author_name"), call)
         if answered is None:
             self.run.note(ORPHAN_TOOL_RESULT, f"{self.where}, node {key}")
             metadata["context_incomplete"] = True
@@ -240,7 +251,7 @@ class Reader:
         is_error = kind == "system_error"
         if ran.__class__ is dict:
             made += self._pictures(ran, f"{self.where}, node {key}")
-            is_error = is_error or _failed(ran)
+            is_error = is_error or failed(ran)
             start, end = ran.get("start_time"), ran.get("end_time")
             if type(start) is float and type(end) is float and end >= start:
                 about["duration_ms"] = round((end - start) * 1000)
@@ -265,26 +276,6 @@ class Reader:
         ]
 
 
-def _answered_by(name: Any, nearest: Call | None) -> Call | None:
-    """The call that a tool's message answers: one to the same tool, else the nearest if nothing has answered it."""
-    service = name.partition(".")[0] if name.__class__ is str else None
-    call = nearest
-    while call is not None:
-        if call.name.partition(".")[0] == service:
-            call.is_answered = True
-            return call
-        call = call.before
-    if nearest is None or nearest.is_answered:
-        return None
-    nearest.is_answered = True
-    return nearest
-
-
-def calls(recipient: Any) -> bool:
-    """Whether what is said to a recipient is a call of a tool."""
-    return recipient.__class__ is str and recipient not in _TO_NOBODY and bool(recipient)
-
-
 def _plain_text(content: Any) -> str | None:
     """The text of a content that is nothing but one text."""
     if content.__class__ is dict and len(content) == 2 and content.get("content_type") == "text":
@@ -301,70 +292,6 @@ def _plain_role(author: Any) -> build.Role | None:
         if role.__class__ is str and role in _KINDS and role != "tool":
             return role
     return None
-
-
-def _rename(metadata: Json, traits: int) -> None:
-    """Give the service's notes the names of the schema, and make room for ours."""
-    if traits & _COLLIDES:
-        metadata["source_fields"] = {name: metadata.pop(name) for name in list(metadata) if name in _OURS}
-    if traits & _HAS_MODEL and metadata["model_slug"].__class__ is str:
-        metadata["model_override"] = metadata.pop("model_slug")
-    if traits & _HAS_FINISH:
-        finish = metadata["finish_details"]
-        if finish.__class__ is dict and finish.get("type").__class__ is str:
-            metadata["stop_reason"] = finish["type"]
-    if traits & _HAS_DURATION:
-        seconds = metadata["finished_duration_sec"]
-        if type(seconds) is int and seconds >= 0 and "duration_ms" not in metadata:
-            metadata["duration_ms"] = seconds * 1000
-
-
-def _keep_unmapped(raw: Json, metadata: Json) -> None:
-    for name in sorted(raw.keys() - _MAPPED):
-        place, free = metadata, name
-        if name in metadata or name in _OURS:
-            place = metadata.setdefault("source_fields", {})
-            while free in place:
-                free += "'"
-        place[free] = raw[name]
-
-
-def _note_author(author: Json, metadata: Json) -> None:
-    rest = {name: value for name, value in author.items() if name not in {"role", "name"} and value not in ({}, None)}
-    if rest:
-        metadata["author"] = rest
-
-
-def _call(key: str, name: str, made: Blocks) -> Json:
-    """A call of a tool, with its arguments where they are JSON, else with what was said to it."""
-    first = made[0]
-    words = first.get("code") if first["type"] == "code" else first.get("text")
-    if len(made) > 1 or type(words) is not str:
-        return build.tool_use(id=key, name=name, input={"content": made})
-    arguments = _object(words)
-    field = first["type"]
-    rest = {name: value for name, value in first.items() if name not in {"type", field}}
-    if arguments is None:
-        return build.tool_use(id=key, name=name, input={field: words, **rest})
-    call = build.tool_use(id=key, name=name, input=arguments)
-    return {**rest, **call} if rest else call
-
-
-def _object(words: str) -> Json | None:
-    if not words.lstrip().startswith("{"):
-        return None
-    try:
-        value = parse(words)
-    except NOT_JSON:
-        return None
-    return value if type(value) is dict else None
-
-
-def _failed(ran: Json) -> bool:
-    status = ran.get("status")
-    return bool(ran.get("in_kernel_exception") or ran.get("system_exception")) or (
-        type(status) is str and status.startswith("failed")
-    )
 
 
 def _attachments(metadata: Json) -> dict[str | None, Json]:
