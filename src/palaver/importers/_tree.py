@@ -25,6 +25,11 @@ class Tree:
     circular: list[str] = field(default_factory=list[str])
     """Nodes at which a circle of parents was cut."""
 
+    @property
+    def is_chain(self) -> bool:
+        """Whether each node hangs on the one that stands before it."""
+        return not (self.branches or self.dangling or self.circular)
+
     def path_to(self, node: str | None) -> set[str]:
         """A node and all above it."""
         path: set[str] = set()
@@ -55,6 +60,8 @@ Age = Callable[[str], str]
 
 def grow(links: Parents, age: Age) -> Tree:
     """The tree of some nodes and their parents; siblings stand in the order of their age, then of their ids."""
+    if (order := _one_after_the_other(links)) is not None:
+        return Tree(order, links)
     dangling: list[str] = []
     children: dict[str | None, list[str]] = {}
     for node, parent in links.items():
@@ -79,6 +86,19 @@ def grow(links: Parents, age: Age) -> Tree:
         tree.parents = dict(tree.parents)
         _cut_circles(tree, children, age)
     return tree
+
+
+def _one_after_the_other(links: Parents) -> list[str] | None:
+    """The order of nodes of which each hangs on one and carries one; None where there are branches or loose ends."""
+    following = dict(zip(links.values(), links, strict=True))
+    if len(following) < len(links):
+        return None
+    order: list[str] = []
+    node = following.get(None)
+    while node is not None:
+        order.append(node)
+        node = following.get(node)
+    return order if len(order) == len(links) else None
 
 
 def _number(tree: Tree, parent: str | None, siblings: list[str]) -> None:

@@ -109,6 +109,7 @@ class Nodes:
             self.tree = Tree(list(self.links), self.links)
             return
         self.tree = Tree(list(self.links), self.links) if self.is_chain else grow(self.links, self.age)
+        self.is_chain = self.tree.is_chain
         for key in self.tree.dangling:
             self._run.note(MISSING_PARENT, f"{self._where}, node {key}", f"its parent {self.links[key]!r} is not there")
         for key in self.tree.circular:
