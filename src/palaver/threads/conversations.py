@@ -107,6 +107,8 @@ class Threads:
             marks.remember(said.turns, conversation_id)
         self._keep_turns(conversation_id, call, said, turns)
         place = self._keep_answers(conversation_id, call, answers, end)
+        if marks is not None and answers:
+            marks.expect(answers[0].content, place)
         self._keep_header(conversation_id, call)
         if call.wire == "openai-responses" and isinstance(name := (call.response or {}).get("id"), str):
             if len(self._responses) > _MOST_REMEMBERED:

@@ -5,14 +5,13 @@ list up to which another request said the same, byte by byte, is looked up; only
 """
 
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 import orjson
 
 from palaver.threads.call import Call
 from palaver.threads.chain import BEGINNING, Chain, dumped, following
-from palaver.threads.plainly import plain_request
+from palaver.threads.plainly import Message, only_text, plain_request
 from palaver.wire import wire_format
 from palaver.wire._openai_responses_items import role_of_item
 
@@ -36,6 +35,10 @@ _OWN = {
     "gemini": frozenset({"shape"}),
 }
 """Notes of a wire format about how it was spelled, and marks for the cache, which move with every request."""
+_EMPTY: tuple[Any, ...] = (None, [], {})
+_NOTHING: dict[str, tuple[Any, ...]] = {"is_error": (*_EMPTY, False)}
+_MARKED = ("text", "tool_use", "tool_result")
+"""Blocks that say the same with a mark for the cache and without."""
 _ROLES = ("user", "assistant", "tool", "function")
 
 
@@ -104,29 +107,24 @@ class Histories:
         return True
 
     def _read(self, call: Call, tail: list[Any], known: Place | None, *, has_prompt: bool) -> Said:
-        prompts = {key: call.request[key] for key in PROMPTS if key in call.request} if has_prompt else {}
-        request = plain_request(call.wire, tail, prompts)
-        if request is None:
-            request = wire_format(call.wire).request_from_wire({**prompts, _LISTS[call.wire]: tail})
-        is_apart = bool(call.session_id)
+        prompt, messages = _told(call, tail, has_prompt=has_prompt)
         chain, depth = (known.chain, known.depth) if known else (BEGINNING, 0)
         system: Turn | None = None
         turns: list[Turn] = []
-        if prompt := request.get("system"):
-            content = [plain(block) for block in prompt]
-            system = Turn("system", content, following(BEGINNING, "system", content), BEGINNING, 0, {})
+        if prompt:
+            system = Turn("system", prompt, following(BEGINNING, "system", prompt), BEGINNING, 0, {})
             if known is None:
                 depth += 1
-            if not is_apart:
+            if not call.session_id:
                 turns.append(system)
                 chain, system = system.chain, None
-        for message in request["messages"]:
-            role, content, metadata = _message(message)
+        fresh = len(turns)
+        for role, content, metadata in messages:
             after = following(chain, role, content)
             turns.append(Turn(role, content, after, chain, depth, metadata))
             chain, depth = after, depth + 1
-        fresh = len(list(takewhile(lambda turn: turn.role != "assistant", reversed(turns))))
-        return Said(system, turns, known, fresh, len(turns) - len(request["messages"]))
+            fresh = 0 if role == "assistant" else fresh + 1
+        return Said(system, turns, known, fresh, len(turns) - len(messages))
 
 
 class Marks:
@@ -145,15 +143,17 @@ class Marks:
         numbers = range(len(items))
         self._first = next((at for at in numbers if _is_models(wire, items[at])), -1)
         self._last = next((at for at in reversed(numbers) if _is_models(wire, items[at])), -1)
-        if self._first < 0:
-            return
+        hashes: list[int] = []
+        before = beginning
         try:
-            # Only this process asks for these, a few thousand times: its own hash is the quickest there is.
-            hashes = map(hash, map(orjson.dumps, items))
-            self._hashes = list(accumulate(hashes, lambda before, one: hash((before, one)), initial=beginning))[1:]
+            for item in items:
+                before = hash((before, _mark(wire, item)))
+                hashes.append(before)
         except TypeError:  # half of a surrogate pair, or an integer past 64 bits: this one is read whole
             return
-        self.skipped, self.known = self._deepest()
+        self._hashes = hashes
+        if self._first >= 0:
+            self.skipped, self.known = self._deepest()
         # What is known was looked at before.
         if wire == "openai-chat" and any(map(_needs_others, items[self.skipped :])):
             self._hashes, self.skipped, self.known = [], 0, None
@@ -175,8 +175,13 @@ class Marks:
         if len(self._places) > MOST_PLACES:
             self._places.clear()
         for at, turn in zip(reversed(self.ends), reversed(turns), strict=False):
-            if at >= self._first:
+            if at >= self._first >= 0:
                 self._places[self._hashes[at]] = Place(turn.chain, turn.depth + 1, conversation_id)
+
+    def expect(self, answer: list[Json], place: Place) -> None:
+        """Note where the list leads to with an answer behind it: so the next request has it, nearly always."""
+        if self._hashes and (item := _repeated(self._wire, answer)) is not None:
+            self._places[hash((self._hashes[-1], _mark(self._wire, item)))] = place
 
     def _is_between_turns(self, at: int) -> bool:
         """Whether a turn ends here: of the Responses API, several items may be one turn of the model."""
@@ -184,6 +189,31 @@ class Marks:
         if self._wire != "openai-responses":
             return not (isinstance(following_item, dict) and following_item.get("role") in _PROMPTING)
         return not (_is_models(self._wire, self._items[at]) and _is_models(self._wire, following_item))
+
+
+def _mark(wire: str, item: Any) -> int:
+    """A hash of all that an item says. Only this process asks for it: its own hash is the quickest there is."""
+    if type(item) is dict and len(item) == 2 and type(role := item.get("role")) is str:
+        content = item.get("content")
+        if type(content) is str:
+            return hash((role, content))
+        if wire == "anthropic" and type(content) is list and content:
+            last = content[-1]
+            if type(last) is dict and "cache_control" in last and last.get("type") in _MARKED:
+                # It stands at the end of every request, and so at another place in each.
+                last = {name: value for name, value in last.items() if name != "cache_control"}
+                item = {**item, "content": [*content[:-1], last]}
+            if len(content) == 1 and (text := only_text(last)):
+                return hash((role, text))
+    return hash(orjson.dumps(item))
+
+
+def _repeated(wire: str, answer: list[Json]) -> Json | None:
+    """An answer as a later request says it again, where it is text alone, which is read as the answer was."""
+    text = only_text(answer[0]) if len(answer) == 1 else None
+    if not text or wire not in ("openai-chat", "anthropic"):
+        return None
+    return {"role": "assistant", "content": text}
 
 
 def plain(block: Json) -> Json:
@@ -198,9 +228,9 @@ def plain(block: Json) -> Json:
 
 
 def _source_fields(wire: str, notes: Json) -> Json:
-    """What a source says beside what has a place here; that something is empty says nothing."""
+    """What a source says beside what has a place here; that something is empty, or no error, says nothing."""
     own = _OWN.get(wire, frozenset())
-    return {key: value for key, value in notes.items() if key not in own and value not in (None, [], {})}
+    return {key: value for key, value in notes.items() if key not in own and value not in _NOTHING.get(key, _EMPTY)}
 
 
 def _items(call: Call) -> list[Any]:
@@ -218,7 +248,16 @@ def _beginning(call: Call) -> int:
     return hash(dumped([call.wire, call.caller, call.session_id, prompts]))
 
 
-def _message(message: Json) -> tuple[str, list[Json], Json]:
+def _told(call: Call, tail: list[Any], *, has_prompt: bool) -> tuple[list[Json], list[Message]]:
+    """The system prompt, if it is asked for or among the messages, and the messages."""
+    prompts = {key: call.request[key] for key in PROMPTS if key in call.request} if has_prompt else {}
+    if (found := plain_request(call.wire, tail, prompts)) is not None:
+        return found
+    request = wire_format(call.wire).request_from_wire({**prompts, _LISTS[call.wire]: tail})
+    return [plain(block) for block in request.get("system") or ()], [_message(one) for one in request["messages"]]
+
+
+def _message(message: Json) -> Message:
     """Role, content and metadata of a message as the source has it."""
     notes: Json = {}
     for name, held in (message.get("provider_data") or {}).items():
