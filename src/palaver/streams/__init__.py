@@ -34,6 +34,21 @@ def assemble_events(wire_format: str, events: "Iterable[Event]") -> "Assembled":
     return made.result()
 
 
+def assemble_together(body: bytes) -> "tuple[str, Assembled] | None":
+    """The format of a stream and what it stands for, if it is one that can be read at once."""
+    from palaver.streams.anthropic import Assembler
+    from palaver.streams.together import read_together
+
+    if (read := read_together(body)) is None:
+        return None
+    names, values = read
+    if values[0].keys() != {"type", "message"} or values[0]["type"] != "message_start":
+        return None
+    made = Assembler()
+    made.feed_together(names, values)
+    return "anthropic", made.result()
+
+
 def recognize(events: "Iterable[Event]") -> str | None:
     """The format, from the first events; None where none of them tells."""
     from palaver.streams._reading import DONE, Issues

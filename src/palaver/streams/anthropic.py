@@ -75,6 +75,22 @@ class Assembler:
             pass
         self._feed_carefully(event, data)
 
+    def feed_together(self, names: list[str], values: list[Json]) -> None:
+        """Take many events, whose data is parsed already."""
+        first = self._sequence + 1
+        for at, data in enumerate(values):
+            try:
+                delta, index = data["delta"], data["index"]
+                piece, write = self._writers[index][delta["type"]]
+                if data["type"] == "content_block_delta" and type(index) is int:
+                    write(delta[piece])
+                    continue
+            except UNLIKE_OTHERS:
+                pass
+            self._sequence = first + at
+            self._take_safely(names[at], data)
+        self._sequence = first + len(values) - 1
+
     def result(self) -> Assembled:
         events = self._sequence + 1
         closing: list[Issue] = []
@@ -100,9 +116,12 @@ class Assembler:
     def _feed_carefully(self, event: Event, data: Any = None) -> None:
         if not isinstance(data, dict):
             data = self._issues.parsed(event, self._sequence)
+        if data is not None:
+            self._take_safely(event.name, data)
+
+    def _take_safely(self, name: str, data: Json) -> None:
         try:
-            if data is not None:
-                self._take(data.get("type") or event.name, data)
+            self._take(data.get("type") or name, data)
         except RecursionError:
             self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
 

@@ -11,7 +11,7 @@ import orjson
 
 from palaver.threads.call import Call
 from palaver.threads.chain import BEGINNING, Chain, dumped, following
-from palaver.threads.plainly import Message, only_text, plain_request
+from palaver.threads.plainly import Message, only_text, plain_request, plain_texts
 from palaver.wire import wire_format
 from palaver.wire._openai_responses_items import role_of_item
 
@@ -98,7 +98,7 @@ class Histories:
 
     def _is_new_prompt(self, call: Call, known: Place) -> bool:
         """Whether a conversation that goes on has another system prompt than before."""
-        mark = hash(dumped([known.conversation_id, [call.request.get(name) for name in PROMPTS]]))
+        mark = hash((known.conversation_id, *(_prompt_mark(call.request.get(name)) for name in PROMPTS)))
         if mark in self._prompts:
             return False
         if len(self._prompts) > MOST_PLACES:
@@ -242,10 +242,17 @@ def _items(call: Call) -> list[Any]:
 
 def _beginning(call: Call) -> int:
     """What must be the same for two lists to lead to the same place."""
-    prompts = [call.request.get(name) for name in PROMPTS]
-    if call.session_id:
-        prompts = [bool(prompt) for prompt in prompts]
-    return hash(dumped([call.wire, call.caller, call.session_id, prompts]))
+    look = bool if call.session_id else _prompt_mark
+    return hash((call.wire, call.caller, call.session_id, *(look(call.request.get(name)) for name in PROMPTS)))
+
+
+def _prompt_mark(prompt: Any) -> int:
+    """A hash of a system prompt, which is long, and the same in every request."""
+    if prompt is None or type(prompt) is str:
+        return hash(prompt)
+    if type(prompt) is list and (texts := plain_texts(prompt)) is not None:
+        return hash(tuple([block["text"] for block in texts]))
+    return hash(dumped(prompt))
 
 
 def _told(call: Call, tail: list[Any], *, has_prompt: bool) -> tuple[list[Json], list[Message]]:

@@ -28,7 +28,7 @@ def plain_request(wire: str, items: list[Any], prompts: Json) -> tuple[list[Json
 def plain_answer(wire: str, payload: Json) -> list[Json] | None:
     """The content of an answer."""
     if wire == "anthropic":
-        return _texts(payload.get("content"))
+        return plain_texts(payload.get("content"))
     choices = payload.get("choices") if wire == "openai-chat" else None
     if type(choices) is not list or not choices or type(choices[0]) is not dict:
         return None
@@ -73,21 +73,21 @@ def _anthropic_request(items: list[Any], prompts: Json) -> tuple[list[Json], lis
     messages: list[Message] = []
     prompt: list[Json] | None = []
     if prompts:
-        prompt = _texts(prompts.get("system")) if len(prompts) == 1 else None
+        prompt = plain_texts(prompts.get("system")) if len(prompts) == 1 else None
         if prompt is None:
             return None
     for item in items:
         if type(item) is not dict or item.keys() != _CHAT or item["role"] not in _ROLES:
             return None
         content = item["content"]
-        blocks = [{"type": "text", "text": content}] if type(content) is str and content else _texts(content)
+        blocks = [{"type": "text", "text": content}] if type(content) is str and content else plain_texts(content)
         if blocks is None:
             return None
         messages.append((item["role"], blocks, {}))
     return prompt, messages
 
 
-def _texts(content: Any) -> list[Json] | None:
+def plain_texts(content: Any) -> list[Json] | None:
     """Blocks that are text and nothing else; a mark for the cache says nothing."""
     if type(content) is not list or not content:
         return None

@@ -32,8 +32,8 @@ class Node(NamedTuple):
     """`request` or `history`; empty where it is an answer, or anything else that is known first hand."""
     time: str | None
     metadata: Json
+    size_bytes: int
     tokens: Json | None = None
-    size_bytes: int = 0
 
 
 class Header(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 from palaver.importers.azure_openai.bodies import Body, decoded
 from palaver.importers.azure_openai.chunks import messages_of, missing_numbers
-from palaver.importers.azure_openai.formats import is_spoken, messages_request, messages_response, request_kind
+from palaver.importers.azure_openai.formats import Kind, is_spoken, messages_request, messages_response, request_kind
 from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.row import Row
 from palaver.model.finding import finding_kind
@@ -66,7 +66,7 @@ class Sides:
         if any(row.is_cut for row in parts.heads):
             self._mark_cut()
         self._add_asked()
-        self.asked = request_kind(self.request.value)
+        self.asked: Kind | None = request_kind(self.request.value)
         """The format of the request."""
         self._add_said()
 
