@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 
 from palaver.streams import assemble, assemble_together, recognize
 from palaver.streams.sse import events_of
+from palaver.streams.together import read_together
 
 LAW = settings(max_examples=300, deadline=None, derandomize=True, database=None)
 START = {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": {"a": 1}}}
 BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+DELTA = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}
 EVENTS = [
+    DELTA,
     BLOCK,
     {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "input": {}}},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 'a}\n{"é'}},
@@ -50,7 +53,24 @@ def body_of(*datas: str) -> bytes:
 
 
 def test_a_stream_by_the_book_is_read_at_once():
-    assert assemble_together(body_of(*map(json.dumps, [START, *EVENTS]))) is not None
+    events = [START, BLOCK, DELTA, DELTA, *EVENTS[-6:-1]]
+    assert assemble_together(body_of(*map(json.dumps, events))) is not None
+
+
+def test_pieces_of_a_text_are_joined():
+    pieces = [json.dumps({**DELTA, "delta": {"type": "text_delta", "text": word}}) for word in ("a", '"b"', "é", "")]
+    read = read_together(body_of(json.dumps(START), *pieces, '{"type":"ping"}'))
+    assert read is not None
+    assert [(count, data.get("delta")) for count, _, data in read] == [
+        *((1, None), (4, {"type": "text_delta", "text": 'a"b"é'}), (1, None))
+    ]
+
+
+@pytest.mark.parametrize("word", ['"a","b"', "", "1", '"a"}}{"b":{"c":"d"', '"a', '"a"]+["b"'])
+def test_what_is_no_text_joins_nothing(word):
+    before, after = json.dumps(DELTA).split('"a"')
+    for other in (json.dumps(DELTA), f'{before}"a"'):
+        assert read_together(body_of(json.dumps(START), other, f"{before}{word}{after}")) is None
 
 
 @pytest.mark.parametrize(

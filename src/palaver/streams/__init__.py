@@ -39,14 +39,13 @@ def assemble_together(body: bytes) -> "tuple[str, Assembled] | None":
     from palaver.streams.anthropic import Assembler
     from palaver.streams.together import read_together
 
-    if (read := read_together(body)) is None:
+    if not (events := read_together(body)):
         return None
-    names, values = read
-    if values[0].keys() != {"type", "message"} or values[0]["type"] != "message_start":
+    _, _, first = events[0]
+    if first.keys() != {"type", "message"} or first["type"] != "message_start":
         return None
     made = Assembler()
-    made.feed_together(names, values)
-    return "anthropic", made.result()
+    return ("anthropic", made.result()) if made.feed_together(events) else None
 
 
 def recognize(events: "Iterable[Event]") -> str | None:

@@ -12,8 +12,7 @@ import msgspec
 
 from palaver.streams._contract import Assembled, Event, Issue, Json
 
-_DECODER = msgspec.json.Decoder()
-parse, parse_lines = _DECODER.decode, _DECODER.decode_lines
+parse = msgspec.json.Decoder().decode
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 UNLIKE_OTHERS = (*NOT_JSON, KeyError, TypeError, AttributeError, ValueError)
 """What the quick way through an event raises when the event is not of the usual kind."""

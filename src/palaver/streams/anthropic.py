@@ -12,6 +12,7 @@ from typing import Any
 from palaver.streams._contract import Assembled, Event, Issue, Json
 from palaver.streams._cut_json import closed
 from palaver.streams._reading import TOO_DEEP, UNLIKE_OTHERS, Issues, as_list, as_text, is_index, merge, parse
+from palaver.streams.together import Read
 
 _EVENTS = {
     *("message_start", "message_delta", "message_stop"),
@@ -75,10 +76,10 @@ class Assembler:
             pass
         self._feed_carefully(event, data)
 
-    def feed_together(self, names: list[str], values: list[Json]) -> None:
-        """Take many events, whose data is parsed already."""
-        first = self._sequence + 1
-        for at, data in enumerate(values):
+    def feed_together(self, events: list[Read]) -> bool:
+        """Take events that were read at once; False if pieces of a text that were joined have no block."""
+        for count, name, data in events:
+            self._sequence += count
             try:
                 delta, index = data["delta"], data["index"]
                 piece, write = self._writers[index][delta["type"]]
@@ -87,9 +88,10 @@ class Assembler:
                     continue
             except UNLIKE_OTHERS:
                 pass
-            self._sequence = first + at
-            self._take_safely(names[at], data)
-        self._sequence = first + len(values) - 1
+            if count > 1:
+                return False
+            self._take_safely(name, data)
+        return True
 
     def result(self) -> Assembled:
         events = self._sequence + 1
