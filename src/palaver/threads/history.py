@@ -143,15 +143,10 @@ class Marks:
         numbers = range(len(items))
         self._first = next((at for at in numbers if _is_models(wire, items[at])), -1)
         self._last = next((at for at in reversed(numbers) if _is_models(wire, items[at])), -1)
-        hashes: list[int] = []
-        before = beginning
         try:
-            for item in items:
-                before = hash((before, _mark(wire, item)))
-                hashes.append(before)
+            self._hashes = _marks(wire, items, beginning)
         except TypeError:  # half of a surrogate pair, or an integer past 64 bits: this one is read whole
             return
-        self._hashes = hashes
         if self._first >= 0:
             self.skipped, self.known = self._deepest()
         # What is known was looked at before.
@@ -181,7 +176,8 @@ class Marks:
     def expect(self, answer: list[Json], place: Place) -> None:
         """Note where the list leads to with an answer behind it: so the next request has it, nearly always."""
         if self._hashes and (item := _repeated(self._wire, answer)) is not None:
-            self._places[hash((self._hashes[-1], _mark(self._wire, item)))] = place
+            [mark] = _marks(self._wire, [item], self._hashes[-1])
+            self._places[mark] = place
 
     def _is_between_turns(self, at: int) -> bool:
         """Whether a turn ends here: of the Responses API, several items may be one turn of the model."""
@@ -191,21 +187,34 @@ class Marks:
         return not (_is_models(self._wire, self._items[at]) and _is_models(self._wire, following_item))
 
 
-def _mark(wire: str, item: Any) -> int:
-    """A hash of all that an item says. Only this process asks for it: its own hash is the quickest there is."""
-    if type(item) is dict and len(item) == 2 and type(role := item.get("role")) is str:
-        content = item.get("content")
-        if type(content) is str:
-            return hash((role, content))
-        if wire == "anthropic" and type(content) is list and content:
-            last = content[-1]
-            if type(last) is dict and "cache_control" in last and last.get("type") in _MARKED:
-                # It stands at the end of every request, and so at another place in each.
-                last = {name: value for name, value in last.items() if name != "cache_control"}
-                item = {**item, "content": [*content[:-1], last]}
-            if len(content) == 1 and (text := only_text(last)):
-                return hash((role, text))
-    return hash(orjson.dumps(item))
+def _marks(wire: str, items: list[Any], before: int) -> list[int]:
+    """Hashes of all that was said up to each item. Only this process asks for them: its own are the quickest."""
+    marks: list[int] = []
+    for item in items:
+        content = None
+        if type(item) is dict and len(item) == 2 and type(item.get("role")) is str:
+            content = item.get("content")
+            if wire == "anthropic" and type(content) is list and content:
+                # One text alone is the same as a string, which is seen at once where there is nothing else.
+                block = content[0]
+                if len(content) == 1 and type(block) is dict and len(block) == 2 and block.get("type") == "text":
+                    content = block.get("text") or content
+                else:
+                    item, content = _unmarked(item, content)
+        said = (item["role"], content) if type(content) is str else orjson.dumps(item)
+        before = hash((before, said))
+        marks.append(before)
+    return marks
+
+
+def _unmarked(item: Json, content: list[Any]) -> tuple[Json, Any]:
+    """An item and its content without the mark for the cache, which stands in another message each time."""
+    last = content[-1]
+    if type(last) is not dict or "cache_control" not in last or last.get("type") not in _MARKED:
+        return item, content
+    last = {name: value for name, value in last.items() if name != "cache_control"}
+    content = [*content[:-1], last]
+    return {**item, "content": content}, (only_text(last) or content if len(content) == 1 else content)
 
 
 def _repeated(wire: str, answer: list[Json]) -> Json | None:
