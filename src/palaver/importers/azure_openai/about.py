@@ -10,7 +10,7 @@ from typing import Any
 
 from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.numbers import number_of, time_of, time_of_ticks
-from palaver.importers.azure_openai.row import BODIES, MESSAGES, TABLE_NAMES, TIMES, Row, Table, is_category, plain
+from palaver.importers.azure_openai.row import BODIES, MESSAGES, TABLE_NAMES, TIMES, Row, Table, is_category
 from palaver.importers.azure_openai.secrets import headers_of, kept_value
 from palaver.redact import masked_url
 
@@ -100,10 +100,9 @@ def _add(told: Json, name: str, value: Any) -> None:
 def _columns(row: Row, before: Json | None = None) -> Json:
     """What the columns of a row say; those that say what another row said before are left out."""
     told: Json = {}
-    for own, value in row.columns.items():
+    for name, own, value in zip(row.names.plain, row.columns, row.columns.values(), strict=True):
         if before and before.get(own) == value:
             continue
-        name = plain(own)
         is_elsewhere = _ELSEWHERE.get(name)
         if is_elsewhere and row.get(name) is value and is_elsewhere(row, value):
             continue

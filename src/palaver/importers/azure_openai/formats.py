@@ -199,8 +199,7 @@ def _is_anthropic(body: Json, messages: list[Any]) -> bool:
         case _:
             pass
     for message in messages:
-        content = message.get("content") if isinstance(message, dict) else None
-        if not isinstance(content, list):
+        if type(message) is not dict or type(content := message.get("content")) is not list:
             continue
         for block in content:
             kind = block.get("type") if isinstance(block, dict) else None

@@ -57,6 +57,8 @@ class Names:
 
     own: dict[str, str]
     """Of every plain name, how it is spelled; of several spellings, the last."""
+    plain: tuple[str, ...]
+    """The plain name of each."""
     table: Table
     """To which table they point, where no column states it."""
     is_row: bool
@@ -71,6 +73,7 @@ def names_of(columns: tuple[str, ...]) -> Names:
     own = {plain(name): name for name in columns}
     return Names(
         own,
+        plain=tuple(map(plain, columns)),
         table=_pointed_to(own),
         is_row=not KNOWN.isdisjoint(own),
         has_properties="properties" in own,
