@@ -10,6 +10,7 @@ from hashlib import blake2b
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
 import orjson
 
 from palaver.model.finding import finding_kind
@@ -264,7 +265,7 @@ def _moved(turns: list[Turn], after: Place) -> list[Turn]:
         if turn.role == "system" and not turn.before:
             continue  # instructions hold for one request only: the answer's metadata has them
         after_turn = following(chain, turn.role, turn.content)
-        moved.append(turn._replace(chain=after_turn, before=chain, depth=depth))
+        moved.append(msgspec.structs.replace(turn, chain=after_turn, before=chain, depth=depth))
         chain, depth = after_turn, depth + 1
     return moved
 

@@ -5,8 +5,9 @@ list up to which another request said the same, byte by byte, is looked up; only
 """
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+import msgspec
 import orjson
 
 from palaver.threads.call import Call
@@ -42,7 +43,7 @@ _MARKED = ("text", "tool_use", "tool_result")
 _ROLES = ("user", "assistant", "tool", "function")
 
 
-class Place(NamedTuple):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """Where in a conversation a request's list has come to."""
 
     chain: Chain
@@ -51,7 +52,7 @@ class Place(NamedTuple):
     conversation_id: str
 
 
-class Turn(NamedTuple):
+class Turn(msgspec.Struct, frozen=True, gc=False):
     role: str
     content: list[Json]
     chain: Chain

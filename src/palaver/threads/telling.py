@@ -9,7 +9,9 @@ branches, the branches follow as fragments; so do further calls that gave the sa
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from palaver.model import build
 from palaver.threads.chain import dumped, without_reminders
@@ -20,8 +22,8 @@ FRAGMENT_BYTES = 1 << 25
 _TITLE_LETTERS = 200
 
 
-class Node(NamedTuple):
-    """One telling of a message."""
+class Node(msgspec.Struct, frozen=True, gc=False):
+    """One telling of a message. A struct, as the next two: there are many, and they go to a file and back."""
 
     message_id: str
     parent_id: str | None
@@ -36,7 +38,7 @@ class Node(NamedTuple):
     tokens: Json | None = None
 
 
-class Header(NamedTuple):
+class Header(msgspec.Struct, frozen=True, gc=False):
     """What one call says of the conversation as a whole."""
 
     time: str
@@ -46,7 +48,7 @@ class Header(NamedTuple):
     """Which tools the model was offered."""
 
 
-class Tools(NamedTuple):
+class Tools(msgspec.Struct, frozen=True, gc=False):
     """Tools that a model was offered, in the source's own words."""
 
     digest: bytes
@@ -205,7 +207,7 @@ def _header(records: list[Node | Header | Tools]) -> Header:
     platform: Json = {}
     session: Json = {}
     metadata: Json = {}
-    for header in sorted(headers, key=lambda one: (one.time, dumped(one[1:3]), one.tools or b"")):
+    for header in sorted(headers, key=lambda one: (one.time, dumped([one.platform, one.session]), one.tools or b"")):
         metadata |= header.platform.get("metadata") or {}
         platform |= header.platform
         session |= header.session
