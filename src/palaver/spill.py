@@ -95,10 +95,10 @@ class Spill:
         new = [place for key in self._held if (place := hash(key)) not in self._places]
         if len(self._places) + len(new) > _MOST_PLACED:
             return
-        first = len(self._pieces)
-        self._pieces += [[] for _ in range(PARTS)]
+        first, count = len(self._pieces), min(PARTS, len(new))
+        self._pieces += [[] for _ in range(count)]
         for at, place in enumerate(new):
-            self._places[place] = first + at * PARTS // len(new)
+            self._places[place] = first + at * count // len(new)
 
     def _part_of(self, key: str) -> int:
         if (number := self._places.get(hash(key))) is not None:
