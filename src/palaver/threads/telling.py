@@ -91,9 +91,16 @@ def told(conversation_id: str, records: list[Node | Header | Tools], fallback_ti
 
 def _versions(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     """Of every message, what is known best; behind it, answers in the same words to other calls, and what differs."""
-    found: dict[str, dict[str, list[Node]]] = defaultdict(dict)
+    found: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
-        versions = found[node.message_id]
+        found[node.message_id].append(node)
+    return {name: told if len(told) == 1 else _ranked(_by_origin(told)) for name, told in found.items()}
+
+
+def _by_origin(nodes: list[Node]) -> dict[str, list[Node]]:
+    """Tellings of one message: of each origin, those that differ."""
+    versions: dict[str, list[Node]] = {}
+    for node in nodes:
         # Two tellings of one call, as two rows or two files may give them, are one.
         key = node.known_from or f"={node.metadata.get('api_message_id') or node.metadata.get('request_id')}"
         held = versions.setdefault(key, [])
@@ -102,7 +109,7 @@ def _versions(nodes: Iterable[Node]) -> dict[str, list[Node]]:
             held.append(node)
         else:
             held[same] = min(held[same], node, key=_earlier if node.known_from else _fuller)
-    return {message_id: _ranked(versions) for message_id, versions in found.items()}
+    return versions
 
 
 def _ranked(versions: dict[str, list[Node]]) -> list[Node]:
