@@ -19,7 +19,8 @@ from palaver.spill import LIMIT_BYTES, Spill
 from palaver.threads.answers import Answer, answers_of, failure_of, platform_of
 from palaver.threads.call import Call
 from palaver.threads.chain import Chain, dumped, following
-from palaver.threads.history import Histories, Place, Said, Turn
+from palaver.threads.history import Histories, Said
+from palaver.threads.marks import Place, Turn
 from palaver.threads.telling import Header, Node, Tools, author_of, told
 
 Json = dict[str, Any]
