@@ -27,6 +27,16 @@ def test_every_key_comes_once_with_its_values_in_order(entries, limit_bytes):
         found = list(spill.groups())
     assert len(found) == len(expected)
     assert dict(found) == expected
+    assert [key for key, _ in found] == list(expected)
+
+
+def test_more_keys_than_are_remembered_come_once_as_well(monkeypatch):
+    monkeypatch.setattr("palaver.spill._MOST_PLACED", 10)
+    with Spill(1_000) as spill:
+        for number in range(300):
+            spill.add(str(number % 100), number, 10)
+        found = list(spill.groups())
+    assert sorted(found) == sorted((str(key), [key, key + 100, key + 200]) for key in range(100))
 
 
 def test_nothing_is_written_while_it_fits():

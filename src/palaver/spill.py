@@ -1,8 +1,9 @@
 """Groups that outgrow memory: values by key, beyond a limit in a temporary file.
 
-Keys are spread over a number of parts by their hash. When the values in memory are more than the limit, each part is
-written behind the others; in the end one part after the other is read back, so that only one of them is in memory. A
-part that is too large itself is spread once more.
+When the values in memory are more than the limit, they are written in parts: keys that came at about the same time are
+in one, and what comes later for a key goes where the key went first. In the end one part after the other is read back,
+so that only one of them is in memory, and groups come in the order of their first values. A part that is too large
+itself is spread once more. Of very many keys, the last are spread over a number of parts by their hash.
 """
 
 import pickle
@@ -14,6 +15,9 @@ from typing import Any, Self
 
 LIMIT_BYTES = 1 << 26
 PARTS = 64
+"""How many are made of what is in memory at a time."""
+_MOST_PLACED = 1 << 17
+"""How many keys are remembered with their part."""
 _DEEPEST = 4
 _OVERHEAD_BYTES = 200
 """What a value costs beside its size: the list, the numbers, the names."""
@@ -29,7 +33,9 @@ class Spill:
         self._held_bytes = 0
         self._file: Any = None
         self._pieces: list[list[tuple[int, int]]] = []
-        """Of every part, where in the file its pieces are."""
+        """Of every part, where in the file its pieces are; first those of keys that are not remembered."""
+        self._places: dict[int, int] = {}
+        """The part of each key, by the key's hash: keys that share one share the part, and no more."""
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +68,7 @@ class Spill:
                 yield key, self._held.pop(key)
             return
         self._write()
-        for pieces in self._pieces:
+        for pieces in (*self._pieces[PARTS:], *self._pieces[:PARTS]):
             yield from self._part(pieces)
 
     def close(self) -> None:
@@ -74,18 +80,29 @@ class Spill:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="palaver-")  # noqa: SIM115 - closed in `close`
             self._pieces = [[] for _ in range(PARTS)]
-        parts: list[list[tuple[str, list[Any]]]] = [[] for _ in range(PARTS)]
+        self._place_new_keys()
+        parts: dict[int, list[tuple[str, list[Any]]]] = {}
         for key, values in self._held.items():
-            parts[self._part_of(key)].append((key, values))
+            parts.setdefault(self._part_of(key), []).append((key, values))
         self._held = {}
         self._held_bytes = 0
-        for part, pieces in zip(parts, self._pieces, strict=True):
-            if part:
-                start = self._file.tell()
-                pickle.dump(part, self._file, protocol=5)
-                pieces.append((start, self._file.tell() - start))
+        for number, part in parts.items():
+            start = self._file.tell()
+            pickle.dump(part, self._file, protocol=5)
+            self._pieces[number].append((start, self._file.tell() - start))
+
+    def _place_new_keys(self) -> None:
+        new = [place for key in self._held if (place := hash(key)) not in self._places]
+        if len(self._places) + len(new) > _MOST_PLACED:
+            return
+        first, count = len(self._pieces), min(PARTS, len(new))
+        self._pieces += [[] for _ in range(count)]
+        for at, place in enumerate(new):
+            self._places[place] = first + at * count // len(new)
 
     def _part_of(self, key: str) -> int:
+        if (number := self._places.get(hash(key))) is not None:
+            return number
         salt = self._depth.to_bytes(2, "little")
         digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=4, salt=salt).digest()
         return int.from_bytes(digest, "little") % PARTS

@@ -130,6 +130,28 @@ def test_marks_for_the_cache_reminders_and_reasoning_do_not_matter():
     assert document["messages"][1]["content"][0]["type"] == "thinking"
 
 
+def test_how_a_result_is_spelled_does_not_depend_on_what_is_read_with_it():
+    asked = {"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "seen", "is_error": False}
+    other = {"type": "tool_result", "tool_use_id": "t1", "content": "seen"}
+    said = [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": [asked]},
+        {"role": "user", "content": [result]},
+        {"role": "assistant", "content": "ONE"},
+        {"role": "user", "content": [other]},
+    ]
+    calls = [
+        Call(f"call-{at}", "anthropic", {"messages": said[:at]}, answer("anthropic", "X", at), started_at=TIME)
+        for at in (3, 5)
+    ]
+    together, _ = threaded(calls[1])
+    apart, _ = threaded(*calls)
+    assert [one["messages"][2]["content"] for one in (*together, apart[0])] == [
+        [{"type": "tool_result", "tool_use_id": "t1", "content": "seen", "is_error": False}]
+    ] * 2
+
+
 def test_a_call_without_an_answer_stays_alone():
     documents, notes = threaded(call("openai-chat", [], "one", None, minute=1, number=1))
     assert told(documents) == [["user: one", "system: slow down"]]

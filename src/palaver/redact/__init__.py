@@ -37,6 +37,7 @@ _ADDRESS = re.compile(
     r"(?!//)[^:@?#\s\"]*(?:[?#][^\s\"]*)?"
 )
 """One with a host, or a place on the same one."""
+_LONGEST_KNOWN = 200
 _WORD = re.compile(r"[^\s<>\"']+")
 _HARMLESS_PARAMETERS = re.compile(r"(?:api-version|beta|alt|stream|view|limit|purpose|order)", re.IGNORECASE)
 
@@ -91,7 +92,15 @@ def _masked_entry(entry: Any) -> Any:
 
 
 def _is_secret(value: Any) -> bool:
-    return isinstance(value, str) and bool(_SECRET_VALUE.search(value))
+    return isinstance(value, str) and (_looks_secret if len(value) < _LONGEST_KNOWN else _seems_secret)(value)
+
+
+def _seems_secret(text: str) -> bool:
+    return _SECRET_VALUE.search(text) is not None
+
+
+_looks_secret = lru_cache(1 << 10)(_seems_secret)
+"""Most headers of a log have the same values."""
 
 
 def masked_url(url: str) -> str:

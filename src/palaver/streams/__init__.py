@@ -34,6 +34,20 @@ def assemble_events(wire_format: str, events: "Iterable[Event]") -> "Assembled":
     return made.result()
 
 
+def assemble_together(body: bytes) -> "tuple[str, Assembled] | None":
+    """The format of a stream and what it stands for, if it is one that can be read at once."""
+    from palaver.streams.anthropic import Assembler
+    from palaver.streams.together import read_together
+
+    if not (events := read_together(body)):
+        return None
+    _, _, first = events[0]
+    if first.keys() != {"type", "message"} or first["type"] != "message_start":
+        return None
+    made = Assembler()
+    return ("anthropic", made.result()) if made.feed_together(events) else None
+
+
 def recognize(events: "Iterable[Event]") -> str | None:
     """The format, from the first events; None where none of them tells."""
     from palaver.streams._reading import DONE, Issues

@@ -12,6 +12,7 @@ from typing import Any
 from palaver.streams._contract import Assembled, Event, Issue, Json
 from palaver.streams._cut_json import closed
 from palaver.streams._reading import TOO_DEEP, UNLIKE_OTHERS, Issues, as_list, as_text, is_index, merge, parse
+from palaver.streams.together import Read
 
 _EVENTS = {
     *("message_start", "message_delta", "message_stop"),
@@ -75,6 +76,23 @@ class Assembler:
             pass
         self._feed_carefully(event, data)
 
+    def feed_together(self, events: list[Read]) -> bool:
+        """Take events that were read at once; False if pieces of a text that were joined have no block."""
+        for count, name, data in events:
+            self._sequence += count
+            try:
+                delta, index = data["delta"], data["index"]
+                piece, write = self._writers[index][delta["type"]]
+                if data["type"] == "content_block_delta" and type(index) is int:
+                    write(delta[piece])
+                    continue
+            except UNLIKE_OTHERS:
+                pass
+            if count > 1:
+                return False
+            self._take_safely(name, data)
+        return True
+
     def result(self) -> Assembled:
         events = self._sequence + 1
         closing: list[Issue] = []
@@ -100,9 +118,12 @@ class Assembler:
     def _feed_carefully(self, event: Event, data: Any = None) -> None:
         if not isinstance(data, dict):
             data = self._issues.parsed(event, self._sequence)
+        if data is not None:
+            self._take_safely(event.name, data)
+
+    def _take_safely(self, name: str, data: Json) -> None:
         try:
-            if data is not None:
-                self._take(data.get("type") or event.name, data)
+            self._take(data.get("type") or name, data)
         except RecursionError:
             self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
 

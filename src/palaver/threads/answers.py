@@ -17,8 +17,12 @@ _MAPPED = frozenset(
         *("responseId", "modelVersion", "usageMetadata", "stop_reason", "stop_sequence", "error"),
     }
 )
+_APART = frozenset({"messages", "input", "contents", "system", "instructions", "tools", "model"})
+"""Fields of a request that are not its settings."""
 _ECHOED = frozenset({"instructions", "tools", "tool_choice", "input"})
 """Fields of a response that repeat the request."""
+_OF_CHOICE = frozenset({"message", "index", "finish_reason"})
+_OF_MESSAGE = frozenset({"role", "content", "tool_calls", "refusal", "function_call"})
 _NOTHING: tuple[Any, ...] = (None, [], {}, "")
 
 
@@ -137,8 +141,7 @@ def _stopped(wire: str, payload: Json) -> str | None:
 
 def _settings(call: Call) -> Json:
     """What was asked for beside the messages, in the source's own words."""
-    apart = {"messages", "input", "contents", "system", "instructions", "tools", "model"}
-    return {key: value for key, value in call.request.items() if key not in apart and value not in _NOTHING}
+    return {key: value for key, value in call.request.items() if key not in _APART and value not in _NOTHING}
 
 
 def _unmapped(call: Call, payload: Json) -> Json:
@@ -152,13 +155,10 @@ def _unmapped(call: Call, payload: Json) -> Json:
 
 def _of_choice(wire: str, payload: Json) -> Json:
     """What stands beside the message of a choice, and in it beside its words."""
-    match wire, payload:
-        case "openai-chat", {"choices": [{**choice}, *_]}:
-            about = {key: value for key, value in choice.items() if key not in {"message", "index", "finish_reason"}}
-            message = choice.get("message")
-            if isinstance(message, dict):
-                said = {"role", "content", "tool_calls", "refusal", "function_call"}
-                about |= {key: value for key, value in message.items() if key not in said}
-            return about
-        case _:
-            return {}
+    choices = payload.get("choices") if wire == "openai-chat" else None
+    if not isinstance(choices, list) or not choices or not isinstance(choice := choices[0], dict):
+        return {}
+    about = {key: value for key, value in choice.items() if key not in _OF_CHOICE}
+    if isinstance(message := choice.get("message"), dict):
+        about |= {key: value for key, value in message.items() if key not in _OF_MESSAGE}
+    return about

@@ -42,6 +42,9 @@ def without_reminders(text: str) -> str:
 
 def _said(content: list[Json]) -> list[Any]:
     """What was said and done, in order; texts that follow each other are one."""
+    if len(content) == 1 and content[0]["type"] == "text":
+        words = _words(content[0]["text"]).strip()
+        return [words] if words else []
     said: list[Any] = []
     texts: list[str] = []
 
@@ -53,13 +56,16 @@ def _said(content: list[Json]) -> list[Any]:
     for block in content:
         kind = block["type"]
         if kind == "text":
-            text = block["text"]
-            texts.append("" if text.startswith(_BILLING) else without_reminders(text))
+            texts.append(_words(block["text"]))
         elif kind != "thinking":
             end_text()
             said.append(_done(kind, block))
     end_text()
     return said
+
+
+def _words(text: str) -> str:
+    return "" if text.startswith(_BILLING) else without_reminders(text)
 
 
 def _done(kind: str, block: Json) -> list[Any]:

@@ -10,13 +10,17 @@ from hashlib import blake2b
 from types import TracebackType
 from typing import Any, Self
 
+import msgspec
+import orjson
+
 from palaver.model.finding import finding_kind
 from palaver.model.ids import deterministic_uuid
 from palaver.spill import LIMIT_BYTES, Spill
 from palaver.threads.answers import Answer, answers_of, failure_of, platform_of
 from palaver.threads.call import Call
 from palaver.threads.chain import Chain, dumped, following
-from palaver.threads.history import Histories, Place, Said, Turn
+from palaver.threads.history import Histories, Said
+from palaver.threads.marks import Place, Turn
 from palaver.threads.telling import Header, Node, Tools, author_of, told
 
 Json = dict[str, Any]
@@ -45,6 +49,8 @@ class Threads:
         self._histories = Histories()
         self._responses: dict[str, Place] = {}
         self._tools: set[tuple[str, bytes]] = set()
+        self._digests: dict[int, bytes] = {}
+        """Of tools as they are spelled: thousands of calls offer the same."""
 
     def __enter__(self) -> Self:
         return self
@@ -107,6 +113,8 @@ class Threads:
             marks.remember(said.turns, conversation_id)
         self._keep_turns(conversation_id, call, said, turns)
         place = self._keep_answers(conversation_id, call, answers, end)
+        if marks is not None and answers:
+            marks.expect(answers[0].content, place)
         self._keep_header(conversation_id, call)
         if call.wire == "openai-responses" and isinstance(name := (call.response or {}).get("id"), str):
             if len(self._responses) > _MOST_REMEMBERED:
@@ -125,7 +133,8 @@ class Threads:
     def _keep_turns(self, conversation_id: str, call: Call, said: Said, turns: list[Turn]) -> None:
         if said.system is not None:
             turn = said.system
-            node = Node(turn.chain.hex(), None, 0, "system", turn.content, "request", call.started_at, {})
+            name, size_bytes = turn.chain.hex(), _size_of(turn.content)
+            node = Node(name, None, 0, "system", turn.content, "request", call.started_at, {}, size_bytes)
             self._keep(conversation_id, node)
         fresh = max(0, len(turns) - said.fresh)
         for index, turn in enumerate(turns):
@@ -142,6 +151,7 @@ class Threads:
                     "request" if is_fresh else "history",
                     call.started_at if is_fresh else None,
                     metadata,
+                    _size_of(turn.content),
                 ),
             )
 
@@ -153,8 +163,8 @@ class Threads:
             chain = following(end.chain, "assistant", answer.content)
             metadata = answer.metadata if not answer.number else {**answer.metadata, "completion_index": answer.number}
             time = call.ended_at or call.started_at
-            node = Node(chain.hex(), parent, end.depth, "assistant", answer.content, "", time, metadata, answer.tokens)
-            self._keep(conversation_id, node)
+            node = (chain.hex(), parent, end.depth, "assistant", answer.content, "", time, metadata)
+            self._keep(conversation_id, Node(*node, _size_of(answer.content), answer.tokens))
             if not answer.number:
                 place = Place(chain, end.depth + 1, conversation_id)
         if call.error is not None:
@@ -165,22 +175,32 @@ class Threads:
         digest: bytes | None = None
         tools = call.request.get("tools")
         if isinstance(tools, list) and tools:
-            raw = dumped(tools)
-            digest = blake2b(raw, digest_size=16).digest()
+            digest = self._digest(tools)
             if (conversation_id, digest) not in self._tools:
                 if len(self._tools) > _MOST_REMEMBERED:
                     self._tools.clear()
                 self._tools.add((conversation_id, digest))
-                self._spill.add(conversation_id, Tools(digest, tools), 3 * len(raw))
+                self._spill.add(conversation_id, Tools(digest, tools), 3 * len(dumped(tools)))
         session: Json = {"session_id": call.session_id} if call.session_id else {}
         if call.helper:
             session["is_sidechain"] = True
         time = call.ended_at or call.started_at or ""
         self._spill.add(conversation_id, Header(time, platform_of(call, self._platform), session, digest), 500)
 
+    def _digest(self, tools: list[Any]) -> bytes:
+        try:
+            spelled = hash(orjson.dumps(tools))
+        except TypeError:  # half of a surrogate pair, or an integer past 64 bits
+            return _digest_of(tools)
+        digest = self._digests.get(spelled)
+        if digest is None:
+            if len(self._digests) > _MOST_REMEMBERED:
+                self._digests.clear()
+            digest = self._digests[spelled] = _digest_of(tools)
+        return digest
+
     def _keep(self, conversation_id: str, node: Node) -> None:
-        size_bytes = _size_of(node)
-        self._spill.add(conversation_id, node._replace(size_bytes=size_bytes), 2 * size_bytes)
+        self._spill.add(conversation_id, node, 2 * node.size_bytes)
 
     def _add_alone(self, call: Call, reason: str) -> None:
         """A call that cannot be joined with others: a conversation of its own, under the log's id of the request."""
@@ -196,7 +216,8 @@ class Threads:
                 metadata["context_incomplete"] = True
             if index + 1 == len(turns):
                 metadata |= _unanswered(call)
-            node = Node(name, parent, index, turn.role, turn.content, "", call.started_at, metadata)
+            size_bytes = _size_of(turn.content)
+            node = Node(name, parent, index, turn.role, turn.content, "", call.started_at, metadata, size_bytes)
             self._keep(conversation_id, node)
             parent = name
         depth = len(turns)
@@ -204,8 +225,8 @@ class Threads:
         last = parent
         for answer in answers_of(call):
             name = f"{call.call_id}-response" + (f"-{answer.number}" if answer.number else "")
-            node = Node(name, last, depth, "assistant", answer.content, "", time, answer.metadata, answer.tokens)
-            self._keep(conversation_id, node)
+            node = (name, last, depth, "assistant", answer.content, "", time, answer.metadata)
+            self._keep(conversation_id, Node(*node, _size_of(answer.content), answer.tokens))
             if not answer.number:
                 parent = name
         if call.error is not None:
@@ -223,10 +244,14 @@ def _unanswered(call: Call) -> Json:
     return {"unanswered": {"request_id": call.call_id, **call.answer}}
 
 
-def _size_of(node: Node) -> int:
+def _digest_of(tools: list[Any]) -> bytes:
+    return blake2b(dumped(tools), digest_size=16).digest()
+
+
+def _size_of(content: list[Json]) -> int:
     """About how many bytes a message takes: its texts and pictures, and something for all else."""
     size_bytes = 800
-    for block in node.content:
+    for block in content:
         text = block.get("text") or block.get("thinking")
         size_bytes += len(text) + 100 if isinstance(text, str) else len(dumped(block))
     return size_bytes
@@ -241,7 +266,7 @@ def _moved(turns: list[Turn], after: Place) -> list[Turn]:
         if turn.role == "system" and not turn.before:
             continue  # instructions hold for one request only: the answer's metadata has them
         after_turn = following(chain, turn.role, turn.content)
-        moved.append(turn._replace(chain=after_turn, before=chain, depth=depth))
+        moved.append(msgspec.structs.replace(turn, chain=after_turn, before=chain, depth=depth))
         chain, depth = after_turn, depth + 1
     return moved
 
@@ -256,4 +281,5 @@ def _failure(call: Call, parent: str | None, depth: int) -> Node:
     """What the service said instead of an answer."""
     content, metadata = failure_of(call)
     name = deterministic_uuid(f"{parent}-{call.call_id}-error")
-    return Node(name, parent, depth, "system", content, "", call.ended_at or call.started_at, metadata)
+    size_bytes = _size_of(content)
+    return Node(name, parent, depth, "system", content, "", call.ended_at or call.started_at, metadata, size_bytes)

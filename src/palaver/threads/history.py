@@ -5,21 +5,16 @@ list up to which another request said the same, byte by byte, is looked up; only
 """
 
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
-from typing import Any, NamedTuple
-
-import orjson
+from typing import Any
 
 from palaver.threads.call import Call
-from palaver.threads.chain import BEGINNING, Chain, dumped, following
-from palaver.threads.plainly import plain_request
+from palaver.threads.chain import BEGINNING, dumped, following
+from palaver.threads.marks import MOST_PLACES, PROMPTING, Marks, Place, Turn, ends_of
+from palaver.threads.plainly import Message, plain_request, plain_texts
 from palaver.wire import wire_format
-from palaver.wire._openai_responses_items import role_of_item
 
 Json = dict[str, Any]
 
-MOST_PLACES = 1 << 16
-"""How many places are remembered; when there are more, all are forgotten, and requests are read whole again."""
 _LISTS = {
     "openai-chat": "messages",
     "anthropic": "messages",
@@ -28,7 +23,6 @@ _LISTS = {
 }
 PROMPTS = ("system", "instructions", "systemInstruction", "system_instruction")
 """Where a request has its system prompt, apart from its messages."""
-_PROMPTING = ("system", "developer")
 _OWN = {
     "openai_chat": frozenset({"shape", "message"}),
     "openai_responses": frozenset({"shape", "item"}),
@@ -36,25 +30,9 @@ _OWN = {
     "gemini": frozenset({"shape"}),
 }
 """Notes of a wire format about how it was spelled, and marks for the cache, which move with every request."""
+_EMPTY: tuple[Any, ...] = (None, [], {})
+_NOTHING: dict[str, tuple[Any, ...]] = {"is_error": (*_EMPTY, False)}
 _ROLES = ("user", "assistant", "tool", "function")
-
-
-class Place(NamedTuple):
-    """Where in a conversation a request's list has come to."""
-
-    chain: Chain
-    depth: int
-    """How many messages come before the next one."""
-    conversation_id: str
-
-
-class Turn(NamedTuple):
-    role: str
-    content: list[Json]
-    chain: Chain
-    before: Chain
-    depth: int
-    metadata: Json
 
 
 @dataclass(slots=True)
@@ -83,19 +61,19 @@ class Histories:
         """All that a request says, though much of it may be known."""
         return self._read(call, _items(call), None, has_prompt=True)
 
-    def read(self, call: Call) -> tuple[Said, "Marks"]:
+    def read(self, call: Call) -> tuple[Said, Marks]:
         """What a request says beyond what is known, and the marks to remember it by."""
         items = _items(call)
         marks = Marks(call.wire, items, _beginning(call), self._places)
         skipped, known = marks.skipped, marks.known
         has_prompt = known is None or (bool(call.session_id) and self._is_new_prompt(call, known))
         said = self._read(call, items[skipped:], known, has_prompt=has_prompt)
-        marks.ends = _ends(call.wire, items[skipped:], len(said.turns) - said.prompts, skipped)
+        marks.ends = ends_of(call.wire, items[skipped:], len(said.turns) - said.prompts, skipped)
         return said, marks
 
     def _is_new_prompt(self, call: Call, known: Place) -> bool:
         """Whether a conversation that goes on has another system prompt than before."""
-        mark = hash(dumped([known.conversation_id, [call.request.get(name) for name in PROMPTS]]))
+        mark = hash((known.conversation_id, *(_prompt_mark(call.request.get(name)) for name in PROMPTS)))
         if mark in self._prompts:
             return False
         if len(self._prompts) > MOST_PLACES:
@@ -104,86 +82,24 @@ class Histories:
         return True
 
     def _read(self, call: Call, tail: list[Any], known: Place | None, *, has_prompt: bool) -> Said:
-        prompts = {key: call.request[key] for key in PROMPTS if key in call.request} if has_prompt else {}
-        request = plain_request(call.wire, tail, prompts)
-        if request is None:
-            request = wire_format(call.wire).request_from_wire({**prompts, _LISTS[call.wire]: tail})
-        is_apart = bool(call.session_id)
+        prompt, messages = _told(call, tail, has_prompt=has_prompt)
         chain, depth = (known.chain, known.depth) if known else (BEGINNING, 0)
         system: Turn | None = None
         turns: list[Turn] = []
-        if prompt := request.get("system"):
-            content = [plain(block) for block in prompt]
-            system = Turn("system", content, following(BEGINNING, "system", content), BEGINNING, 0, {})
+        if prompt:
+            system = Turn("system", prompt, following(BEGINNING, "system", prompt), BEGINNING, 0, {})
             if known is None:
                 depth += 1
-            if not is_apart:
+            if not call.session_id:
                 turns.append(system)
                 chain, system = system.chain, None
-        for message in request["messages"]:
-            role, content, metadata = _message(message)
+        fresh = len(turns)
+        for role, content, metadata in messages:
             after = following(chain, role, content)
             turns.append(Turn(role, content, after, chain, depth, metadata))
             chain, depth = after, depth + 1
-        fresh = len(list(takewhile(lambda turn: turn.role != "assistant", reversed(turns))))
-        return Said(system, turns, known, fresh, len(turns) - len(request["messages"]))
-
-
-class Marks:
-    """The places of one request's list, by hashes over all that comes before them."""
-
-    def __init__(self, wire: str, items: list[Any], beginning: int, places: dict[int, Place]) -> None:
-        self._places = places
-        self._items, self._wire = items, wire
-        self._hashes: list[int] = []
-        self.skipped = 0
-        """How many items need not be read."""
-        self.known: Place | None = None
-        """Where these lead to."""
-        self.ends: list[int] = []
-        """Of each turn that was read, which item of the list ends it."""
-        numbers = range(len(items))
-        self._first = next((at for at in numbers if _is_models(wire, items[at])), -1)
-        self._last = next((at for at in reversed(numbers) if _is_models(wire, items[at])), -1)
-        if self._first < 0:
-            return
-        try:
-            # Only this process asks for these, a few thousand times: its own hash is the quickest there is.
-            hashes = map(hash, map(orjson.dumps, items))
-            self._hashes = list(accumulate(hashes, lambda before, one: hash((before, one)), initial=beginning))[1:]
-        except TypeError:  # half of a surrogate pair, or an integer past 64 bits: this one is read whole
-            return
-        self.skipped, self.known = self._deepest()
-        # What is known was looked at before.
-        if wire == "openai-chat" and any(map(_needs_others, items[self.skipped :])):
-            self._hashes, self.skipped, self.known = [], 0, None
-
-    def _deepest(self) -> tuple[int, Place | None]:
-        """Up to where a list is known; what follows the model's last turn is always read.
-
-        Before the first turn of the model, it is not known yet which conversation it is.
-        """
-        for at in range(self._last, self._first - 1, -1):
-            if (place := self._places.get(self._hashes[at])) and self._is_between_turns(at):
-                return at + 1, place
-        return 0, None
-
-    def remember(self, turns: list[Turn], conversation_id: str) -> None:
-        """Note where each turn that was read leads to."""
-        if not self._hashes:
-            return
-        if len(self._places) > MOST_PLACES:
-            self._places.clear()
-        for at, turn in zip(reversed(self.ends), reversed(turns), strict=False):
-            if at >= self._first:
-                self._places[self._hashes[at]] = Place(turn.chain, turn.depth + 1, conversation_id)
-
-    def _is_between_turns(self, at: int) -> bool:
-        """Whether a turn ends here: of the Responses API, several items may be one turn of the model."""
-        following_item = self._items[at + 1] if at + 1 < len(self._items) else None
-        if self._wire != "openai-responses":
-            return not (isinstance(following_item, dict) and following_item.get("role") in _PROMPTING)
-        return not (_is_models(self._wire, self._items[at]) and _is_models(self._wire, following_item))
+            fresh = 0 if role == "assistant" else fresh + 1
+        return Said(system, turns, known, fresh, len(turns) - len(messages))
 
 
 def plain(block: Json) -> Json:
@@ -198,9 +114,9 @@ def plain(block: Json) -> Json:
 
 
 def _source_fields(wire: str, notes: Json) -> Json:
-    """What a source says beside what has a place here; that something is empty says nothing."""
+    """What a source says beside what has a place here; that something is empty, or no error, says nothing."""
     own = _OWN.get(wire, frozenset())
-    return {key: value for key, value in notes.items() if key not in own and value not in (None, [], {})}
+    return {key: value for key, value in notes.items() if key not in own and value not in _NOTHING.get(key, _EMPTY)}
 
 
 def _items(call: Call) -> list[Any]:
@@ -212,56 +128,36 @@ def _items(call: Call) -> list[Any]:
 
 def _beginning(call: Call) -> int:
     """What must be the same for two lists to lead to the same place."""
-    prompts = [call.request.get(name) for name in PROMPTS]
-    if call.session_id:
-        prompts = [bool(prompt) for prompt in prompts]
-    return hash(dumped([call.wire, call.caller, call.session_id, prompts]))
+    look = bool if call.session_id else _prompt_mark
+    return hash((call.wire, call.caller, call.session_id, *(look(call.request.get(name)) for name in PROMPTS)))
 
 
-def _message(message: Json) -> tuple[str, list[Json], Json]:
+def _prompt_mark(prompt: Any) -> int:
+    """A hash of a system prompt, which is long, and the same in every request."""
+    if prompt is None or type(prompt) is str:
+        return hash(prompt)
+    if type(prompt) is list and (texts := plain_texts(prompt)) is not None:
+        return hash(tuple([block["text"] for block in texts]))
+    return hash(dumped(prompt))
+
+
+def _told(call: Call, tail: list[Any], *, has_prompt: bool) -> tuple[list[Json], list[Message]]:
+    """The system prompt, if it is asked for or among the messages, and the messages."""
+    prompts = {key: call.request[key] for key in PROMPTS if key in call.request} if has_prompt else {}
+    if (found := plain_request(call.wire, tail, prompts)) is not None:
+        return found
+    request = wire_format(call.wire).request_from_wire({**prompts, _LISTS[call.wire]: tail})
+    return [plain(block) for block in request.get("system") or ()], [_message(one) for one in request["messages"]]
+
+
+def _message(message: Json) -> Message:
     """Role, content and metadata of a message as the source has it."""
     notes: Json = {}
     for name, held in (message.get("provider_data") or {}).items():
         notes |= _source_fields(name, held)
     stated = notes.pop("role", message["role"])
-    role = "system" if stated in _PROMPTING else stated
+    role = "system" if stated in PROMPTING else stated
     if role not in (*_ROLES, "system"):
         notes["role"] = stated
         role = message["role"]
     return role, [plain(block) for block in message["content"]], notes
-
-
-def _is_models(wire: str, item: Any) -> bool:
-    if not isinstance(item, dict):
-        return False
-    if (role := item.get("role")) is not None:
-        return role in ("assistant", "model")
-    return wire == "openai-responses" and role_of_item(item) == "assistant"
-
-
-def _needs_others(item: Any) -> bool:
-    """Whether a message can be understood only together with those before it: a call or a result without an id."""
-    if not isinstance(item, dict):
-        return True
-    if item.get("role") in ("tool", "function"):
-        return not isinstance(item.get("tool_call_id"), str)
-    if "function_call" in item:
-        return True
-    calls = item.get("tool_calls")
-    return isinstance(calls, list) and any(not isinstance(call, dict) or not call.get("id") for call in calls)
-
-
-def _ends(wire: str, tail: list[Any], turns: int, skipped: int) -> list[int]:
-    """Which item ends each turn; only the last one where that is not certain."""
-    if wire == "openai-responses":
-        ends = [
-            at
-            for at, item in enumerate(tail)
-            if at + 1 == len(tail) or not (_is_models(wire, item) and _is_models(wire, tail[at + 1]))
-        ]
-    else:
-        ends = list(range(len(tail)))
-    ends = ends[len(ends) - turns :] if turns <= len(ends) else []
-    if not ends:
-        ends = [len(tail) - 1] if tail else []
-    return [skipped + at for at in ends]

@@ -7,15 +7,19 @@ format is asked.
 from typing import Any
 
 Json = dict[str, Any]
+Message = tuple[str, list[Json], Json]
+"""Role, content, and what else is said of it."""
 
 _CHAT = {"role", "content"}
+_MARKED = {"type", "text", "cache_control"}
+_BLANK: tuple[Any, ...] = (None, [])
 _BLANK_BESIDE = frozenset({"refusal", "annotations", "tool_calls", "function_call", "audio"})
 """Fields of an answer that say nothing where they are empty."""
 _ROLES = ("user", "assistant")
 
 
-def plain_request(wire: str, items: list[Any], prompts: Json) -> Json | None:
-    """The messages of a request as an exchange has them, and the system prompt, which may stand apart."""
+def plain_request(wire: str, items: list[Any], prompts: Json) -> tuple[list[Json], list[Message]] | None:
+    """The system prompt of a request, which may stand apart, and its messages."""
     if wire == "openai-chat":
         return _chat_request(items) if not prompts else None
     return _anthropic_request(items, prompts) if wire == "anthropic" else None
@@ -23,62 +27,75 @@ def plain_request(wire: str, items: list[Any], prompts: Json) -> Json | None:
 
 def plain_answer(wire: str, payload: Json) -> list[Json] | None:
     """The content of an answer."""
-    match wire, payload:
-        case "openai-chat", {"choices": [{"message": {"role": "assistant", "content": str(text), **beside}}, *_]}:
-            is_alone = beside.keys() <= _BLANK_BESIDE and all(value in (None, []) for value in beside.values())
-            return [{"type": "text", "text": text}] if text and is_alone else None
-        case "anthropic", {"content": [*blocks]} if blocks and all(map(_is_text, blocks)):
-            return [{"type": "text", "text": block["text"]} for block in blocks]
-        case _:
+    if wire == "anthropic":
+        return plain_texts(payload.get("content"))
+    choices = payload.get("choices") if wire == "openai-chat" else None
+    if type(choices) is not list or not choices or type(choices[0]) is not dict:
+        return None
+    message = choices[0].get("message")
+    if type(message) is not dict or message.get("role") != "assistant":
+        return None
+    text = message.get("content")
+    if type(text) is not str or not text:
+        return None
+    for name, value in message.items():
+        if name not in _CHAT and (name not in _BLANK_BESIDE or value not in _BLANK):
             return None
+    return [{"type": "text", "text": text}]
 
 
-def _chat_request(items: list[Any]) -> Json | None:
+def only_text(block: Any) -> str | None:
+    """The text of a block that says nothing else."""
+    if type(block) is dict and len(block) == 2 and block.get("type") == "text" and type(block.get("text")) is str:
+        return block["text"]
+    return None
+
+
+def _chat_request(items: list[Any]) -> tuple[list[Json], list[Message]] | None:
     prompt: list[Json] = []
-    messages: list[Json] = []
+    messages: list[Message] = []
     for item in items:
-        if not isinstance(item, dict) or item.keys() != _CHAT:
+        if type(item) is not dict or item.keys() != _CHAT:
             return None
         role, text = item["role"], item["content"]
-        if not isinstance(text, str) or not text:
+        if type(text) is not str or not text:
             return None
         if role in _ROLES:
-            messages.append({"role": role, "content": [{"type": "text", "text": text}]})
+            messages.append((role, [{"type": "text", "text": text}], {}))
         elif role == "system" and not messages and not prompt:
             prompt.append({"type": "text", "text": text})
         else:
             return None
-    return {"system": prompt, "messages": messages}
+    return prompt, messages
 
 
-def _anthropic_request(items: list[Any], prompts: Json) -> Json | None:
-    messages: list[Json] = []
-    prompt: list[Json] = []
-    match prompts:
-        case {"system": [*blocks]} if blocks and len(prompts) == 1 and all(map(_is_text, blocks)):
-            prompt = [{"type": "text", "text": block["text"]} for block in blocks]
-        case _ if prompts:
+def _anthropic_request(items: list[Any], prompts: Json) -> tuple[list[Json], list[Message]] | None:
+    messages: list[Message] = []
+    prompt: list[Json] | None = []
+    if prompts:
+        prompt = plain_texts(prompts.get("system")) if len(prompts) == 1 else None
+        if prompt is None:
             return None
-        case _:
-            pass
     for item in items:
-        if not isinstance(item, dict) or item.keys() != _CHAT or item["role"] not in _ROLES:
+        if type(item) is not dict or item.keys() != _CHAT or item["role"] not in _ROLES:
             return None
         content = item["content"]
-        if isinstance(content, str) and content:
-            blocks = [{"type": "text", "text": content}]
-        elif isinstance(content, list) and content and all(map(_is_text, content)):
-            blocks = [{"type": "text", "text": block["text"]} for block in content]
-        else:
+        blocks = [{"type": "text", "text": content}] if type(content) is str and content else plain_texts(content)
+        if blocks is None:
             return None
-        messages.append({"role": item["role"], "content": blocks})
-    return {"system": prompt, "messages": messages}
+        messages.append((item["role"], blocks, {}))
+    return prompt, messages
 
 
-def _is_text(block: Any) -> bool:
-    """Whether this is text and nothing else; a mark for the cache says nothing."""
-    match block:
-        case {"type": "text", "text": str(), **beside}:
-            return not beside or beside.keys() == {"cache_control"}
-        case _:
-            return False
+def plain_texts(content: Any) -> list[Json] | None:
+    """Blocks that are text and nothing else; a mark for the cache says nothing."""
+    if type(content) is not list or not content:
+        return None
+    texts: list[Json] = []
+    for block in content:
+        if type(block) is not dict or block.get("type") != "text" or type(text := block.get("text")) is not str:
+            return None
+        if len(block) > 2 and block.keys() != _MARKED:
+            return None
+        texts.append({"type": "text", "text": text})
+    return texts

@@ -9,7 +9,9 @@ branches, the branches follow as fragments; so do further calls that gave the sa
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from palaver.model import build
 from palaver.threads.chain import dumped, without_reminders
@@ -20,8 +22,8 @@ FRAGMENT_BYTES = 1 << 25
 _TITLE_LETTERS = 200
 
 
-class Node(NamedTuple):
-    """One telling of a message."""
+class Node(msgspec.Struct, frozen=True, gc=False):
+    """One telling of a message. A struct, as the next two: there are many, and they go to a file and back."""
 
     message_id: str
     parent_id: str | None
@@ -32,11 +34,11 @@ class Node(NamedTuple):
     """`request` or `history`; empty where it is an answer, or anything else that is known first hand."""
     time: str | None
     metadata: Json
+    size_bytes: int
     tokens: Json | None = None
-    size_bytes: int = 0
 
 
-class Header(NamedTuple):
+class Header(msgspec.Struct, frozen=True, gc=False):
     """What one call says of the conversation as a whole."""
 
     time: str
@@ -46,7 +48,7 @@ class Header(NamedTuple):
     """Which tools the model was offered."""
 
 
-class Tools(NamedTuple):
+class Tools(msgspec.Struct, frozen=True, gc=False):
     """Tools that a model was offered, in the source's own words."""
 
     digest: bytes
@@ -89,9 +91,16 @@ def told(conversation_id: str, records: list[Node | Header | Tools], fallback_ti
 
 def _versions(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     """Of every message, what is known best; behind it, answers in the same words to other calls, and what differs."""
-    found: dict[str, dict[str, list[Node]]] = defaultdict(dict)
+    found: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
-        versions = found[node.message_id]
+        found[node.message_id].append(node)
+    return {name: told if len(told) == 1 else _ranked(_by_origin(told)) for name, told in found.items()}
+
+
+def _by_origin(nodes: list[Node]) -> dict[str, list[Node]]:
+    """Tellings of one message: of each origin, those that differ."""
+    versions: dict[str, list[Node]] = {}
+    for node in nodes:
         # Two tellings of one call, as two rows or two files may give them, are one.
         key = node.known_from or f"={node.metadata.get('api_message_id') or node.metadata.get('request_id')}"
         held = versions.setdefault(key, [])
@@ -100,7 +109,7 @@ def _versions(nodes: Iterable[Node]) -> dict[str, list[Node]]:
             held.append(node)
         else:
             held[same] = min(held[same], node, key=_earlier if node.known_from else _fuller)
-    return {message_id: _ranked(versions) for message_id, versions in found.items()}
+    return versions
 
 
 def _ranked(versions: dict[str, list[Node]]) -> list[Node]:
@@ -205,7 +214,7 @@ def _header(records: list[Node | Header | Tools]) -> Header:
     platform: Json = {}
     session: Json = {}
     metadata: Json = {}
-    for header in sorted(headers, key=lambda one: (one.time, dumped(one[1:3]), one.tools or b"")):
+    for header in sorted(headers, key=lambda one: (one.time, dumped([one.platform, one.session]), one.tools or b"")):
         metadata |= header.platform.get("metadata") or {}
         platform |= header.platform
         session |= header.session

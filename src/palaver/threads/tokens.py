@@ -34,6 +34,10 @@ _NAMES: dict[str, dict[str, tuple[Path, ...]]] = {
         "thinking_tokens": (("thoughtsTokenCount",),),
     },
 }
+_TAKEN = {
+    wire: frozenset({path[0] for paths in names.values() for path in paths} | {"cache_creation", "service_tier"})
+    for wire, names in _NAMES.items()
+}
 _LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 
 
@@ -41,7 +45,7 @@ def stated_tokens(call: Call) -> Json:
     """What the payload says."""
     payload = call.response or {}
     usage = payload.get("usageMetadata" if call.wire == "gemini" else "usage")
-    return _named(usage, _NAMES[call.wire.partition("-")[0]]) if isinstance(usage, dict) else {}
+    return _named(usage, call.wire.partition("-")[0]) if isinstance(usage, dict) else {}
 
 
 def tokens_of(call: Call) -> Json | None:
@@ -53,22 +57,19 @@ def tokens_of(call: Call) -> Json | None:
     return tokens or None
 
 
-def _named(usage: Json, names: dict[str, tuple[Path, ...]]) -> Json:
+def _named(usage: Json, wire: str) -> Json:
     """Counts by our names; all that has none, by its own."""
     tokens: Json = {}
-    for ours, paths in names.items():
+    for ours, paths in _NAMES[wire].items():
         for path in paths:
             if _is_count(count := _at(usage, path)):
                 tokens[ours] = count
                 break
-    match usage.get("cache_creation"):
-        case dict() as written:
-            tokens["cache_creation"] = {name: written[name] for name in _LIFETIMES if _is_count(written.get(name))}
-        case _:
-            pass
+    if isinstance(written := usage.get("cache_creation"), dict):
+        tokens["cache_creation"] = {name: written[name] for name in _LIFETIMES if _is_count(written.get(name))}
     if isinstance(tier := usage.get("service_tier"), str):
         tokens["service_tier"] = tier
-    taken = {path[0] for paths in names.values() for path in paths} | {"cache_creation", "service_tier"}
+    taken = _TAKEN[wire]
     return tokens | {name: value for name, value in usage.items() if name not in taken and value is not None}
 
 

@@ -9,8 +9,8 @@ from palaver.importers.api_trace.bedrock import counts_of, events_of_stream, is_
 from palaver.importers.api_trace.masking import dumped
 from palaver.sources.glimpse import closed
 from palaver.sources.parse import NOT_JSON, parse
-from palaver.streams import assemble_events, recognize
-from palaver.streams._contract import Event, Issue
+from palaver.streams import assemble_events, assemble_together, recognize
+from palaver.streams._contract import Assembled, Event, Issue
 from palaver.streams.sse import events_of, events_of_lines
 from palaver.streams.unpacking import unpacked
 
@@ -73,7 +73,10 @@ def body_of_events(events: list[Event], hint: str | None = None, counts: Json | 
     wire = recognize(iter(events)) or hint
     if wire is None:
         return Body(text="\n".join(event.data.decode("utf-8", "replace") for event in events))
-    made = assemble_events(wire, events)
+    return _assembled(wire, assemble_events(wire, events), counts)
+
+
+def _assembled(wire: str, made: Assembled, counts: Json | None = None) -> Body:
     payload = made.payload
     if counts:
         stated = payload.get("usage")
@@ -95,6 +98,8 @@ def _from_bytes(raw: bytes, text: str) -> Body:
     if begun == b"{":
         return _from_json(raw, text)
     if begun == b"[" or _HAS_EVENTS.search(raw, 0, 4096):
+        if (together := assemble_together(raw)) is not None:
+            return _assembled(*together)
         found = body_of_events(list(events_of(raw)))
         return found if found.payload is not None else Body(text=text)
     return Body(text=text if raw.strip() else "")

@@ -5,6 +5,7 @@ JSON with the same three. Other clients write whatever they like: that is who as
 """
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from palaver.sources.parse import NOT_JSON, parse
@@ -30,6 +31,7 @@ def caller_of(request: dict[str, Any]) -> Caller:
             return Caller()
 
 
+@lru_cache(1 << 6)
 def _read(stated: str) -> Caller:
     if stated.startswith("{"):
         return _from_json(stated)

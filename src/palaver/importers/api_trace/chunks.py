@@ -14,13 +14,13 @@ from palaver.importers.api_trace.bodies import Body, body_of_events
 from palaver.importers.api_trace.calls import Seen
 from palaver.importers.api_trace.shapes import ids_of, pair_of
 from palaver.spill import Spill
+from palaver.streams.entries import chunk_bytes
 from palaver.streams.sse import events_of
 
 Json = dict[str, Any]
 
 WINDOW_S = 2.0
 _MESSAGE_ID = re.compile(r'"message_start".{0,200}?"id"\s*:\s*"([^"]+)"', re.DOTALL)
-_EVENT_START = re.compile(r"(?:event|data|id|retry|:)")
 _ENTRY, _CHUNK = "entry", "chunk"
 
 
@@ -154,10 +154,4 @@ def _body(chunks: list[tuple[str, Any, str]]) -> Body:
         latest = time if isinstance(time, int | float) else latest
         placed.append((latest, text))
     placed.sort(key=lambda read: read[0])
-    pieces: list[str] = []
-    for _, text in placed:
-        if pieces and pieces[-1][-1:] == "}" and _EVENT_START.match(text):
-            pieces.append("\n\n")
-        if text:
-            pieces.append(text)
-    return body_of_events(list(events_of(piece.encode("utf-8", "surrogatepass") for piece in pieces)), "anthropic")
+    return body_of_events(list(events_of(chunk_bytes(text for _, text in placed))), "anthropic")

@@ -10,14 +10,11 @@ from typing import Any
 
 from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.numbers import number_of, time_of, time_of_ticks
-from palaver.importers.azure_openai.row import BODIES, MESSAGES, TABLE_NAMES, TIMES, Row, is_category, plain
+from palaver.importers.azure_openai.row import BODIES, MESSAGES, TABLE_NAMES, TIMES, Row, Table, is_category
 from palaver.importers.azure_openai.secrets import headers_of, kept_value
 from palaver.redact import masked_url
 
 Json = dict[str, Any]
-
-_masked_url = lru_cache(1 << 10)(masked_url)
-"""A log has thousands of rows and few addresses."""
 
 _NAMES = {
     "apiid": "api_id",
@@ -55,6 +52,7 @@ _HEADERS = {
     "backendresponseheaders": "backend_response_headers",
 }
 _TICKS = {"requesttime": "request_time", "responsetime": "response_time"}
+_LONGEST_WORD = 500
 _COUNTED = ("sequencenumber", "prompttokens", "completiontokens", "totaltokens", "responsecode", "statuscode")
 _NAMED = (*TABLE_NAMES, "apiversion")
 
@@ -102,34 +100,38 @@ def _add(told: Json, name: str, value: Any) -> None:
 def _columns(row: Row, before: Json | None = None) -> Json:
     """What the columns of a row say; those that say what another row said before are left out."""
     told: Json = {}
-    for own, value in row.columns.items():
+    for name, own, value in zip(row.names.plain, row.columns, row.columns.values(), strict=True):
         if before and before.get(own) == value:
             continue
-        name = plain(own)
         is_elsewhere = _ELSEWHERE.get(name)
-        if is_elsewhere and row.values[name] is value and is_elsewhere(row, value):
+        if is_elsewhere and row.get(name) is value and is_elsewhere(row, value):
             continue
-        for ours, item in _told(row, name, own, value):
-            if item is not None:
-                told[ours if ours not in told else own] = item
+        is_word = type(value) is bool or (type(value) is str and len(value) < _LONGEST_WORD)
+        ours, item = (_told_before if is_word else _told)(row.table, name, own, value)
+        if item is not None:
+            told[ours if ours not in told else own] = dict(item) if isinstance(item, dict) else item
     return told
 
 
-def _told(row: Row, name: str, own: str, value: Any) -> list[tuple[str, Any]]:
+def _told(table: Table, name: str, own: str, value: Any) -> tuple[str, Any]:
     """One column under our name for it, or its own."""
     if name in _NAMES and isinstance(value, str | int):
-        return [(_NAMES[name], kept_value(own, value))]
+        return _NAMES[name], kept_value(own, value)
     if name in _NUMBERS and (number := number_of(value)) is not None:
-        return [(_NUMBERS[name], number)]
+        return _NUMBERS[name], number
     if name in _ADDRESSES and isinstance(value, str):
-        return [(_ADDRESSES[name], _masked_url(value))]
+        return _ADDRESSES[name], masked_url(value)
     if name in _HEADERS:
-        return [(_HEADERS[name], headers_of(value) or None)]
+        return _HEADERS[name], headers_of(value) or None
     if name in _TICKS and (time := time_of_ticks(value)):
-        return [(_TICKS[name], time)]
-    if name == "requestid" and row.table == "llm" and isinstance(value, str):
-        return [("api_message_id", value)]
-    return [(own, kept_value(own, value))]
+        return _TICKS[name], time
+    if name == "requestid" and table == "llm" and isinstance(value, str):
+        return "api_message_id", value
+    return own, kept_value(own, value)
+
+
+_told_before = lru_cache(1 << 12)(_told)
+"""Thousands of rows say the same in a few words: the region, the operation, the address."""
 
 
 def _is_the_id(row: Row, value: Any) -> bool:

@@ -64,11 +64,19 @@ def decoded(body: Any) -> Body | None:
         case str():
             return _from_text(body, 0) if body.strip(_BLANK) else None
         case bytes():
-            return _from_text(_as_text(body), 0) if body else None
+            return _from_bytes(body)
         case None:
             return None
         case _:
             return Body(text=str(body))
+
+
+def _from_bytes(body: bytes) -> Body | None:
+    try:
+        value = parse(body)
+    except NOT_JSON:
+        value = None
+    return Body(value) if isinstance(value, dict | list) and value else decoded(_as_text(body))
 
 
 def _from_text(text: str, depth: int) -> Body:

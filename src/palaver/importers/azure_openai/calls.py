@@ -14,7 +14,6 @@ from palaver.importers.azure_openai.formats import (
     in_format,
     is_for_words,
     is_other_service,
-    request_kind,
     response_kind,
     unread_response,
 )
@@ -81,7 +80,7 @@ def _wire(kind: Kind) -> str:
 def _payloads(sides: Sides, place: str) -> tuple[Kind, Json, Any]:
     """Both payloads, in one format."""
     request, response = sides.request.value, _whole(sides.response.value)
-    asked, answered = request_kind(request), _answered(response)
+    asked, answered = sides.asked, _answered(response)
     if is_other_service(request, response, place):
         raise NoConversationError
     kind = asked or answered

@@ -20,6 +20,9 @@ _FIRST = 1
 
 def sets_of(rows: list[Row]) -> list[list[Row]]:
     """Rows of one correlation id, apart where a number comes again with something else: that is another call."""
+    numbers = [_number(row) for row in rows]
+    if None not in numbers and len(set(numbers)) == len(rows):
+        return [[row for _, row in sorted(zip(numbers, rows, strict=True), key=itemgetter(0))]]
     ordered = sorted(enumerate(rows), key=lambda one: (time_of(one[1].get("timegenerated", "time")), one[0]))
     sets: list[list[tuple[float, Row]]] = []
     counts: dict[object, int] = {}
@@ -46,30 +49,39 @@ def missing_numbers(rows: list[Row]) -> list[int]:
 def messages_of(rows: list[Row], side: str, missing: list[int]) -> Body | None:
     """The messages of one side, out of all rows that have a part of them."""
     held = [row for row in rows if row.get(side) is not None]
-    body = _joined([row.get(side) for row in held]) if held else None
+    body = _joined(_alike([row.get(side) for row in held])) if held else None
     if body is not None and missing:
         numbers = [number for row in held if (number := _number(row)) is not None]
         body.is_cut |= any(min(numbers) < one < max(numbers) for one in missing if numbers)
     return body
 
 
+def _alike(pieces: list[Any]) -> list[Any]:
+    """The same pieces, all packed, or none where one could not be."""
+    if not any(isinstance(piece, str) for piece in pieces):
+        return pieces
+    return [piece.decode() if isinstance(piece, bytes) else piece for piece in pieces]
+
+
 def _joined(pieces: list[Any]) -> Body | None:
     if (whole := _parts_of_one_text(pieces)) is not None:
         return Body(whole)
     bodies = [decoded(piece) for piece in pieces]
+    if len(bodies) == 1 and (only := bodies[0]) is not None and isinstance(only.value, list) and only.value:
+        return only
     if all(body is not None and isinstance(body.value, list) and not body.is_cut for body in bodies):
         return _extended([body for body in bodies if body is not None])
-    texts = [piece if isinstance(piece, str) else None for piece in pieces]
-    if None not in texts:
-        return decoded("".join(text for text in texts if text is not None))
+    nothing = "" if any(isinstance(piece, str) for piece in pieces) else b""
+    if all(isinstance(piece, str | bytes) for piece in pieces):
+        return decoded(nothing.join(pieces))
     # Some are arrays already: only texts that follow each other can be parts of one.
     joined: list[Body] = []
-    run: list[str] = []
+    run: list[Any] = []
     for piece in [*pieces, None]:
-        if isinstance(piece, str):
+        if isinstance(piece, str | bytes):
             run.append(piece)
             continue
-        found = (decoded("".join(run)), decoded(piece))
+        found = (decoded(nothing.join(run)), decoded(piece))
         joined += [body for body in found if body is not None]
         run = []
     return _extended(joined)
@@ -77,14 +89,14 @@ def _joined(pieces: list[Any]) -> Body | None:
 
 def _parts_of_one_text(pieces: list[Any]) -> list[Any] | None:
     """The array whose text was cut into these, as most that are larger than a row; None where it was not."""
-    if len(pieces) < 2 or not all(isinstance(piece, str) for piece in pieces):
+    if len(pieces) < 2 or not all(isinstance(piece, bytes) for piece in pieces):
         return None
     first, last = pieces[0].lstrip(), pieces[-1].rstrip()
-    if not first.startswith("[") or first.rstrip().endswith("]") or not last.endswith("]"):
+    if not first.startswith(b"[") or first.rstrip().endswith(b"]") or not last.endswith(b"]"):
         return None
     try:
-        found: Any = parse("".join(pieces))
-    except (*NOT_JSON, UnicodeEncodeError):
+        found: Any = parse(b"".join(pieces))
+    except NOT_JSON:
         return None
     return found if isinstance(found, list) and found else None
 
@@ -111,4 +123,4 @@ def _number(row: Row) -> int | None:
 
 
 def _sides(row: Row) -> tuple[str, ...]:
-    return tuple(name for name in MESSAGES if name in row.values)
+    return tuple(name for name in MESSAGES if row.has((name,)))

@@ -6,11 +6,12 @@ into the record. Without it, or for what it does not name: the request is an obj
 """
 
 from collections.abc import Iterator
+from string import whitespace
 from typing import Any
 
 from palaver.importers.azure_openai.bodies import decoded
 from palaver.importers.azure_openai.formats import request_kind, response_kind
-from palaver.importers.azure_openai.row import BODIES, KNOWN, MESSAGES, Row, Table, plain
+from palaver.importers.azure_openai.row import BODIES, KNOWN, Row, Table, plain
 
 Json = dict[str, Any]
 FieldMap = dict[str, tuple[str, ...]]
@@ -35,6 +36,12 @@ _COLUMNS = {
 _REQUEST, _RESPONSE = ("requestbody", "backendrequestbody"), ("responsebody", "backendresponsebody")
 _DEEPEST = 3
 _OPENINGS = ("{", "[", "data:", "event:", '"')
+_BEGINNINGS = {*(one[0] for one in _OPENINGS), *whitespace}
+_SPEAKING = frozenset(
+    {*("contents", "messages", "input", "previous_response_id", "prompt", "choices", "candidates", "output", "object")}
+    | {"type", "role", "content", "prompt_filter_results"}
+)
+"""Names of which every request and every answer has one."""
 _SAID = ("choices", "output", "candidates", "content", "usage", "model", "object", "created")
 
 
@@ -64,9 +71,9 @@ def told(row: Row, fields: FieldMap) -> Row:
             columns = {name: item for name, item in columns.items() if plain(name) != plain(column)} | {column: value}
     if columns is not row.columns:
         row = Row(columns, row.where, _table(row), row.size_bytes)
-    if row.has(MESSAGES) or (row.has(_REQUEST) and row.has(_RESPONSE)):
+    if row.has_messages or (row.has(_REQUEST) and row.has(_RESPONSE)):
         return row
-    return _found(row)
+    return _found(row) if _may_speak(row.columns) else row
 
 
 def _taken(holder: Any, path: tuple[str, ...]) -> tuple[Any, Any]:
@@ -88,6 +95,16 @@ def _taken(holder: Any, path: tuple[str, ...]) -> tuple[Any, Any]:
             return [*holder[:at], *([left] if left else []), *holder[at + 1 :]], value
         case _:
             return holder, None
+
+
+def _may_speak(columns: Json) -> bool:
+    """Whether a body can be in these columns at all: most rows without one hold numbers and names."""
+    if not _SPEAKING.isdisjoint(columns):
+        return True
+    for value in columns.values():
+        if isinstance(value, dict | list) or (isinstance(value, str) and value[:1] in _BEGINNINGS):
+            return True
+    return False
 
 
 def _found(row: Row) -> Row:

@@ -54,8 +54,13 @@ def rows_of(source: Source, run: Run, fields: FieldMap) -> Iterator[Row]:
         reader = _reader(form, stream, rescue)
         unpacking = _Unpacking(reader, run, fields)
         for value in reader:
-            yield from unpacking.rows(value, is_cut=rescue.has_cut_record())
-            yield from rescue.rows()
+            is_cut = rescue.has_cut_record()
+            if isinstance(value, dict) and _AROUND.isdisjoint(value) and is_row(value):
+                yield unpacking.row(value, is_cut=is_cut)
+            else:
+                yield from unpacking.rows(value, is_cut=is_cut)
+            if rescue.has_rows():
+                yield from rescue.rows()
         yield from rescue.rows()
         if isinstance(reader, JsonElements):
             unpacking.tell_around(reader.wrapper, reader.where())
@@ -97,6 +102,9 @@ class _Rescue(MaskedRun):
         self._has_cut_record |= kind is CUT_RECORD
         super().note(kind, where, message, kept=kept)
 
+    def has_rows(self) -> bool:
+        return bool(self._rows)
+
     def rows(self) -> Iterator[Row]:
         """The rows that were taken since this was asked last."""
         rows, self._rows = self._rows, []
@@ -120,10 +128,11 @@ class _Unpacking:
         self._fields = fields
         self._is_cut = False
 
+    def row(self, record: Json, *, is_cut: bool) -> Row:
+        """The row that a value is by itself."""
+        return _row(record, self._reader.where(), self._size_bytes(), self._fields, is_cut=is_cut)
+
     def rows(self, value: Any, *, is_cut: bool) -> Iterator[Row]:
-        if isinstance(value, dict) and _AROUND.isdisjoint(value) and is_row(value):
-            yield _row(value, self._reader.where(), self._size_bytes(), self._fields, is_cut=is_cut)
-            return
         self._is_cut = is_cut
         records = list(self._records(value, 0))
         self._run.read(len(records) - 1)

@@ -128,4 +128,7 @@ def _address(url: str) -> tuple[str, str]:
 
 
 def _text(rows: list[Row], *names: str) -> str:
-    return next((text for row in rows if (text := row.text(*names))), "")
+    for row in rows:
+        if text := row.text(*names):
+            return text
+    return ""

@@ -11,15 +11,29 @@ from palaver.threads.call import Call
 
 Json = dict[str, Any]
 
+_TELLING = frozenset({"prompt_filter_results", "prompt_annotations", "content_filters"})
+_RESULTS = ("content_filter_results", "content_filter_result")
+
 
 def filters_of(call: Call) -> Json:
     """By `prompt` and `completion`, the categories that were found or filtered; nothing where all was safe."""
     found: Json = {}
+    if call.error is None and not _is_filtered(call.response or {}):
+        return found
     for side, results in (*_of_answer(call.response or {}), *_of_error(call.error or {})):
         for category, result in results.items():
             if _is_objection(result):
                 found.setdefault(side, {}).setdefault(category, result)
     return found
+
+
+def _is_filtered(response: Json) -> bool:
+    """Whether an answer tells of a filter at all: most do not."""
+    choices = response.get("choices")
+    return not _TELLING.isdisjoint(response) or (
+        isinstance(choices, list)
+        and any(not isinstance(choice, dict) or any(name in choice for name in _RESULTS) for choice in choices)
+    )
 
 
 def _of_answer(response: Json) -> Iterator[tuple[str, Json]]:
@@ -41,7 +55,7 @@ def _of_error(error: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _results(side: str, holder: Json) -> Iterator[tuple[str, Json]]:
-    for name in ("content_filter_results", "content_filter_result"):
+    for name in _RESULTS:
         if isinstance(found := holder.get(name), dict):
             yield side, found
 

@@ -156,12 +156,15 @@ def _chat_choice(choice: Any) -> Any:
 
 def messages_request(messages: list[Any]) -> Json:
     """The messages that a log holds without the rest of the request."""
-    kinds = [one.get("type") for one in messages if isinstance(one, dict)]
-    if any(isinstance(kind, str) and kind in _ITEMS for kind in kinds):
-        return {"input": messages}
-    if any(isinstance(one, dict) and "parts" in one and "content" not in one for one in messages):
-        return {"contents": messages}
-    return {"messages": messages}
+    field = "messages"
+    for one in messages:
+        if isinstance(one, dict):
+            kind = one.get("type")
+            if isinstance(kind, str) and kind in _ITEMS:
+                return {"input": messages}
+            if "parts" in one and "content" not in one:
+                field = "contents"
+    return {field: messages}
 
 
 def messages_response(messages: list[Any], kind: Kind) -> Json:
@@ -196,8 +199,9 @@ def _is_anthropic(body: Json, messages: list[Any]) -> bool:
         case _:
             pass
     for message in messages:
-        content = message.get("content") if isinstance(message, dict) else None
-        for block in content if isinstance(content, list) else ():
+        if type(message) is not dict or type(content := message.get("content")) is not list:
+            continue
+        for block in content:
             kind = block.get("type") if isinstance(block, dict) else None
             if isinstance(kind, str) and kind in _ANTHROPIC_BLOCKS:
                 return True

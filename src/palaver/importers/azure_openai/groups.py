@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from palaver.importers.azure_openai.chunks import sets_of
 from palaver.importers.azure_openai.numbers import time_of
-from palaver.importers.azure_openai.row import BODIES, MESSAGES, Row
+from palaver.importers.azure_openai.row import BODIES, Row
 
 _REQUEST, _RESPONSE = (BODIES[0], BODIES[2]), (BODIES[1], BODIES[3])
 
@@ -30,17 +30,17 @@ class Parts:
 
     @property
     def has_content(self) -> bool:
-        return any(row.has_bodies for row in self.heads) or any(row.has(MESSAGES) for row in self.llm)
+        return any(row.has_bodies for row in self.heads) or any(row.has_messages for row in self.llm)
 
 
 def distinct(rows: list[Row]) -> list[Row]:
     """The rows without those that say exactly what another one says."""
     if len(rows) == 1:
         return rows
-    found: dict[str, list[Row]] = {}
+    found: dict[tuple[str, str, int], list[Row]] = {}
     for row in rows:
-        alike = found.setdefault(f"{row.table} {row.text('sequencenumber')} {len(row.columns)}", [])
-        if not any(row.columns == other.columns for other in alike):
+        alike = found.setdefault((row.table, row.text("sequencenumber"), len(row.columns)), [])
+        if not alike or not any(row.columns == other.columns for other in alike):
             alike.append(row)
     return [row for alike in found.values() for row in alike]
 
@@ -48,13 +48,15 @@ def distinct(rows: list[Row]) -> list[Row]:
 def parted(rows: list[Row]) -> list[Parts]:
     """The calls of a group; one without content if none has any."""
     llm = [row for row in rows if row.table == "llm" and not row.has_bodies]
+    if len(llm) == len(rows) and len(sets := sets_of(llm)) == 1:
+        return [Parts(llm=sets[0])]
     heads = _paired(sorted((row for row in rows if row.has_bodies), key=_time))
     without = [row for row in rows if row.table != "llm" and not row.has_bodies]
     found = [Parts(heads=some) for some in heads]
     for at, some in enumerate(sets_of(llm)):
         if at < len(found):
             found[at].llm = some
-        elif found and not any(row.has(MESSAGES) for row in some):
+        elif found and not any(row.has_messages for row in some):
             found[0].llm += some
         else:
             found.append(Parts(llm=some))

@@ -25,6 +25,8 @@ def number_of(value: Any) -> float | None:
     """A number, or the text of one; None for what is neither."""
     if type(value) is int and -_MOST < value < _MOST:
         return value
+    if value is None:
+        return None
     match value:
         case bool():
             return None

@@ -29,7 +29,8 @@ REPEATED_ID = finding_kind(
 Json = dict[str, Any]
 
 PLATFORM = "azure_openai"
-_OVERHEAD_BYTES = 400
+_OVERHEAD_BYTES = 1_000
+"""What a row takes beside its texts."""
 _LIMIT_BYTES = LIMIT_BYTES // 2
 """Of rows, and of what was made of them: both are held at a time."""
 
@@ -54,7 +55,9 @@ def calls(source: Source, run: Run, *, limit_bytes: int = _LIMIT_BYTES) -> Itera
     time = source.written_at()
     with Spill(limit_bytes) as spill:
         for row in rows_of(source, masked, _fields(run)):
-            spill.add(row.group, row, 2 * row.size_bytes + _OVERHEAD_BYTES)
+            group = row.group
+            row.pack()
+            spill.add(group, row, row.size_bytes + _OVERHEAD_BYTES)
         for _, rows in spill.groups():
             yield from _Group(rows, masked, time).calls()
 

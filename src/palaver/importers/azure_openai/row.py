@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -34,6 +34,7 @@ _TABLES: dict[str, Table] = {
     "trace": "resource",
     "azureopenairequestusage": "resource",
 }
+_OF_LLM = {*MESSAGES, "sequencenumber"}
 _OF_GATEWAYS = {"apiid", "backendurl", "responsecode", "backendresponsecode", "totaltime"}
 _OF_RESOURCES = {"modeldeploymentname", "streamtype", "modelversion"}
 _OF_POLICIES = {"eventtime", "servicename", "requestip", *BODIES}
@@ -50,6 +51,37 @@ def plain(name: str) -> str:
     return _SUFFIX.sub("", name).lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the names of columns tell, the same for all rows that have these."""
+
+    own: dict[str, str]
+    """Of every plain name, how it is spelled; of several spellings, the last."""
+    plain: tuple[str, ...]
+    """The plain name of each."""
+    table: Table
+    """To which table they point, where no column states it."""
+    is_row: bool
+    has_properties: bool
+    has_bodies: bool
+    has_messages: bool
+
+
+@lru_cache(1 << 10)
+def names_of(columns: tuple[str, ...]) -> Names:
+    """A log has thousands of rows and few sets of columns."""
+    own = {plain(name): name for name in columns}
+    return Names(
+        own,
+        plain=tuple(map(plain, columns)),
+        table=_pointed_to(own),
+        is_row=not KNOWN.isdisjoint(own),
+        has_properties="properties" in own,
+        has_bodies=not own.keys().isdisjoint(BODIES),
+        has_messages=not own.keys().isdisjoint(MESSAGES),
+    )
+
+
 @dataclass(slots=True)
 class Row:
     columns: Json
@@ -59,34 +91,34 @@ class Row:
     size_bytes: int = 0
     is_cut: bool = False
     """Whether the record ends before it is whole."""
-    values: Json = field(init=False)
-    """The columns by their plain names; of several with one such name, the last."""
+    names: Names = field(init=False)
 
     def __post_init__(self) -> None:
-        self.values = {plain(name): value for name, value in self.columns.items()}
+        self.names = names_of(tuple(self.columns))
 
     def get(self, *wanted: str) -> Any:
         """The first of these columns that the row has."""
-        values = self.values
+        own = self.names.own
         for one in wanted:
-            if one in values:
-                return values[one]
+            if one in own:
+                return self.columns[own[one]]
         return None
 
     def text(self, *wanted: str) -> str:
         """The first of these that is a text, or a number; empty where none is."""
-        values = self.values
+        own = self.names.own
         for one in wanted:
-            value = values.get(one)
-            if isinstance(value, str):
-                if value:
-                    return value
-            elif type(value) is int:
-                return str(value)
+            if one in own:
+                value = self.columns[own[one]]
+                if isinstance(value, str):
+                    if value:
+                        return value
+                elif type(value) is int:
+                    return str(value)
         return ""
 
     def has(self, wanted: Iterable[str]) -> bool:
-        return not self.values.keys().isdisjoint(wanted)
+        return not self.names.own.keys().isdisjoint(wanted)
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self.columns, self.where, self.table, self.size_bytes, self.is_cut
@@ -97,7 +129,11 @@ class Row:
 
     @property
     def has_bodies(self) -> bool:
-        return self.has(BODIES)
+        return self.names.has_bodies
+
+    @property
+    def has_messages(self) -> bool:
+        return self.names.has_messages
 
     @property
     def call_id(self) -> str:
@@ -113,16 +149,31 @@ class Row:
         """An id made of what the row says, the same in every file that holds it."""
         return f"row-{sha256(self.content()).hexdigest()[:32]}"
 
+    def pack(self) -> None:
+        """Turn the texts of messages into the bytes that will be parsed: they are held long, and may go to a file."""
+        if not self.has_messages:
+            return
+        for plainly in MESSAGES:
+            name = self.names.own.get(plainly, "")
+            if isinstance(text := self.columns.get(name), str):
+                try:
+                    self.columns[name] = text.encode()
+                except UnicodeEncodeError:  # half of a surrogate pair
+                    continue
+
     def content(self) -> bytes:
         try:
-            return json.dumps(self.columns, sort_keys=True).encode()
+            return json.dumps(self.columns, sort_keys=True, default=bytes.decode).encode()
         except (RecursionError, ValueError):
             return self.where.encode("utf-8", "surrogatepass")
 
 
 def row_of(record: Json, where: str, size_bytes: int) -> Row:
     """A record as a row; nothing in it is looked at more closely than its names."""
-    columns = dict(_flattened(record))
+    if names_of(tuple(record)).has_properties:
+        columns = dict(_with_properties(record))
+    else:
+        columns = {name: value for name, value in record.items() if value is not None and value != ""}
     row = Row(columns, where, size_bytes=size_bytes)
     row.table = _table(row)
     return row
@@ -130,17 +181,11 @@ def row_of(record: Json, where: str, size_bytes: int) -> Row:
 
 def is_row(record: Json) -> bool:
     """Whether an object has the names of a row, and not those of something around rows."""
-    return any(plain(name) in KNOWN for name in record)
-
-
-def _flattened(record: Json) -> Iterable[tuple[str, Any]]:
-    """The columns that say something, those of `properties` among them."""
-    if "properties" in map(plain, record):
-        return _with_properties(record)
-    return ((name, value) for name, value in record.items() if value is not None and value != "")
+    return names_of(tuple(record)).is_row
 
 
 def _with_properties(record: Json) -> Iterator[tuple[str, Any]]:
+    """The columns that say something, those of `properties` among them."""
     inner: Json = {}
     for name, value in record.items():
         if plain(name) == "properties":
@@ -174,10 +219,14 @@ def _table(row: Row) -> Table:
     for one in TABLE_NAMES:
         if isinstance(value := row.get(one), str) and (table := _TABLES.get(value.lower())):
             return table
-    if row.has((*MESSAGES, "sequencenumber")):
+    return row.names.table
+
+
+def _pointed_to(names: dict[str, str]) -> Table:
+    if not _OF_LLM.isdisjoint(names):
         return "llm"
-    if row.has(_OF_RESOURCES):
+    if not _OF_RESOURCES.isdisjoint(names):
         return "resource"
-    if row.has(_OF_GATEWAYS):
+    if not _OF_GATEWAYS.isdisjoint(names):
         return "gateway"
-    return "custom" if row.has(_OF_POLICIES) else "other"
+    return "other" if _OF_POLICIES.isdisjoint(names) else "custom"

@@ -10,7 +10,7 @@ from typing import Any
 
 from palaver.importers.azure_openai.bodies import Body, decoded
 from palaver.importers.azure_openai.chunks import messages_of, missing_numbers
-from palaver.importers.azure_openai.formats import is_spoken, messages_request, messages_response, request_kind
+from palaver.importers.azure_openai.formats import Kind, is_spoken, messages_request, messages_response, request_kind
 from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.row import Row
 from palaver.model.finding import finding_kind
@@ -65,8 +65,10 @@ class Sides:
         self.response = self._of_head("response")
         if any(row.is_cut for row in parts.heads):
             self._mark_cut()
-        if parts.llm:
-            self._add_logged()
+        self._add_asked()
+        self.asked: Kind | None = request_kind(self.request.value)
+        """The format of the request."""
+        self._add_said()
 
     def tell(self, run: Run) -> None:
         """Note what is missing or could not be read."""
@@ -93,18 +95,18 @@ class Sides:
         if last is not None and last.value is not None:
             last.is_cut = True
 
-    def _add_logged(self) -> None:
-        """Take in what the log for language models has."""
-        rows = self._parts.llm
-        asked = messages_of(rows, "requestmessages", self._missing)
-        said = messages_of(rows, "responsemessages", self._missing)
+    def _add_asked(self) -> None:
+        """Take in what the log for language models has of the request."""
+        asked = messages_of(self._parts.llm, "requestmessages", self._missing)
         if asked is not None:
             asked.value = _as_request(asked.value)
             _add_part(self.request, asked, "llm_request_messages")
+
+    def _add_said(self) -> None:
+        said = messages_of(self._parts.llm, "responsemessages", self._missing)
         if said is not None:
-            kind = request_kind(self.request.value) or "openai-chat"
             if isinstance(said.value, list):
-                said.value = messages_response(said.value, kind)
+                said.value = messages_response(said.value, self.asked or "openai-chat")
             _add_part(self.response, said, "llm_response_messages")
 
     def _tell(self, side: Side, body: Body, run: Run) -> None:
