@@ -12,6 +12,7 @@ Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _CHARACTERS_A_TOKEN = 4
+_OVERHEAD_BYTES = 2_000
 _OURS = frozenset({"event", "timestamp"})
 _IDS = tuple(zip(("request_id", *facts.REQUEST_IDS[1:]), facts.REQUEST_IDS, strict=True))
 
@@ -32,6 +33,8 @@ class Told(NamedTuple):
     system: str
     environment: Json
     cursor: Json | None
+    size_bytes: int
+    """About how much memory it takes."""
     messages: list[Json]
 
 
@@ -54,6 +57,7 @@ def told(interaction: Interaction, time: str) -> Told:
         system=said.text(names.systems),
         environment={name: said.first[name] for name in names.environment},
         cursor=cursor,
+        size_bytes=sum([event.size_bytes for event in events]) + _OVERHEAD_BYTES,
         messages=[],
     )
     _Writing(interaction, found, line).write()

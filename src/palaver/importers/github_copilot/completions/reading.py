@@ -140,8 +140,7 @@ def _take_request(name: str, events: list[Event], threads: Threads, run: Run, ti
     if not interaction.time:
         run.note(INFERRED_TIMESTAMP, f"{own[0].kind} and what belongs to it", "no event of a completion states a time")
     if interaction.has_words:
-        words = (interaction.prompt, *(choice.words for choice in interaction.choices))
-        threads.add(told(interaction, time), sum(len(text) for some in words for _, text in some.parts))
+        threads.add(told(interaction, time))
     else:
         run.used(usage_of(interaction, time))
 
