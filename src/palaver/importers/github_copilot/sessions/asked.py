@@ -14,7 +14,6 @@ Json = dict[str, Any]
 RENDERED = ("renderedUserMessage", "renderedGlobalContext")
 """What the extension made of a request before the model saw it."""
 _TEXT_FIELDS = frozenset({"kind", "text", "range", "editorRange"})
-HIDDEN = ("hiddenFromTranscript", "requestHiddenFromTranscript")
 
 
 @dataclass(slots=True)
@@ -45,9 +44,13 @@ def question_of(request: Json, note: Note) -> Question:
     return Question(blocks or [build.text("")], text, fields, _is_typed(request))
 
 
+def is_hidden(request: Json) -> bool:
+    return request.get("hiddenFromTranscript") is True or request.get("requestHiddenFromTranscript") is True
+
+
 def _is_typed(request: Json) -> bool:
     """Whether a person wrote it, and not the editor in their name."""
-    if request.get("isSystemInitiated") is True or any(request.get(name) is True for name in HIDDEN):
+    if request.get("isSystemInitiated") is True or is_hidden(request):
         return False
     return not (type(origin := request.get("requestSource")) is str and origin)
 

@@ -50,6 +50,7 @@ class Round:
     """One step of the model: what it thought and said, and the calls that it made."""
 
     fields: Json
+    """Those of the source, from which all else is taken away."""
     text: str = ""
     thought: str = ""
     calls: list[Call] = field(default_factory=list[Call])
@@ -61,7 +62,7 @@ def rounds_of(values: Any) -> list[Round]:
 
 
 def _round(value: Json) -> Round:
-    found = Round(dict(value))
+    found = Round(value)
     if type(text := value.get("response")) is str:
         found.text = text
     match value.get("thinking"):

@@ -6,6 +6,7 @@ from palaver.importers._vscode import path_in, without_slash
 
 Json = dict[str, Any]
 
+_NUMBERS = frozenset({"$mid", "_sep"})
 _URI_FIELDS = frozenset({"$mid", "path", "scheme", "fsPath", "_sep", "external", "authority", "query", "fragment"})
 
 
@@ -54,12 +55,15 @@ def is_plain(value: Any) -> bool:
     if scheme == "file" and (value.get("authority") or value.get("query") or value.get("fragment")):
         return False
     stated = value.get("fsPath")
-    if stated is not None and _spelled(stated) != _spelled(value.get("path")):
+    if stated is not None and stated != value.get("path") and _spelled(stated) != _spelled(value.get("path")):
         return False
     external = value.get("external")
     if external is not None and not (type(scheme) is str and str(external).startswith(f"{scheme}:")):
         return False
-    return all(type(item) is (int if name in {"$mid", "_sep"} else str) for name, item in value.items())
+    for name, item in value.items():
+        if type(item) is not (int if name in _NUMBERS else str):
+            return False
+    return True
 
 
 def _spelled(path: Any) -> str:
