@@ -84,9 +84,10 @@ class Content:
         return kept
 
     def _add(self, part: Any, kind: str | None) -> None:
-        if type(part) is str:
-            self._text.add(part)
-        elif kind is None:
+        if kind is None:
+            if type(part) is str:
+                self._text.add(part)
+                return
             is_text = type(part) is dict and part.get("kind") is None and self._text.add_markdown(part)
             if not is_text and part is not None:
                 self._unknown("part", part)

@@ -22,6 +22,8 @@ Json = dict[str, Any]
 FRAGMENT_BYTES = 1 << 24
 """What is smaller is one document."""
 LATER_FRAGMENT_BYTES = 1 << 22
+_CHANGES = (SET, PUSH)
+"""What nearly all entries of a log do."""
 
 
 def read_sessions(source: Source, run: Run) -> Iterator[Json]:
@@ -71,7 +73,7 @@ class _Reader:
             lines = JsonLines(stream, self._run, label=label)
             for entry in lines:
                 kind = entry.get("kind") if type(entry) is dict else None
-                if current is not None and (kind == SET or kind == PUSH):
+                if current is not None and kind in _CHANGES:
                     self._apply(entry, current, lines)
                 elif type(entry) is not dict:
                     self._run.quarantined(NOT_AN_OBJECT, lines.raw, lines.where())

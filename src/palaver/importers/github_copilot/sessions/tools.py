@@ -81,7 +81,8 @@ def _round(value: Json) -> Round:
                 and type(tool := call.get("name")) is str
                 and name
             ):
-                found.calls.append(Call(name, tool, arguments_from(call.get("arguments")), rest_of(call, _CALL_FIELDS)))
+                rest = {} if call.keys() == _CALL_FIELDS else rest_of(call, _CALL_FIELDS)
+                found.calls.append(Call(name, tool, arguments_from(call.get("arguments")), rest))
             else:
                 left.append(call)
         found.fields["toolCalls"] = left
@@ -103,6 +104,8 @@ def join(invocations: list[Json], calls: list[Call]) -> dict[int, Call]:
         for index, part in enumerate(invocations):
             if index not in found and type(name := part.get("toolCallId")) is str:
                 _take(found, index, by_id.pop(spelled(name), None))
+        if len(found) == len(invocations):
+            return found
     waiting: defaultdict[str, deque[Call]] = defaultdict(deque)
     for call in calls:
         if not call.is_shown:

@@ -60,10 +60,7 @@ def is_plain(value: Any) -> bool:
     external = value.get("external")
     if external is not None and not (type(scheme) is str and str(external).startswith(f"{scheme}:")):
         return False
-    for name, item in value.items():
-        if type(item) is not (int if name in _NUMBERS else str):
-            return False
-    return True
+    return not [name for name, item in value.items() if type(item) is not (int if name in _NUMBERS else str)]
 
 
 def _spelled(path: Any) -> str:
