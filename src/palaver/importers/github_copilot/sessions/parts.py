@@ -40,7 +40,7 @@ class Content:
         invocations = [part for part, kind in zip(parts, kinds, strict=True) if kind in _INVOCATIONS]
         shown = join(invocations, [call for one in rounds for call in one.calls])
         hidden: dict[int, list[Call | str]] = {}
-        if rounds:
+        if any([one.thought for one in rounds]) or len(shown) < sum([len(one.calls) for one in rounds]):
             thoughts = [
                 joined(part.get("value")) for part, kind in zip(parts, kinds, strict=True) if kind == "thinking"
             ]

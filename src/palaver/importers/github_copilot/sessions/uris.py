@@ -12,18 +12,16 @@ _URI_FIELDS = frozenset({"$mid", "path", "scheme", "fsPath", "_sep", "external",
 
 def path_of(value: Any) -> str:
     """The path of a file, the address of anything else; empty where the value is no URI."""
-    match value:
-        case str():
-            return path_in(value)
-        case {"path": str(path)}:
-            scheme = value.get("scheme")
-            if not isinstance(scheme, str) or scheme in {"", "file"}:
-                stated = value.get("fsPath")
-                return stated if isinstance(stated, str) and stated else without_slash(path)
-            external = value.get("external")
-            return external if isinstance(external, str) and external else _address(scheme, path, value)
-        case _:
-            return ""
+    if type(value) is str:
+        return path_in(value)
+    if type(value) is not dict or type(path := value.get("path")) is not str:
+        return ""
+    scheme = value.get("scheme")
+    if type(scheme) is not str or scheme in {"", "file"}:
+        stated = value.get("fsPath")
+        return stated if type(stated) is str and stated else without_slash(path)
+    external = value.get("external")
+    return external if type(external) is str and external else _address(scheme, path, value)
 
 
 def _address(scheme: str, path: str, parts: Json) -> str:
@@ -36,15 +34,14 @@ def _address(scheme: str, path: str, parts: Json) -> str:
 
 def place_of(value: Any) -> tuple[str, Any]:
     """The path and the range of a URI, of a place in a file, or of a symbol; an empty path where it is none."""
-    match value:
-        case {"uri": uri, **rest}:
-            return path_of(uri), rest.get("range")
-        case {"location": {"uri": uri, **rest}}:
-            return path_of(uri), rest.get("range")
-        case dict():
-            return path_of(value), None
-        case _:
-            return "", None
+    if type(value) is not dict:
+        return "", None
+    if "uri" in value:
+        return path_of(value["uri"]), value.get("range")
+    location = value.get("location")
+    if type(location) is dict and "uri" in location:
+        return path_of(location["uri"]), location.get("range")
+    return path_of(value), None
 
 
 def is_plain(value: Any) -> bool:
@@ -75,13 +72,10 @@ def is_span(value: Any) -> bool:
 
 def lines_of(value: Any) -> Json | None:
     """The lines of a range, where it states them."""
-    match value:
-        case {"startLineNumber": start, "endLineNumber": end}:
-            if type(start) is int and type(end) is int and 1 <= start <= end:
-                return {"start": start, "end": end}
-        case _:
-            pass
-    return None
+    if type(value) is not dict:
+        return None
+    start, end = value.get("startLineNumber"), value.get("endLineNumber")
+    return {"start": start, "end": end} if type(start) is int and type(end) is int and 1 <= start <= end else None
 
 
 def base_name(path: str) -> str:
