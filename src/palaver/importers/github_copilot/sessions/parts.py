@@ -38,9 +38,10 @@ class Content:
             parts = self._without_taken_back(parts)
             kinds = _kinds(parts)
         invocations = [part for part, kind in zip(parts, kinds, strict=True) if kind in _INVOCATIONS]
-        shown = join(invocations, [call for one in rounds for call in one.calls])
+        calls = [call for one in rounds for call in one.calls]
+        shown = join(invocations, calls)
         hidden: dict[int, list[Call | str]] = {}
-        if any([one.thought for one in rounds]) or len(shown) < sum([len(one.calls) for one in rounds]):
+        if len(shown) < len(calls) or any(one.thought for one in rounds):
             thoughts = [
                 joined(part.get("value")) for part, kind in zip(parts, kinds, strict=True) if kind == "thinking"
             ]
