@@ -41,6 +41,8 @@ class Interaction(NamedTuple):
     """Of the request."""
     time: str
     """Of the first event; empty where none has one."""
+    ended_at: str
+    """The time of the last one."""
     events: list[Event]
     said: Said
     """By all events."""
@@ -70,15 +72,18 @@ def interaction_of(name: str, events: list[Event]) -> Interaction:
     elif len(choices) == 1:
         (only,) = choices
         # With one suggestion there is nothing else that an event could be about, unless it names another.
-        of_others = {id(event) for choice in wordless if _differ(choice, only) for event in choice.events}
+        of_others: set[int] = set()
+        for choice in wordless:
+            if _differ(choice, only):
+                of_others.update(map(id, choice.events))
         others = [event for event in events if event.kind in _BEFORE or id(event) in of_others]
         only.events[:] = [event for event in events if event.kind not in _BEFORE and id(event) not in of_others]
     else:
         others = _in_order([*others, *(event for choice in wordless for event in choice.events)])
     if len(choices) > 1:
         choices.sort(key=lambda choice: -1 if choice.number is None else choice.number)
-    time = min([event.time for event in events if event.time], default="")
-    return Interaction(name, time, events, said, facts.prompt_of(said), choices, others)
+    times = [event.time for event in events if event.time] or [""]
+    return Interaction(name, min(times), max(times), events, said, facts.prompt_of(said), choices, others)
 
 
 def said_by(events: list[Event]) -> Said:
@@ -98,6 +103,8 @@ def _outcome(kinds: tuple[str, ...]) -> str:
 
 def distinct(events: list[Event]) -> list[Event]:
     """The events without copies of the same one."""
+    if len({event.kind for event in events}) == len(events):
+        return events
     if len({(event.kind, event.time, event.number) for event in events}) == len(events):
         return events
     found: dict[tuple[str, ...], Event] = {}

@@ -47,10 +47,10 @@ def told(interaction: Interaction, time: str) -> Told:
         name=interaction.name,
         time=interaction.time or time,
         is_inferred=not interaction.time,
-        ended_at=max([event.time for event in events], default="") or time,
+        ended_at=interaction.ended_at or time,
         file=said.text(names.files),
         language=said.text(names.languages),
-        who=next((event.who for event in events if event.who), ""),
+        who=events[0].who or next((event.who for event in events if event.who), ""),
         model=said.text(names.models),
         version=facts.version_in(said.text(names.versions)),
         editor=facts.name_in(said.text(names.editors)),
@@ -172,13 +172,10 @@ def entries_of(events: list[Event], known: Json) -> list[Json]:
         known |= new
         if event.kind == FLAT and not new:
             continue
-        entry: Json = {"event": event.kind}
-        if event.time:
-            entry["timestamp"] = event.time
         if not _OURS.isdisjoint(new):
             new = {f"properties.{name}" if name in _OURS else name: value for name, value in new.items()}
-        entry |= new
-        entries.append(entry)
+        about = {"event": event.kind, "timestamp": event.time} if event.time else {"event": event.kind}
+        entries.append({**about, **new})
     return entries
 
 

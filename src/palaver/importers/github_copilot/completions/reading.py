@@ -78,7 +78,7 @@ class _Gathering:
 
     def take(self, reader: JsonLines | JsonElements) -> None:
         for value in reader:
-            if type(value) is dict and (event := plain_event(cast("Json", value))) is not None:
+            if type(value) is dict and (event := plain_event(value)) is not None:
                 self._gather(event)
                 continue
             records = within(value)

@@ -24,13 +24,12 @@ def usage_of(interaction: Interaction, time: str) -> Json:
         metadata["outcome"] = outcome
     request_id = said.text(facts.REQUEST_IDS[:1] if facts.REQUEST_IDS[0] in said.first else ())
     metadata["events"] = entries_of(events, {facts.REQUEST_IDS[0]: request_id} if request_id else {})
-    ended_at = max(event.time for event in events)
     return build.usage(
         usage_id=deterministic_uuid(f"{PLATFORM}-completion-{interaction.name}"),
         platform=platform,
         kind="request",
         started_at=interaction.time or time,
-        ended_at=ended_at or None,
+        ended_at=interaction.ended_at or None,
         model=model or None,
         request_id=request_id or None,
         counts=dict(Counter(event.kind for event in events)),
