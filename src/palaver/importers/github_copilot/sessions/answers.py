@@ -139,16 +139,17 @@ def _left(noted: Json, rounds: list[Round], calls: CallBlocks, content: Content)
     left: Json = {}
     values = noted.get("toolCallRounds")
     if type(values) is list:
-        said = Said("\n".join(block["text"] for block in content.blocks if block["type"] == "text"))
+        said = Said("\n".join([block["text"] for block in content.blocks if block["type"] == "text"]))
         of_rounds = iter(rounds)
-        left["toolCallRounds"] = [
-            _of_round(next(of_rounds), said) if type(value) is dict else value for value in values
-        ]
-    else:
+        values = [_of_round(next(of_rounds), said) if type(value) is dict else value for value in values]
+    if not says_nothing(values):
         left["toolCallRounds"] = values
     results = noted.get("toolCallResults")
-    left["toolCallResults"] = calls.unclaimed if type(results) is dict else results
-    return rest_of(left, ())
+    if type(results) is dict:
+        results = calls.unclaimed
+    if not says_nothing(results):
+        left["toolCallResults"] = results
+    return left
 
 
 def _of_round(one: Round, said: Said) -> Json:

@@ -85,7 +85,10 @@ def _round(value: Json) -> Round:
                 found.calls.append(Call(name, tool, arguments_from(call.get("arguments")), rest))
             else:
                 left.append(call)
-        found.fields["toolCalls"] = left
+        if left:
+            value["toolCalls"] = left
+        else:
+            del value["toolCalls"]
     return found
 
 
