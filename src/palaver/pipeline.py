@@ -189,8 +189,10 @@ def begin(
 ) -> Run:
     """Prepare the reading of one unit; with `cursors`, even none, the run tells where the next one may continue."""
 
+    take = used or orjson.dumps
+
     def use(record: Document) -> None:
-        report.usage_records += passed_on(record, same_run, used or orjson.dumps)
+        report.usage_records += passed_on(record, same_run, take)
 
     report.size_bytes = unit.size_bytes
     if not unit.source.can_move:

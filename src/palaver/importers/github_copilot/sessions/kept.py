@@ -33,7 +33,7 @@ def rest_of(fields: Json, mapped: Collection[str]) -> Json:
 def keep(metadata: Json, fields: Json, mapped: Container[str]) -> None:
     """Put what is not mapped into metadata; a field with a name of ours stands in `source_fields`."""
     for name, value in fields.items():
-        if name in mapped or says_nothing(value):
+        if name in mapped or not (value or type(value) in _NUMBERS):
             continue
         if name in _OURS or name in metadata:
             metadata.setdefault("source_fields", {})[name] = value
