@@ -188,7 +188,6 @@ def begin(
     used: Used | None = None,
 ) -> Run:
     """Prepare the reading of one unit; with `cursors`, even none, the run tells where the next one may continue."""
-
     take = used or orjson.dumps
 
     def use(record: Document) -> None:
