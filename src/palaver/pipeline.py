@@ -188,9 +188,10 @@ def begin(
     used: Used | None = None,
 ) -> Run:
     """Prepare the reading of one unit; with `cursors`, even none, the run tells where the next one may continue."""
+    take = used or orjson.dumps
 
     def use(record: Document) -> None:
-        report.usage_records += passed_on(record, same_run, used or orjson.dumps)
+        report.usage_records += passed_on(record, same_run, take)
 
     report.size_bytes = unit.size_bytes
     if not unit.source.can_move:
@@ -221,13 +222,8 @@ def read(
     What a document is encoded to may come in parts: one is held at a time. Where that fails half way, the document is
     mended and encoded once more from its beginning.
     """
-    measured = _measured if is_measured else _placed
-    tallies: Tallies = {}
     try:
-        for document in importer(unit.platform).read(unit.source, run):
-            if (yield from _checked(document, tallies, run, encode, measured)):
-                report.conversations += document.get("fragment", _WHOLE)["final"]
-                report.messages += len(document["messages"])
+        yield from _read(unit, run, report, encode, _measured if is_measured else _placed)
     except (PalaverError, OSError) as error:
         report.failure = str(error)
     except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
@@ -236,6 +232,17 @@ def read(
     gc.collect(0)  # an importer's objects may refer to each other in circles: what a unit took up goes with it
     if not (report.failure or run.ledger.adds_up):
         report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug of palaver)"
+
+
+def _read(
+    unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], Iterable[T]], measured: Measured
+) -> Iterator[T]:
+    """The same; when it is done, nothing holds the last document, which the collector would else look through."""
+    tallies: Tallies = {}
+    for document in importer(unit.platform).read(unit.source, run):
+        if (yield from _checked(document, tallies, run, encode, measured)):
+            report.conversations += document.get("fragment", _WHOLE)["final"]
+            report.messages += len(document["messages"])
 
 
 _WHOLE = {"final": True}

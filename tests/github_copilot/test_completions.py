@@ -7,6 +7,7 @@ import random
 import pytest
 
 from importing import check, import_folder
+from palaver.importers.github_copilot.completions import threads
 from palaver.importers.github_copilot.completions.reading import conversations
 from palaver.importers.github_copilot.completions.secrets import is_secret, masked_text
 from palaver.model.report import SourceReport
@@ -231,6 +232,26 @@ def test_what_does_not_fit_into_memory_gives_the_same(tmp_path):
     )
     assert small == large
     assert sum(len(document["messages"]) for document in large) == 120
+
+
+def test_a_long_thread_comes_in_fragments_that_say_the_same(tmp_path, monkeypatch):
+    events = [
+        completion(f"r{number}", number * 25, engineName=f"engine {number % 2}", **({"os": "Linux"} if number else {}))
+        for number in range(9)
+    ]
+    (whole,), _, _ = read(tmp_path, events)
+    assert "fragment" not in whole
+    monkeypatch.setattr(threads, "FRAGMENT_BYTES", 8_000)
+    monkeypatch.setattr(threads, "LATER_FRAGMENT_BYTES", 4_000)
+    fragments, _, report = read(tmp_path, events)
+    assert [one["fragment"]["sequence"] for one in fragments] == list(range(len(fragments)))
+    assert [one["fragment"]["final"] for one in fragments] == [False] * (len(fragments) - 1) + [True]
+    assert len(fragments[0]["messages"]) > len(fragments[1]["messages"])
+    assert [message for one in fragments for message in one["messages"]] == whole["messages"]
+    last = fragments[-1]
+    told = ("conversation_id", "platform", "context", "created_at", "updated_at")
+    assert {name: last[name] for name in told} == {name: whole[name] for name in told}
+    assert (report.conversations, report.messages, report.ledger.mapped) == (1, 9, 9)
 
 
 # -- without words --------------------------------------------------------------------------------------------------

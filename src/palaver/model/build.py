@@ -139,18 +139,28 @@ def usage(
         "platform": platform,
         "kind": kind,
         "started_at": started_at,
-        "ended_at": ended_at,
-        "subject": subject,
-        "model": model,
-        "request_id": request_id,
-        "api_message_id": api_message_id,
-        "tokens": tokens,
-        "counts": counts,
-        "cost": cost,
-        "duration_ms": duration_ms,
-        "metadata": metadata,
     }
-    return {name: value for name, value in record.items() if value is not None}
+    if ended_at is not None:
+        record["ended_at"] = ended_at
+    if subject is not None:
+        record["subject"] = subject
+    if model is not None:
+        record["model"] = model
+    if request_id is not None:
+        record["request_id"] = request_id
+    if api_message_id is not None:
+        record["api_message_id"] = api_message_id
+    if tokens is not None:
+        record["tokens"] = tokens
+    if counts is not None:
+        record["counts"] = counts
+    if cost is not None:
+        record["cost"] = cost
+    if duration_ms is not None:
+        record["duration_ms"] = duration_ms
+    if metadata is not None:
+        record["metadata"] = metadata
+    return record
 
 
 def subject(kind: str, id: str) -> JsonObject:  # noqa: A002  (the field's name)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 
 from palaver.importers.github_copilot.completions.inner import DEEPEST, is_deep, loaded
 from palaver.importers.github_copilot.completions.secrets import is_secret
-from palaver.model.timestamps import readable_timestamp
+from palaver.model.timestamps import is_canonical, readable_timestamp
 from palaver.redact import masked_url
 
 Json = dict[str, Any]
@@ -42,6 +42,8 @@ class Event(NamedTuple):
     """What tells one user's window from another's, beyond recognition."""
     number: str
     """The event's own id; only copies of it have the same."""
+    size_bytes: int = 0
+    """About how long all its texts are."""
 
 
 def is_flat(record: Json) -> bool:
@@ -53,15 +55,64 @@ def is_surely_flat(record: Json) -> bool:
     return is_flat(record) and len(_OF_FLAT & record.keys()) >= _SURE_OF_FLAT and type(record.get("file")) is str
 
 
+def plain_event(record: Json) -> Event | None:
+    """The event of a completion that a record plainly is: named and timed, with texts, with numbers, and nothing else.
+
+    That is how nearly all of them are written. Its facts are those of the record, from which the others are taken away;
+    None for any other record, which is as it was.
+    """
+    form = _form(tuple(record))
+    if form is None:
+        return None
+    named, timed, of_properties, of_measurements = form
+    name, facts, measurements, time = record[named], record[of_properties], record[of_measurements], record[timed]
+    if type(name) is not str or type(facts) is not dict or type(measurements) is not dict:
+        return None
+    try:
+        size_bytes = len("".join(facts.values()))
+        sum(measurements.values())
+    except (TypeError, OverflowError):  # there is something else than a text, or than a number
+        return None
+    kind, names = kind_of(name), _plain_names(tuple(facts), tuple(measurements))
+    if type(time) is not str or not is_canonical(time):
+        time = readable_timestamp(time)
+    if not time or names is None or not _is_ours(kind):
+        return None
+    who, number = _who(facts, names) if names.of_persons else "", facts.get("unique_id", "")
+    for secret in names.secret:
+        del facts[secret]
+    facts |= measurements
+    return Event(kind, time, facts, who, number, size_bytes)
+
+
+@lru_cache(1 << 10)
+def _form(names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Where an event's name, time, properties and measurements are, if each is there once and nothing beside them."""
+    found = [[name for name in known if name in names] for known in (_NAMES, _TIMES, _PROPERTIES, _MEASUREMENTS)]
+    return tuple(name for (name,) in found) if len(names) == len(found) and all(found) else None
+
+
+@lru_cache(1 << 12)
+def _plain_names(properties: tuple[str, ...], measurements: tuple[str, ...]) -> "_Names | None":
+    """The names of an event's properties, if they need no care, and neither do those of what was measured."""
+    names = _names_in(properties)
+    is_plain = not names.of_addresses and not _names_in(measurements).secret
+    return names if is_plain and set(names.kept).isdisjoint(measurements) else None
+
+
 def event_of(record: Json) -> Event | None:
-    """The event that a record is; None for one that is no event at all."""
+    """The event that a record is, however it is wrapped; None for one that is no event at all.
+
+    Of an event that is not about a completion, the kind alone is told.
+    """
     inner, around = _unwrapped(record) if "data" in record else (record, {})
     named = _first_text(inner, _NAMES)
     kind = kind_of(inner[named]) if named else ""
-    if not _is_ours(kind) and is_flat(inner):
-        kind, named = FLAT, ""
-    elif not named:
-        return None
+    if not _is_ours(kind):
+        if is_flat(inner):
+            kind, named = FLAT, ""
+        else:
+            return Event(kind, "", {}, "", "") if named else None
     of_properties, properties = _inside(inner, _PROPERTIES)
     of_measurements, measurements = _inside(inner, _MEASUREMENTS)
     timed = _first(inner, _TIMES)
@@ -76,7 +127,8 @@ def event_of(record: Json) -> Event | None:
         _join(facts, around, "envelope")
     number = properties.get("unique_id")
     who = _who(properties, names) or _who(inner, _names_in(tuple(inner)))
-    return Event(kind, time, facts, who, number if type(number) is str else "")
+    size_bytes = sum([len(value) for value in facts.values() if type(value) is str])
+    return Event(kind, time, facts, who, number if type(number) is str else "", size_bytes)
 
 
 def _unwrapped(record: Json) -> tuple[Json, Json]:
@@ -170,10 +222,11 @@ def has_nested(facts: Json) -> bool:
 
 
 class _Names(NamedTuple):
-    """Of the names in an object, those that are kept, among them those of addresses, and those that tell who it was."""
+    """Of the names in an object, those that are kept, among them those of addresses; and of the others, who it was."""
 
     kept: list[str]
     of_addresses: list[str]
+    secret: list[str]
     of_persons: list[str]
 
 
@@ -181,7 +234,8 @@ class _Names(NamedTuple):
 def _names_in(names: tuple[str, ...]) -> _Names:
     kept = [name for name in names if not is_secret(name)]
     addresses = [name for name in kept if name.endswith(("url", "Url"))]
-    return _Names(kept, addresses, [name for name in _WHO if name in names])
+    secret = [name for name in names if is_secret(name)]
+    return _Names(kept, addresses, secret, [name for name in _WHO if name in names])
 
 
 def _who(some: Json, names: _Names) -> str:

@@ -1,5 +1,6 @@
 """What events say of a completion under which names: the words, the file, the cursor, the model, the editor."""
 
+from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from palaver.importers.github_copilot.completions.inner import loaded
@@ -24,9 +25,16 @@ ENVIRONMENT = (
     *("editor_plugin_version", "editor_version", "extensionVersion", "ide", "os", "runtime_version", "sku"),
 )
 """What stays the same for long, and belongs to the conversation."""
+DURATIONS = ("timeToProduceMs", "requestTimeMs")
 _PROMPTS = ("promptJson", "promptContext", "prompt", "promptPrefix", "prefix")
 _SUFFIXES = ("promptSuffixJson", "promptSuffix", "suffix")
 _MOST_PARTS = 99
+_MAPPED = frozenset(
+    {
+        *(*REQUEST_IDS, *FILES, *LANGUAGES, *MODELS, *CURSORS, *LINES, *COLUMNS, *CHOICES, *ENVIRONMENT, "accepted"),
+    }
+)
+"""Facts that have a place of their own, as far as the first event that has them is concerned."""
 
 
 class Words(NamedTuple):
@@ -41,24 +49,56 @@ _NO_WORDS = Words([], frozenset())
 
 def first_of(places: list[Json]) -> Json:
     """What is first said under every name."""
-    first: Json = {}
-    for place in reversed(places):
+    first = places[-1].copy() if places else {}
+    for place in places[-2::-1]:
         first |= place
     return first
+
+
+class Names(NamedTuple):
+    """Of the names under which something is said, those that say what is asked for, in the order of preference.
+
+    Events are much alike: what the names mean is found out once for all that have the same.
+    """
+
+    files: tuple[str, ...]
+    languages: tuple[str, ...]
+    models: tuple[str, ...]
+    versions: tuple[str, ...]
+    editors: tuple[str, ...]
+    systems: tuple[str, ...]
+    completions: tuple[str, ...]
+    prompts: tuple[str, ...]
+    suffixes: tuple[str, ...]
+    choices: tuple[str, ...]
+    durations: tuple[str, ...]
+    environment: tuple[str, ...]
+    mapped: tuple[str, ...]
+    of_cursors: tuple[str, ...]
+
+
+@lru_cache(1 << 10)
+def names_in(names: tuple[str, ...]) -> Names:
+    asked = (
+        *(FILES, LANGUAGES, MODELS, VERSIONS, EDITORS, SYSTEMS, COMPLETIONS, _PROMPTS, _SUFFIXES, CHOICES, DURATIONS),
+        *(ENVIRONMENT, tuple(name for name in names if name in _MAPPED), CURSORS + LINES),
+    )
+    return Names(*(tuple(name for name in some if name in names) for some in asked))
 
 
 class Said:
     """What several events say: of every name, what the first of them has there."""
 
-    __slots__ = ("first", "places")
+    __slots__ = ("first", "names", "places")
 
     def __init__(self, places: list[Json]) -> None:
         self.places = places
         self.first = first_of(places)
+        self.names = names_in(tuple(self.first))
 
     def text(self, names: tuple[str, ...]) -> str:
         """The first text under one of these names."""
-        return self._found(names)[1]
+        return self._found(names)[1] if names else ""
 
     def whole(self, names: tuple[str, ...]) -> tuple[str, list[str]]:
         """The first text with its parts, and their names: what is too long for one property is spread over several."""
@@ -79,21 +119,25 @@ class Said:
         return "".join(parts), found
 
     def _found(self, names: tuple[str, ...]) -> tuple[str, str]:
-        """The first of some names under which a text stands that is not empty, and the text."""
+        """The first of some names that are here under which a text stands that is not empty, and the text."""
         for name in names:
-            if name in self.first:
-                for place in self.places:
-                    text = place.get(name)
-                    if type(text) is str and text:
-                        return name, text
+            text = self.first[name]
+            if type(text) is str and text:
+                return name, text
+            for place in self.places:
+                text = place.get(name)
+                if type(text) is str and text:
+                    return name, text
         return "", ""
 
 
 def prompt_of(said: Said) -> Words:
     """What the engine was given."""
+    if not (said.names.prompts or said.names.suffixes):
+        return _NO_WORDS
     parts: list[tuple[str, str]] = []
     found: list[str] = []
-    for kind, known in (("prefix", _PROMPTS), ("suffix", _SUFFIXES)):
+    for kind, known in (("prefix", said.names.prompts), ("suffix", said.names.suffixes)):
         text, names = said.whole(known)
         if text:
             parts += _prompt_parts(kind, loaded(text) if names[0].endswith("Json") else text, text)
@@ -103,16 +147,16 @@ def prompt_of(said: Said) -> Words:
 
 def completion_of(said: Said) -> Words:
     """What was suggested."""
-    text, names = said.whole(COMPLETIONS)
+    text, names = said.whole(said.names.completions)
     if not text:
         return _NO_WORDS
     value = loaded(text) if names[0].endswith("Json") else text
     return Words([("completion", value if type(value) is str else text)], frozenset(names))
 
 
-def cursor_of(places: list[Json]) -> tuple[Json | None, int | None]:
+def cursor_of(said: Said) -> tuple[Json | None, int | None]:
     """Where the cursor was, as it is told; and in which line, counted from 1."""
-    for place in places:
+    for place in said.places if said.names.of_cursors else ():
         for name in CURSORS:
             match place.get(name):
                 case {"line": line} as cursor:

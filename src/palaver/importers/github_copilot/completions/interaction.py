@@ -1,6 +1,7 @@
 """Interactions: the events of one request for completions, put together."""
 
 import json
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -40,6 +41,8 @@ class Interaction(NamedTuple):
     """Of the request."""
     time: str
     """Of the first event; empty where none has one."""
+    ended_at: str
+    """The time of the last one."""
     events: list[Event]
     said: Said
     """By all events."""
@@ -57,25 +60,30 @@ class Interaction(NamedTuple):
 def interaction_of(name: str, events: list[Event]) -> Interaction:
     events = _in_order(events)
     said = said_by(events)
-    of_choices, others = _by_choice(events)
+    numbered = said.names.choices
+    of_choices, others = _by_choice(events, numbered)
     choices: list[Choice] = []
     wordless: list[Choice] = []
     for key, some in of_choices.items():
         words = facts.completion_of(said if len(some) == len(events) else said_by(some))
-        (choices if words.parts else wordless).append(Choice(key, _first_number(some), words, some))
+        (choices if words.parts else wordless).append(Choice(key, _first_number(some, numbered), words, some))
     if not choices and (words := facts.completion_of(said)).parts:
-        choices, others = [Choice("", _first_number(events), words, events)], []
+        choices, others = [Choice("", _first_number(events, numbered), words, events)], []
     elif len(choices) == 1:
         (only,) = choices
         # With one suggestion there is nothing else that an event could be about, unless it names another.
-        of_others = {id(event) for choice in wordless if _differ(choice, only) for event in choice.events}
+        of_others: set[int] = set()
+        for choice in wordless:
+            if _differ(choice, only):
+                of_others.update(map(id, choice.events))
         others = [event for event in events if event.kind in _BEFORE or id(event) in of_others]
         only.events[:] = [event for event in events if event.kind not in _BEFORE and id(event) not in of_others]
     else:
         others = _in_order([*others, *(event for choice in wordless for event in choice.events)])
-    choices.sort(key=lambda choice: -1 if choice.number is None else choice.number)
-    time = min([event.time for event in events if event.time], default="")
-    return Interaction(name, time, events, said, facts.prompt_of(said), choices, others)
+    if len(choices) > 1:
+        choices.sort(key=lambda choice: -1 if choice.number is None else choice.number)
+    times = [event.time for event in events if event.time] or [""]
+    return Interaction(name, min(times), max(times), events, said, facts.prompt_of(said), choices, others)
 
 
 def said_by(events: list[Event]) -> Said:
@@ -84,15 +92,19 @@ def said_by(events: list[Event]) -> Said:
 
 def outcome_of(events: list[Event]) -> str:
     """What became of a suggestion in the end, by the events that tell of it."""
-    kinds = {event.kind.rpartition(".")[2] for event in events if event.kind != FLAT}
-    for outcome in _OUTCOMES:
-        if outcome in kinds:
-            return outcome
-    return ""
+    return _outcome(tuple([event.kind for event in events]))
+
+
+@lru_cache(1 << 10)
+def _outcome(kinds: tuple[str, ...]) -> str:
+    last = {kind.rpartition(".")[2] for kind in kinds if kind != FLAT}
+    return next((outcome for outcome in _OUTCOMES if outcome in last), "")
 
 
 def distinct(events: list[Event]) -> list[Event]:
     """The events without copies of the same one."""
+    if len({event.kind for event in events}) == len(events):
+        return events
     if len({(event.kind, event.time, event.number) for event in events}) == len(events):
         return events
     found: dict[tuple[str, ...], Event] = {}
@@ -107,7 +119,7 @@ def request_of(event: Event) -> str:
     if event.kind == FLAT:
         said = said_by([event])
         prompt = [text for _, text in facts.prompt_of(said).parts]
-        return json.dumps([event.time, said.text(facts.FILES), prompt, event.who])
+        return json.dumps([event.time, said.text(said.names.files), prompt, event.who])
     return json.dumps([event.kind, event.time, event.facts, event.number], sort_keys=True)
 
 
@@ -118,16 +130,19 @@ def _in_order(events: list[Event]) -> list[Event]:
     return events
 
 
-def _by_choice(events: list[Event]) -> tuple[dict[str, list[Event]], list[Event]]:
+def _by_choice(events: list[Event], numbered: tuple[str, ...]) -> tuple[dict[str, list[Event]], list[Event]]:
     """Events by the suggestion that they tell of, which has an id, or a number, or both."""
-    told = [(_text(event.facts.get("clientCompletionId")), _number(event.facts)) for event in events]
+    names = [_text(event.facts.get("clientCompletionId")) for event in events]
+    if names[0] and names.count(names[0]) == len(names):
+        return {names[0]: events.copy()}, []
+    numbers = [_number(event.facts, numbered) for event in events]
     named: dict[int, str] = {}
-    for name, number in told:
+    for name, number in zip(names, numbers, strict=True):
         if name and number is not None:
             named.setdefault(number, name)
     found: dict[str, list[Event]] = {}
     others: list[Event] = []
-    for event, (name, number) in zip(events, told, strict=True):
+    for event, name, number in zip(events, names, numbers, strict=True):
         if not name and number is not None:
             name = named.get(number, f"choice {number}")
         if not name and event.kind == FLAT:
@@ -148,12 +163,17 @@ def _text(value: Any) -> str:
     return value if type(value) is str else ""
 
 
-def _number(place: Json) -> int | None:
-    for name in facts.CHOICES:
+def _number(place: Json, names: tuple[str, ...]) -> int | None:
+    for name in names:
         if name in place and (number := facts.whole(place[name])) is not None:
             return number
     return None
 
 
-def _first_number(events: list[Event]) -> int | None:
-    return next((number for event in events if (number := _number(event.facts)) is not None), None)
+def _first_number(events: list[Event], names: tuple[str, ...]) -> int | None:
+    """The number of a suggestion, which stands under one of these names, if any."""
+    if names:
+        for event in events:
+            if (number := _number(event.facts, names)) is not None:
+                return number
+    return None

@@ -1,6 +1,5 @@
 """Messages of an interaction: what the editor sent, and every suggestion that came back."""
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from palaver.importers.github_copilot.completions import facts
@@ -13,14 +12,7 @@ Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _CHARACTERS_A_TOKEN = 4
-_DURATIONS = ("timeToProduceMs", "requestTimeMs")
-_MAPPED = frozenset(
-    {
-        *(*facts.REQUEST_IDS, *facts.FILES, *facts.LANGUAGES, *facts.MODELS, *facts.CURSORS, *facts.LINES),
-        *(*facts.COLUMNS, *facts.CHOICES, *facts.ENVIRONMENT, "accepted"),
-    }
-)
-"""Facts that have a place of their own, as far as the first event that has them is concerned."""
+_OVERHEAD_BYTES = 2_000
 _OURS = frozenset({"event", "timestamp"})
 _IDS = tuple(zip(("request_id", *facts.REQUEST_IDS[1:]), facts.REQUEST_IDS, strict=True))
 
@@ -41,27 +33,31 @@ class Told(NamedTuple):
     system: str
     environment: Json
     cursor: Json | None
+    size_bytes: int
+    """About how much memory it takes."""
     messages: list[Json]
 
 
 def told(interaction: Interaction, time: str) -> Told:
     """The messages; `time` is for those whose events have none."""
     events, said = interaction.events, interaction.said
-    cursor, line = facts.cursor_of(said.places)
+    names = said.names
+    cursor, line = facts.cursor_of(said)
     found = Told(
         name=interaction.name,
         time=interaction.time or time,
         is_inferred=not interaction.time,
-        ended_at=max([event.time for event in events], default="") or time,
-        file=said.text(facts.FILES),
-        language=said.text(facts.LANGUAGES),
-        who=next((event.who for event in events if event.who), ""),
-        model=said.text(facts.MODELS),
-        version=facts.version_in(said.text(facts.VERSIONS)),
-        editor=facts.name_in(said.text(facts.EDITORS)),
-        system=said.text(facts.SYSTEMS),
-        environment={name: said.first[name] for name in facts.ENVIRONMENT if name in said.first},
+        ended_at=interaction.ended_at or time,
+        file=said.text(names.files),
+        language=said.text(names.languages),
+        who=events[0].who or next((event.who for event in events if event.who), ""),
+        model=said.text(names.models),
+        version=facts.version_in(said.text(names.versions)),
+        editor=facts.name_in(said.text(names.editors)),
+        system=said.text(names.systems),
+        environment={name: said.first[name] for name in names.environment},
         cursor=cursor,
+        size_bytes=sum([event.size_bytes for event in events]) + _OVERHEAD_BYTES,
         messages=[],
     )
     _Writing(interaction, found, line).write()
@@ -73,7 +69,7 @@ class _Writing:
         self._from = interaction
         self._into = into
         self._line = line
-        self._known = _mapped(interaction.said.first, interaction.prompt.names)
+        self._known = _mapped(interaction.said.names.mapped, interaction.prompt.names, interaction.events)
         self._names: set[str] = set()
         """Of the suggestions that were written."""
 
@@ -84,8 +80,6 @@ class _Writing:
         if interaction.prompt.parts:
             prompt_id = self._id("prompt")
             into.messages.append(self._prompt(prompt_id, others))
-            for event in others:
-                self._known.update(event.facts)
             others = []
         for choice in interaction.choices:
             into.messages.append(self._suggestion(choice, prompt_id, others))
@@ -118,21 +112,26 @@ class _Writing:
         text = choice.words.parts[0][1]
         where = {"start": self._line, "end": self._line + text.count("\n")} if self._line else None
         events = [*of_all, *choice.events] if of_all else choice.events
-        own = _mapped(facts.first_of([event.facts for event in choice.events]), choice.words.names)
+        own = _mapped(self._from.said.names.mapped, choice.words.names, choice.events)
+        metadata = self._metadata("model", [text], events, self._known | own)
+        if choice.number is not None:
+            metadata["completion_index"] = choice.number
         outcome = outcome_of(choice.events)
-        metadata = self._metadata("model", [text], events, {**self._known, **own})
-        metadata["completion_index"] = choice.number
-        metadata["accepted"] = choice.is_accepted(outcome)
-        metadata["outcome"] = outcome or None
-        metadata["still_in_code"] = _still_in_code(choice.events)
-        metadata["duration_ms"] = next(filter(None, map(duration_ms, choice.events)), None)
+        if (is_accepted := choice.is_accepted(outcome)) is not None:
+            metadata["accepted"] = is_accepted
+        if outcome:
+            metadata["outcome"] = outcome
+        if found := _still_in_code(choice.events):
+            metadata["still_in_code"] = found
+        if self._from.said.names.durations and (took := next(filter(None, map(duration_ms, choice.events)), None)):
+            metadata["duration_ms"] = took
         return build.message(
             message_id=self._id(self._name(choice)),
             role="assistant",
             timestamp=_produced_at(events) or into.time,
             content=[build.code(text, language=into.language or None, file_path=into.file or None, line_range=where)],
             parent_message_id=parent,
-            metadata={name: value for name, value in metadata.items() if value is not None},
+            metadata=metadata,
         )
 
     def _metadata(self, author: str, texts: list[str], events: list[Event], known: Json) -> Json:
@@ -144,7 +143,7 @@ class _Writing:
                 if type(found) is str and found:
                     metadata[ours] = found
                     break
-        metadata["estimated_tokens"] = sum(-(-len(text) // _CHARACTERS_A_TOKEN) for text in texts)
+        metadata["estimated_tokens"] = sum([-(-len(text) // _CHARACTERS_A_TOKEN) for text in texts])
         if into.is_inferred:
             metadata["timestamp_inferred"] = True
         if into.cursor is not None:
@@ -166,27 +165,23 @@ class _Writing:
 
 
 def entries_of(events: list[Event], known: Json) -> list[Json]:
-    """What each event says that none before it said."""
-    known = dict(known)
+    """What each event says that none before it said; all of that is added to what is known."""
     entries: list[Json] = []
     for event in events:
         new = {name: value for name, value in event.facts.items() if name not in known or known[name] != value}
-        known.update(new)
+        known |= new
         if event.kind == FLAT and not new:
             continue
-        entry: Json = {"event": event.kind}
-        if event.time:
-            entry["timestamp"] = event.time
         if not _OURS.isdisjoint(new):
             new = {f"properties.{name}" if name in _OURS else name: value for name, value in new.items()}
-        entry |= new
-        entries.append(entry)
+        about = {"event": event.kind, "timestamp": event.time} if event.time else {"event": event.kind}
+        entries.append({**about, **new})
     return entries
 
 
 def duration_ms(event: Event) -> float | None:
     """How long it took to produce what was suggested."""
-    for name in _DURATIONS:
+    for name in facts.DURATIONS:
         match event.facts.get(name):
             case int() | float() as value if type(value) is not bool and 0 <= value < 1 << 53:
                 return value
@@ -195,28 +190,30 @@ def duration_ms(event: Event) -> float | None:
     return None
 
 
-def _mapped(said: Json, words: frozenset[str]) -> Json:
-    """Of what was first said under every name, that which has a place of its own."""
-    names = _with(words)
-    return {name: value for name, value in said.items() if name in names}
-
-
-@lru_cache(1 << 10)
-def _with(names: frozenset[str]) -> frozenset[str]:
-    return _MAPPED | names
+def _mapped(names: tuple[str, ...], words: frozenset[str], events: list[Event]) -> Json:
+    """What has a place of its own, as the words have: what the first event says that says anything of it."""
+    mapped: Json = {}
+    for name in (*names, *words):
+        for event in events:
+            if name in event.facts:
+                mapped[name] = event.facts[name]
+                break
+    return mapped
 
 
 def _produced_at(events: list[Event]) -> str:
     """When a suggestion was there."""
-    kinds = ("engine.completion", "ghostText.produced", "ghostText.shown")
-    return next((event.time for kind in kinds for event in events if event.kind == kind and event.time), "")
+    for kind in ("engine.completion", "ghostText.produced", "ghostText.shown"):
+        for event in events:
+            if event.kind == kind and event.time:
+                return event.time
+    return ""
 
 
-def _still_in_code(events: list[Event]) -> list[Json] | None:
+def _still_in_code(events: list[Event]) -> list[Json]:
     """What was found of an accepted suggestion some seconds later."""
-    found = [
+    return [
         {"after_seconds": event.facts.get("timeout"), "is_found": bool(event.facts.get("stillInCodeHeuristic"))}
         for event in events
         if event.kind.endswith(".stillInCode")
     ]
-    return found or None

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
 from palaver.importers._findings import INFERRED_TIMESTAMP
-from palaver.importers.github_copilot.completions.events import Event, event_of, has_nested, is_of_a_completion
+from palaver.importers.github_copilot.completions.events import (
+    Event,
+    event_of,
+    has_nested,
+    is_of_a_completion,
+    plain_event,
+)
 from palaver.importers.github_copilot.completions.facts import REQUEST_IDS
 from palaver.importers.github_copilot.completions.inner import is_deep
 from palaver.importers.github_copilot.completions.interaction import distinct, interaction_of, request_of
@@ -31,6 +37,7 @@ BAD_EVENT = finding_kind("bad-event", "error", "A record of telemetry is no even
 Json = dict[str, Any]
 
 DEFAULT_WINDOW_SECONDS = 300
+_OTHER_IDS = REQUEST_IDS[1:]
 _OVERHEAD_BYTES = 1_500
 _MOST_NAMES = 200_000
 """Of completions whose request is remembered, for events that name the completion alone."""
@@ -71,6 +78,9 @@ class _Gathering:
 
     def take(self, reader: JsonLines | JsonElements) -> None:
         for value in reader:
+            if type(value) is dict and (event := plain_event(value)) is not None:
+                self._gather(event)
+                continue
             records = within(value)
             if len(records) != 1:
                 self._run.read(len(records) - 1)
@@ -98,8 +108,10 @@ class _Gathering:
         request = event.facts.get(REQUEST_IDS[0])
         if type(request) is str and request:
             if len(self._request_of) < _MOST_NAMES:
-                for name in _other_names(event):
-                    self._request_of[name] = request
+                for key in _OTHER_IDS:
+                    name = event.facts.get(key)
+                    if type(name) is str and name:
+                        self._request_of[name] = request
             _add(self._requests, request, event)
         elif others := _other_names(event):
             _add(self._waiting, others[0], event)
@@ -110,12 +122,11 @@ class _Gathering:
 def _other_names(event: Event) -> list[str]:
     """Of the completion and the opportunity, where they are named."""
     facts = event.facts
-    return [name for key in REQUEST_IDS[1:] if type(name := facts.get(key)) is str and name]
+    return [name for key in _OTHER_IDS if type(name := facts.get(key)) is str and name]
 
 
 def _add(spill: Spill, name: str, event: Event) -> None:
-    size_bytes = sum([len(value) for value in event.facts.values() if type(value) is str])
-    spill.add(name, event, size_bytes + _OVERHEAD_BYTES)
+    spill.add(name, event, event.size_bytes + _OVERHEAD_BYTES)
 
 
 def _take_request(name: str, events: list[Event], threads: Threads, run: Run, time: str) -> None:
@@ -129,8 +140,7 @@ def _take_request(name: str, events: list[Event], threads: Threads, run: Run, ti
     if not interaction.time:
         run.note(INFERRED_TIMESTAMP, f"{own[0].kind} and what belongs to it", "no event of a completion states a time")
     if interaction.has_words:
-        words = (interaction.prompt, *(choice.words for choice in interaction.choices))
-        threads.add(told(interaction, time), sum(len(text) for some in words for _, text in some.parts))
+        threads.add(told(interaction, time))
     else:
         run.used(usage_of(interaction, time))
 

@@ -15,22 +15,21 @@ Json = dict[str, Any]
 def usage_of(interaction: Interaction, time: str) -> Json:
     """The record; `time` is for a request whose events have none."""
     events, said = interaction.events, interaction.said
-    model = said.text(facts.MODELS)
+    model = said.text(said.names.models)
     platform: Json = {"name": PLATFORM}
-    if version := facts.version_in(said.text(facts.VERSIONS)):
+    if version := facts.version_in(said.text(said.names.versions)):
         platform["version"] = version
     metadata: Json = {} if interaction.time else {"timestamp_inferred": True}
     if outcome := outcome_of(events):
         metadata["outcome"] = outcome
-    request_id = said.text(facts.REQUEST_IDS[:1])
+    request_id = said.text(facts.REQUEST_IDS[:1] if facts.REQUEST_IDS[0] in said.first else ())
     metadata["events"] = entries_of(events, {facts.REQUEST_IDS[0]: request_id} if request_id else {})
-    ended_at = max(event.time for event in events)
     return build.usage(
         usage_id=deterministic_uuid(f"{PLATFORM}-completion-{interaction.name}"),
         platform=platform,
         kind="request",
         started_at=interaction.time or time,
-        ended_at=ended_at or None,
+        ended_at=interaction.ended_at or None,
         model=model or None,
         request_id=request_id or None,
         counts=dict(Counter(event.kind for event in events)),

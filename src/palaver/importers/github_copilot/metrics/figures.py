@@ -46,13 +46,13 @@ class Figures:
     def _split(self, row: Json, path: str, depth: int) -> Json:
         """Take counts and tables out of an object; what is left of it."""
         rest: Json = {}
-        counts, counted_as = self.counts, _counted_below(path)
+        counts, counted_as, may_be_tokens = self.counts, _counted_below(path), path.endswith("token_usage.")
         for name, value in row.items():
             kind = type(value)
             if kind is int or kind is float:
                 if not (counted := counted_as[name]) or not 0 <= value < _LARGEST:
                     rest[name] = value
-                elif name in _TOKENS and kind is int and path.endswith("token_usage."):
+                elif may_be_tokens and name in _TOKENS and kind is int:
                     self.tokens[_TOKENS[name]] = value
                 else:
                     counts[counted] = value

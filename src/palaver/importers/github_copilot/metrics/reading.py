@@ -4,7 +4,7 @@ import json
 from contextlib import closing
 from typing import Any, BinaryIO, cast
 
-from palaver.importers.github_copilot.completions.inner import is_deep
+from palaver.importers.github_copilot.completions.inner import DEEPEST, is_deep
 from palaver.importers.github_copilot.completions.secrets import DiscreetRun
 from palaver.importers.github_copilot.metrics.bills import Bills
 from palaver.importers.github_copilot.metrics.days import Days
@@ -48,7 +48,7 @@ class _Reading:
             for row in rows:
                 if type(row) is not dict:
                     self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
-                elif is_deep(row):
+                elif _opens_much(rows.raw) and is_deep(row):
                     self._run.quarantined(TOO_DEEP, rows.raw, rows.where())
                 elif self._layout == "usageItems":
                     self._bills.take(cast("Json", row), rows.where)
@@ -89,6 +89,11 @@ class _Reading:
                 self._seats.take(cast("Json", seat), rows.where, report)
             else:
                 self._run.quarantined(NOT_AN_OBJECT, json.dumps(seat).encode(), rows.where())
+
+
+def _opens_much(raw: bytes) -> bool:
+    """Whether there are enough brackets in a row for it to be nested deeply, which is soon counted."""
+    return raw.count(b"{") + raw.count(b"[") > DEEPEST
 
 
 def _around(value: Any, layout: Layout) -> Json:

@@ -73,11 +73,10 @@ def answer_of(request: Json, message_id: str, note: Note) -> Answer:
 
 def state_of(request: Json) -> str | None:
     """What became of a request; one that was still open when it was saved is called cancelled as well."""
-    match request.get("modelState"):
-        case {"value": value} if type(value) is int:
-            return STATES.get(value)
-        case _:
-            return "cancelled" if request.get("isCanceled") is True else None
+    state = request.get("modelState")
+    if type(state) is dict and type(value := state.get("value")) is int:
+        return STATES.get(value)
+    return "cancelled" if request.get("isCanceled") is True else None
 
 
 def _known(request: Json, told: Json, noted: Json, mapped: set[str], note: Note) -> Json:
@@ -85,27 +84,22 @@ def _known(request: Json, told: Json, noted: Json, mapped: set[str], note: Note)
     metadata: Json = {"author_kind": "model"}
     if model := model_of(request, noted):
         metadata["model_override"] = model
-    match request.get("agent"):
-        case {"id": str(agent)}:
-            metadata["agent_id"] = agent
-        case _:
-            pass
-    match told.get("timings"):
-        case {"totalElapsed": took}:
-            pass
-        case _:
-            took = request.get("elapsedMs")
-            mapped |= {"elapsedMs"} if _is_duration(took) else set[str]()
+    agent = request.get("agent")
+    if type(agent) is dict and type(agent_id := agent.get("id")) is str:
+        metadata["agent_id"] = agent_id
+    timings = told.get("timings")
+    if type(timings) is dict and "totalElapsed" in timings:
+        took = timings["totalElapsed"]
+    elif _is_duration(took := request.get("elapsedMs")):
+        mapped.add("elapsedMs")
     if _is_duration(took):
         metadata["duration_ms"] = took
-    match told.get("errorDetails"):
-        case dict() as details:
-            if type(code := details.get("code")) is str and code:
-                metadata["stop_reason"] = code
-            if details.get("responseIsRedacted") is True:
-                note(REDACTED_RESPONSE, "")
-        case _:
-            pass
+    details = told.get("errorDetails")
+    if type(details) is dict:
+        if type(code := details.get("code")) is str and code:
+            metadata["stop_reason"] = code
+        if details.get("responseIsRedacted") is True:
+            note(REDACTED_RESPONSE, "")
     if state := state_of(request):
         metadata["response_state"] = state
     return metadata
@@ -116,11 +110,9 @@ def _is_duration(value: Any) -> bool:
 
 
 def _time(request: Json, mapped: set[str]) -> str:
-    match request.get("modelState"):
-        case {"completedAt": at} if time := readable_timestamp(at):
-            return time
-        case _:
-            pass
+    state = request.get("modelState")
+    if type(state) is dict and (time := readable_timestamp(state.get("completedAt"))):
+        return time
     if time := readable_timestamp(request.get("responseTimestamp")):
         mapped.add("responseTimestamp")
         return time
@@ -147,16 +139,17 @@ def _left(noted: Json, rounds: list[Round], calls: CallBlocks, content: Content)
     left: Json = {}
     values = noted.get("toolCallRounds")
     if type(values) is list:
-        said = Said("\n".join(block["text"] for block in content.blocks if block["type"] == "text"))
+        said = Said("\n".join([block["text"] for block in content.blocks if block["type"] == "text"]))
         of_rounds = iter(rounds)
-        left["toolCallRounds"] = [
-            _of_round(next(of_rounds), said) if type(value) is dict else value for value in values
-        ]
-    else:
+        values = [_of_round(next(of_rounds), said) if type(value) is dict else value for value in values]
+    if not says_nothing(values):
         left["toolCallRounds"] = values
     results = noted.get("toolCallResults")
-    left["toolCallResults"] = calls.unclaimed if type(results) is dict else results
-    return rest_of(left, ())
+    if type(results) is dict:
+        results = calls.unclaimed
+    if not says_nothing(results):
+        left["toolCallResults"] = results
+    return left
 
 
 def _of_round(one: Round, said: Said) -> Json:

@@ -13,8 +13,8 @@ Json = dict[str, Any]
 
 RENDERED = ("renderedUserMessage", "renderedGlobalContext")
 """What the extension made of a request before the model saw it."""
+_TEXT = ("text",)
 _TEXT_FIELDS = frozenset({"kind", "text", "range", "editorRange"})
-HIDDEN = ("hiddenFromTranscript", "requestHiddenFromTranscript")
 
 
 @dataclass(slots=True)
@@ -35,19 +35,21 @@ def question_of(request: Json, note: Note) -> Question:
         fields["message"] = rest
     if beside:
         fields["variableData"] = beside
-    match request.get("result"):
-        case {"metadata": dict(noted)}:
-            for name in RENDERED:
-                if (rendered := noted.get(name)) and not _says_only(rendered, text):
-                    fields[name] = rendered
-        case _:
-            pass
+    result = request.get("result")
+    if type(result) is dict and type(noted := result.get("metadata")) is dict:
+        for name in RENDERED:
+            if (rendered := noted.get(name)) and not _says_only(rendered, text):
+                fields[name] = rendered
     return Question(blocks or [build.text("")], text, fields, _is_typed(request))
+
+
+def is_hidden(request: Json) -> bool:
+    return request.get("hiddenFromTranscript") is True or request.get("requestHiddenFromTranscript") is True
 
 
 def _is_typed(request: Json) -> bool:
     """Whether a person wrote it, and not the editor in their name."""
-    if request.get("isSystemInitiated") is True or any(request.get(name) is True for name in HIDDEN):
+    if request.get("isSystemInitiated") is True or is_hidden(request):
         return False
     return not (type(origin := request.get("requestSource")) is str and origin)
 
@@ -59,8 +61,8 @@ def _said(message: Any, note: Note) -> tuple[list[Json], str, Json]:
             return [], "", {}
         case str():
             return [build.text(message)], message, {}
-        case {"text": str(text), **rest}:
-            return [build.text(text)] if text else [], text, _beside(rest, text)
+        case {"text": str(text)}:
+            return [build.text(text)] if text else [], text, _beside(message, text)
         case {"parts": list(parts)} if text := _joined(parts):
             return [build.text(text)], text, rest_of(message, ())
         case _:
@@ -68,12 +70,16 @@ def _said(message: Any, note: Note) -> tuple[list[Json], str, Json]:
             return [build.opaque(kind="message", raw=message)], "", {}
 
 
-def _beside(rest: Json, text: str) -> Json:
+def _beside(message: Json, text: str) -> Json:
     """The other fields of a message, without parts that only repeat its text."""
+    rest = rest_of(message, _TEXT)
     parts = rest.get("parts")
     if type(parts) is list:
-        rest = {**rest, "parts": [part for part in parts if not _is_repeated(part, text)]}
-    return rest_of(rest, ())
+        if left := [part for part in parts if not _is_repeated(part, text)]:
+            rest["parts"] = left
+        else:
+            del rest["parts"]
+    return rest
 
 
 def _is_repeated(part: Any, text: str) -> bool:
@@ -96,12 +102,12 @@ def _says_only(rendered: Any, text: str) -> bool:
     """Whether a rendered prompt is the text once more, with marks of a cache at most."""
     if type(rendered) is not list:
         return False
-    said: list[Any] = []
+    said: list[str] = []
     for part in rendered:
         match part:
-            case {"type": 1, "text": str(piece), **rest} if not rest:
+            case {"type": 1, "text": str(piece)} if len(part) == 2:
                 said.append(piece)
-            case {"type": 3, "cacheType": "ephemeral", **rest} if not rest:
+            case {"type": 3, "cacheType": "ephemeral"} if len(part) == 2:
                 pass
             case _:
                 return False

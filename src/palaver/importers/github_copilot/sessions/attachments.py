@@ -16,16 +16,16 @@ from palaver.model import build
 
 Json = dict[str, Any]
 
+_VARIABLES = ("variables",)
+
 
 def attachment_blocks(data: Any, note: Note) -> tuple[list[Json], Json]:
     """The blocks of a request's `variableData`, and what else stands in it."""
-    match data:
-        case None:
-            return [], {}
-        case {"variables": list(entries), **rest}:
-            return [block for entry in entries for block in _blocks(entry, note)], rest_of(rest, ())
-        case _:
-            return [_unknown("variableData", data, note)], {}
+    if data is None:
+        return [], {}
+    if type(data) is not dict or type(entries := data.get("variables")) is not list:
+        return [_unknown("variableData", data, note)], {}
+    return [block for entry in entries for block in _blocks(entry, note)], rest_of(data, _VARIABLES)
 
 
 def _blocks(entry: Any, note: Note) -> Iterator[Json]:

@@ -12,6 +12,15 @@ from palaver.wire._openai_calls import arguments_from
 Json = dict[str, Any]
 
 
+_MAPPED = {
+    (False, False): ("kind",),
+    (False, True): ("kind", "toolId"),
+    (True, False): ("kind", "toolCallId"),
+    (True, True): ("kind", "toolCallId", "toolId"),
+}
+"""Fields of a part that its block says, by whether its id and its tool are those of the call."""
+
+
 class CallBlocks:
     """Makes the blocks of one answer; `results` collects those that stand behind it."""
 
@@ -36,14 +45,12 @@ class CallBlocks:
     def shown(self, part: Json, call: Call | None) -> Json:
         stated = part.get("toolCallId")
         tool = part.get("toolId")
-        mapped = {"kind"}
         if call is not None:
             call_id, name = call.id, call.name
         else:
             call_id = stated if type(stated) is str and stated else self._made_id()
             name = tool if type(tool) is str and tool else "tool"
-        mapped |= {key for key, value in (("toolCallId", call_id), ("toolId", name)) if part.get(key) == value}
-        fields = rest_of(part, mapped)
+        fields = rest_of(part, _MAPPED[stated == call_id, tool == name])
         given = _input(part) if call is None else call.input
         block = build.tool_use(id=call_id, name=name, input=given)
         if part.get("presentation") == "hidden":
@@ -136,6 +143,8 @@ def _run_of(part: Json) -> Json:
     """How a command ended, where the part tells it."""
     metadata: Json = {}
     match part.get("toolSpecificData"):
+        case None:
+            pass
         case {"terminalCommandState": dict(state)}:
             if type(code := state.get("exitCode")) is int:
                 metadata["exit_code"] = code
@@ -149,8 +158,5 @@ def _run_of(part: Json) -> Json:
 def _is_error(part: Json) -> bool:
     if part.get("resultError"):
         return True
-    match part.get("resultDetails"):
-        case {"isError": True}:
-            return True
-        case _:
-            return False
+    details = part.get("resultDetails")
+    return type(details) is dict and details.get("isError") is True

@@ -53,8 +53,8 @@ class Writer:
 
         created_at = self._taken(facts, "creationDate", session.where)
         last_at = self._taken(facts, "lastMessageDate", session.where)
-        stated = [time for request in requests if (time := _time(request))]
         if not created_at:
+            stated = [time for request in requests if (time := _time(request))]
             created_at = min(stated, default="") or self._source.written_at()
             self._run.note(INFERRED_TIMESTAMP, session.where, "the session has no time of its own")
         conversation_id, own = _name(facts, requests)

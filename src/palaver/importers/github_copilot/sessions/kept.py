@@ -1,6 +1,6 @@
 """What has no place of its own: fields of the source that stay under their names."""
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container
 from typing import Any
 
 from palaver.importers.github_copilot.sessions.kinds import OWN_NAMES
@@ -20,15 +20,20 @@ def says_nothing(value: Any) -> bool:
     return not value and type(value) not in _NUMBERS
 
 
-def rest_of(fields: Json, mapped: Container[str]) -> Json:
+def rest_of(fields: Json, mapped: Collection[str]) -> Json:
     """The fields that are not mapped, without those that say nothing."""
-    return {name: value for name, value in fields.items() if (value or type(value) in _NUMBERS) and name not in mapped}
+    rest = fields.copy()
+    for name in mapped:
+        rest.pop(name, None)
+    if all(rest.values()):
+        return rest
+    return {name: value for name, value in rest.items() if value or type(value) in _NUMBERS}
 
 
 def keep(metadata: Json, fields: Json, mapped: Container[str]) -> None:
     """Put what is not mapped into metadata; a field with a name of ours stands in `source_fields`."""
     for name, value in fields.items():
-        if name in mapped or says_nothing(value):
+        if name in mapped or not (value or type(value) in _NUMBERS):
             continue
         if name in _OURS or name in metadata:
             metadata.setdefault("source_fields", {})[name] = value
@@ -36,7 +41,7 @@ def keep(metadata: Json, fields: Json, mapped: Container[str]) -> None:
             metadata[name] = value
 
 
-def with_rest(block: Json, fields: Json, mapped: Container[str]) -> Json:
+def with_rest(block: Json, fields: Json, mapped: Collection[str]) -> Json:
     """A block with what it has no place for."""
     if rest := rest_of(fields, mapped):
         block["source_fields"] = rest

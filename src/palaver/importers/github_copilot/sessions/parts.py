@@ -33,14 +33,15 @@ class Content:
 
     def add(self, response: Any, rounds: list[Round]) -> None:
         parts = self._listed(response)
-        kinds = [_kind(part) for part in parts]
+        kinds = _kinds(parts)
         if _CLEAR in kinds:
             parts = self._without_taken_back(parts)
-            kinds = [_kind(part) for part in parts]
+            kinds = _kinds(parts)
         invocations = [part for part, kind in zip(parts, kinds, strict=True) if kind in _INVOCATIONS]
-        shown = join(invocations, [call for one in rounds for call in one.calls])
+        calls = [call for one in rounds for call in one.calls]
+        shown = join(invocations, calls)
         hidden: dict[int, list[Call | str]] = {}
-        if rounds:
+        if len(shown) < len(calls) or any(one.thought for one in rounds):
             thoughts = [
                 joined(part.get("value")) for part, kind in zip(parts, kinds, strict=True) if kind == "thinking"
             ]
@@ -84,9 +85,10 @@ class Content:
         return kept
 
     def _add(self, part: Any, kind: str | None) -> None:
-        if type(part) is str:
-            self._text.add(part)
-        elif kind is None:
+        if kind is None:
+            if type(part) is str:
+                self._text.add(part)
+                return
             is_text = type(part) is dict and part.get("kind") is None and self._text.add_markdown(part)
             if not is_text and part is not None:
                 self._unknown("part", part)
@@ -146,7 +148,8 @@ class Content:
                 self._block({**build.thinking(step), "hidden": True})
 
     def _block(self, block: Json) -> None:
-        self._flush()
+        if (text := self._text.taken()) is not None:
+            self.blocks.append(text)
         self.blocks.append(block)
 
     def _flush(self) -> None:
@@ -158,9 +161,13 @@ class Content:
         self._block(build.opaque(kind=kind or "part", raw=raw))
 
 
+def _kinds(parts: list[Any]) -> list[str | None]:
+    """The kinds of parts, where they are names."""
+    return [kind if type(part) is dict and type(kind := part.get("kind")) is str else None for part in parts]
+
+
 def _kind(part: Any) -> str | None:
-    """The kind of a part, where it is a name."""
-    return kind if type(part) is dict and type(kind := part.get("kind")) is str else None
+    return _kinds([part])[0]
 
 
 def _hidden(rounds: list[Round], shown: dict[int, Call], thoughts: Said) -> "dict[int, list[Call | str]]":

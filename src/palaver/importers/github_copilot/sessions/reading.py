@@ -9,7 +9,7 @@ from palaver.importers.github_copilot.sessions.document import Writer
 from palaver.importers.github_copilot.sessions.files import FLAT, LOG, form_of, is_session, is_state, partner_of
 from palaver.importers.github_copilot.sessions.marks import HINT, note_marks
 from palaver.importers.github_copilot.sessions.noticed import BAD_ENTRY
-from palaver.importers.github_copilot.sessions.replay import INITIAL, BadEntryError, Replay
+from palaver.importers.github_copilot.sessions.replay import INITIAL, PUSH, SET, BadEntryError, Replay
 from palaver.importers.github_copilot.sessions.session import Session
 from palaver.importers.github_copilot.sessions.whole import whole_values
 from palaver.sources.damage import NOT_AN_OBJECT
@@ -22,6 +22,8 @@ Json = dict[str, Any]
 FRAGMENT_BYTES = 1 << 24
 """What is smaller is one document."""
 LATER_FRAGMENT_BYTES = 1 << 22
+_CHANGES = (SET, PUSH)
+"""What nearly all entries of a log do."""
 
 
 def read_sessions(source: Source, run: Run) -> Iterator[Json]:
@@ -70,9 +72,12 @@ class _Reader:
         with source.open() as stream:
             lines = JsonLines(stream, self._run, label=label)
             for entry in lines:
-                if type(entry) is not dict:
+                kind = entry.get("kind") if type(entry) is dict else None
+                if current is not None and kind in _CHANGES:
+                    self._apply(entry, current, lines)
+                elif type(entry) is not dict:
                     self._run.quarantined(NOT_AN_OBJECT, lines.raw, lines.where())
-                elif _begins(entry) and not _is_of(entry, current):
+                elif type(kind) is int and kind == INITIAL and not _is_of(entry, current):
                     # Whatever this is the state of, the entries behind it do not belong to the session before it.
                     yield from self._told(current, lines.offset)
                     current = self._begun(entry.get("v"), lines)
@@ -144,10 +149,6 @@ def _pieces(document: Json, size_bytes: int) -> Iterator[Json]:
         piece = messages[:length]
         del messages[:length]
         yield {**document, "messages": piece, "fragment": {"sequence": sequence, "final": start == starts[-1]}}
-
-
-def _begins(entry: Json) -> bool:
-    return type(kind := entry.get("kind")) is int and kind == INITIAL
 
 
 def _is_of(state: Json, current: _Logged | None) -> bool:

@@ -58,7 +58,7 @@ class Replay:
         holder, key = self._holder(path), path[-1]
         match holder:
             case dict():
-                name = _name(key)
+                name = key if type(key) is str else _name(key)
                 if value is _ABSENT:
                     holder.pop(name, None)
                 else:
@@ -70,7 +70,7 @@ class Replay:
                 holder[key : key + 1] = [None if value is _ABSENT else value]
             case _:
                 raise BadEntryError("the path leads into a value that holds nothing")
-        if path[0] == "requests" and len(path) <= 2:
+        if len(path) <= 2 and path[0] == "requests":
             self._see(value if len(path) == 1 else [value])
 
     def _push(self, path: list[Any], values: Any, start: Any) -> None:
@@ -79,7 +79,8 @@ class Replay:
         if values is not None and type(values) is not list:
             raise BadEntryError("what should be appended is no list")
         holder, key = self._holder(path), path[-1]
-        found = _inside(holder, key) or []
+        is_field = type(holder) is dict and type(key) is str
+        found = (holder.get(key) if is_field else _inside(holder, key)) or []
         if type(found) is not list:
             raise BadEntryError("the path does not lead to a list")
         if start is not _ABSENT:
@@ -88,19 +89,21 @@ class Replay:
             del found[start:]
         if values:
             found += values
-        if type(holder) is dict:
-            holder[_name(key)] = found
-        else:
-            holder[key] = found
-        if path == ["requests"]:
+        holder[key if is_field or type(holder) is list else _name(key)] = found
+        if len(path) == 1 and key == "requests":
             self._see(values)
 
     def _holder(self, path: list[Any]) -> Any:
         """What the last step of a path leads into."""
         at: Any = self.state
         for step in path[:-1]:
-            # Written out, since every entry comes through here: the names of objects, and then all else.
-            at = at.get(step) if type(at) is dict and type(step) is str else _inside(at, step)
+            # Written out, since every entry comes through here: the names of objects, places in lists, then all else.
+            if type(at) is dict and type(step) is str:
+                at = at.get(step)
+            elif type(at) is list and type(step) is int and 0 <= step < len(at):
+                at = at[step]
+            else:
+                at = _inside(at, step)
             if at is None:
                 raise BadEntryError(f"the path leads nowhere at {step!r:.40}")
         return at

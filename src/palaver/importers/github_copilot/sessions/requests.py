@@ -6,7 +6,7 @@ from typing import Any
 
 from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MADE_MESSAGE_ID, UNKNOWN_BLOCK
 from palaver.importers.github_copilot.sessions.answers import FIELDS, Answer, answer_of, state_of
-from palaver.importers.github_copilot.sessions.asked import HIDDEN, Question, question_of
+from palaver.importers.github_copilot.sessions.asked import Question, is_hidden, question_of
 from palaver.importers.github_copilot.sessions.kept import Note, keep
 from palaver.importers.github_copilot.sessions.noticed import LEFT_BEHIND
 from palaver.importers.github_copilot.sessions.session import Request
@@ -37,10 +37,10 @@ class Messages:
         self._last: str | None = None
 
     def add(self, request: Request) -> None:
-        place = _place(request.value, len(self.all))
+        before = len(self.all)
 
         def note(kind: FindingKind, words: str) -> None:
-            self._note(kind, place, words)
+            self._note(kind, _place(request.value, before), words)
 
         if type(request.value) is not dict:
             note(UNKNOWN_BLOCK, "a request that is no object")
@@ -69,7 +69,7 @@ class Messages:
     def _ask(self, name: str, turn: "_Turn") -> None:
         value, answer = turn.value, turn.answer
         metadata: Json = {"author_kind": "human" if turn.question.is_typed else "harness", **turn.marks}
-        if any(value.get(field) is True for field in HIDDEN):
+        if is_hidden(value):
             metadata["hidden"] = True
         mapped = {"message", "variableData"}
         if type(value.get("requestId")) is str:

@@ -26,6 +26,8 @@ def given_back(value: Any) -> tuple[Content, Json]:
         return value, {}
     if type(value) is not dict or type(parts := value.get("content")) is not list:
         return [build.opaque(kind="toolCallResult", raw=value)], {}
+    if len(value) == 2 and type(value.get("$mid")) is int:
+        return _content(parts), {}
     rest = rest_of(value, _CONTENT)
     return _content(parts), {name: item for name, item in rest.items() if not _is_mark(name, item)}
 
@@ -46,6 +48,14 @@ def shown_output(output: Any) -> Content | None:
 def _content(parts: list[Any]) -> Content:
     blocks: list[Json] = []
     for part in parts:
+        if type(part) is dict and len(part) == 2 and type(part.get("$mid")) is int:  # as newer versions write them
+            value = part.get("value")
+            if type(value) is str:
+                blocks.append(build.text(value))
+                continue
+            if type(value) is dict and type(node := value.get("node")) is dict:
+                blocks += _words(node)
+                continue
         match part:
             case str():
                 blocks.append(build.text(part))
@@ -65,7 +75,7 @@ def _content(parts: list[Any]) -> Content:
                 blocks.append(build.opaque(kind="toolResultPart", raw=part))
     if not all(map(_is_plain, blocks)):
         return blocks
-    return blocks[0]["text"] if len(blocks) == 1 else "\n".join(block["text"] for block in blocks)
+    return blocks[0]["text"] if len(blocks) == 1 else "\n".join([block["text"] for block in blocks])
 
 
 def _with_beside(blocks: list[Json], part: Json, mapped: Container[str]) -> list[Json]:

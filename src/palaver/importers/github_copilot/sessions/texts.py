@@ -33,7 +33,9 @@ class Text:
         fields = {
             name: value
             for name, value in content.items()
-            if name != "value" and (type(value) is not bool or name not in _LAYOUT) and not says_nothing(value)
+            if name != "value"
+            and (value or not says_nothing(value))
+            and (type(value) is not bool or name not in _LAYOUT)
         }
         if beside:
             fields = {**beside, **fields}

@@ -50,6 +50,7 @@ class Round:
     """One step of the model: what it thought and said, and the calls that it made."""
 
     fields: Json
+    """Those of the source, from which all else is taken away."""
     text: str = ""
     thought: str = ""
     calls: list[Call] = field(default_factory=list[Call])
@@ -61,7 +62,7 @@ def rounds_of(values: Any) -> list[Round]:
 
 
 def _round(value: Json) -> Round:
-    found = Round(dict(value))
+    found = Round(value)
     if type(text := value.get("response")) is str:
         found.text = text
     match value.get("thinking"):
@@ -80,10 +81,14 @@ def _round(value: Json) -> Round:
                 and type(tool := call.get("name")) is str
                 and name
             ):
-                found.calls.append(Call(name, tool, arguments_from(call.get("arguments")), rest_of(call, _CALL_FIELDS)))
+                rest = {} if call.keys() == _CALL_FIELDS else rest_of(call, _CALL_FIELDS)
+                found.calls.append(Call(name, tool, arguments_from(call.get("arguments")), rest))
             else:
                 left.append(call)
-        found.fields["toolCalls"] = left
+        if left:
+            value["toolCalls"] = left
+        else:
+            del value["toolCalls"]
     return found
 
 
@@ -102,6 +107,8 @@ def join(invocations: list[Json], calls: list[Call]) -> dict[int, Call]:
         for index, part in enumerate(invocations):
             if index not in found and type(name := part.get("toolCallId")) is str:
                 _take(found, index, by_id.pop(spelled(name), None))
+        if len(found) == len(invocations):
+            return found
     waiting: defaultdict[str, deque[Call]] = defaultdict(deque)
     for call in calls:
         if not call.is_shown:

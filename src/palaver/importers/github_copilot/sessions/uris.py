@@ -6,23 +6,22 @@ from palaver.importers._vscode import path_in, without_slash
 
 Json = dict[str, Any]
 
+_NUMBERS = frozenset({"$mid", "_sep"})
 _URI_FIELDS = frozenset({"$mid", "path", "scheme", "fsPath", "_sep", "external", "authority", "query", "fragment"})
 
 
 def path_of(value: Any) -> str:
     """The path of a file, the address of anything else; empty where the value is no URI."""
-    match value:
-        case str():
-            return path_in(value)
-        case {"path": str(path)}:
-            scheme = value.get("scheme")
-            if not isinstance(scheme, str) or scheme in {"", "file"}:
-                stated = value.get("fsPath")
-                return stated if isinstance(stated, str) and stated else without_slash(path)
-            external = value.get("external")
-            return external if isinstance(external, str) and external else _address(scheme, path, value)
-        case _:
-            return ""
+    if type(value) is str:
+        return path_in(value)
+    if type(value) is not dict or type(path := value.get("path")) is not str:
+        return ""
+    scheme = value.get("scheme")
+    if type(scheme) is not str or scheme in {"", "file"}:
+        stated = value.get("fsPath")
+        return stated if type(stated) is str and stated else without_slash(path)
+    external = value.get("external")
+    return external if type(external) is str and external else _address(scheme, path, value)
 
 
 def _address(scheme: str, path: str, parts: Json) -> str:
@@ -35,15 +34,14 @@ def _address(scheme: str, path: str, parts: Json) -> str:
 
 def place_of(value: Any) -> tuple[str, Any]:
     """The path and the range of a URI, of a place in a file, or of a symbol; an empty path where it is none."""
-    match value:
-        case {"uri": uri, **rest}:
-            return path_of(uri), rest.get("range")
-        case {"location": {"uri": uri, **rest}}:
-            return path_of(uri), rest.get("range")
-        case dict():
-            return path_of(value), None
-        case _:
-            return "", None
+    if type(value) is not dict:
+        return "", None
+    if "uri" in value:
+        return path_of(value["uri"]), value.get("range")
+    location = value.get("location")
+    if type(location) is dict and "uri" in location:
+        return path_of(location["uri"]), location.get("range")
+    return path_of(value), None
 
 
 def is_plain(value: Any) -> bool:
@@ -54,12 +52,12 @@ def is_plain(value: Any) -> bool:
     if scheme == "file" and (value.get("authority") or value.get("query") or value.get("fragment")):
         return False
     stated = value.get("fsPath")
-    if stated is not None and _spelled(stated) != _spelled(value.get("path")):
+    if stated is not None and stated != value.get("path") and _spelled(stated) != _spelled(value.get("path")):
         return False
     external = value.get("external")
     if external is not None and not (type(scheme) is str and str(external).startswith(f"{scheme}:")):
         return False
-    return all(type(item) is (int if name in {"$mid", "_sep"} else str) for name, item in value.items())
+    return not [name for name, item in value.items() if type(item) is not (int if name in _NUMBERS else str)]
 
 
 def _spelled(path: Any) -> str:
@@ -74,13 +72,10 @@ def is_span(value: Any) -> bool:
 
 def lines_of(value: Any) -> Json | None:
     """The lines of a range, where it states them."""
-    match value:
-        case {"startLineNumber": start, "endLineNumber": end}:
-            if type(start) is int and type(end) is int and 1 <= start <= end:
-                return {"start": start, "end": end}
-        case _:
-            pass
-    return None
+    if type(value) is not dict:
+        return None
+    start, end = value.get("startLineNumber"), value.get("endLineNumber")
+    return {"start": start, "end": end} if type(start) is int and type(end) is int and 1 <= start <= end else None
 
 
 def base_name(path: str) -> str:

@@ -27,9 +27,10 @@ def totals_of(request: Json) -> list[Json]:
 
 def tokens_of(request: Json, result: Json, noted: Json) -> Json | None:
     """The sums of the whole turn, else the numbers that stand on the request or in its result."""
-    totals = totals_of(request)
-    if tokens := _tokens(*(_sum(totals, name) for name in ("inputTokens", "outputTokens", "cachedTokens"))):
-        return tokens
+    if totals := totals_of(request):
+        sums = [_sum(totals, name) for name in ("inputTokens", "outputTokens", "cachedTokens")]
+        if tokens := _tokens(*sums):
+            return tokens
     for holder, given, made in (
         (request, "promptTokens", "completionTokens"),
         (request.get("usage"), "promptTokens", "completionTokens"),
@@ -37,7 +38,11 @@ def tokens_of(request: Json, result: Json, noted: Json) -> Json | None:
         (noted, "promptTokens", "outputTokens"),
         (result, "promptTokens", "outputTokens"),
     ):
-        if type(holder) is dict and (tokens := _tokens(_count(holder.get(given)), _count(holder.get(made)), None)):
+        if (
+            type(holder) is dict
+            and (given in holder or made in holder)
+            and (tokens := _tokens(_count(holder.get(given)), _count(holder.get(made)), None))
+        ):
             return tokens
     return None
 
