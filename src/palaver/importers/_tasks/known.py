@@ -46,6 +46,11 @@ class Known:
             self._left += _TIMES * len(found)
         return found
 
+    def forget(self, place: int) -> None:
+        """Let go of what was put together for a record."""
+        self._texts.pop(place, None)
+        self._joined.pop(place, None)
+
     def has(self, text: str, places: Iterable[int]) -> bool:
         """Whether a text stands, as it is, in one of some records."""
         for place in places:

@@ -29,6 +29,11 @@ class Nearby:
         self.answered: set[str] | None = None
         """The texts of the turn's answer, where it stands in the history: then it says the details of its calls."""
 
+    def move_to(self, place: int) -> None:
+        """Look around a record from now on; what lies further back is not asked for any more."""
+        self.places = [place + 1, place, place - 1, place + 2]
+        self.known.forget(place - 2)
+
     def begin_turn(self, answer: Json) -> None:
         self.answered = found = set[str]()
         for block in answer["content"]:

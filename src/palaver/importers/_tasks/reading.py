@@ -4,7 +4,7 @@ A history past 32 MB is read in portions, each of which is handed out as a fragm
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import PurePath
 from typing import Any
 
@@ -62,8 +62,15 @@ class _Reader:
         task = self._task
         self._about = about_task(self._folder, task.task_id, self._run)
         task.last_time = begun_at(task.task_id)
-        rows = self._rows()
-        log = UiLog(task, rows)
+        # What was read is gone before the last document is handed out: writing it takes room as well.
+        if (yield from self._read_conversation()) or task.messages or task.sequence:
+            self._begin()
+            yield document(task, self._about, is_final=True)
+
+    def _read_conversation(self) -> Generator[Json, None, bool]:
+        """Read both files, and hand out all documents but the last; false where there is nothing in them."""
+        task = self._task
+        log = UiLog(task, self._rows())
         name = next((name for name in (HISTORY, OLD_HISTORY) if name in self._files), "")
         if name == HISTORY and OLD_HISTORY in self._files:
             counted(Source(self._folder.folder, OLD_HISTORY), self._run)
@@ -73,16 +80,12 @@ class _Reader:
         if name:
             yield from self._read_history(Source(self._folder.folder, name), log)
         log.finish()
-        if task.messages or task.sequence or rows or name:
-            self._begin()
-            yield document(task, self._about, is_final=True)
+        return bool(name or log.rows)
 
-    def _rows(self) -> list[Json]:
-        found: list[Json] = []
+    def _rows(self) -> Iterator[Json]:
         if ROWS in self._files:
             for _, row in self._objects(Source(self._folder.folder, ROWS)):
-                found.append(row)
-        return found
+                yield row
 
     def _objects(self, source: Source) -> Iterator[tuple[int, Json]]:
         """The objects of a file that is an array, with the bytes read before each."""
@@ -105,11 +108,12 @@ class _Reader:
             if hidden is None:
                 ids = hiding_ids(records.values()) if is_last else _scanned_ids(source)
                 stated = self._about.item.get("conversationHistoryDeletedRange")
-                hidden = Hidden(ids, deleted_range(stated, *log.deleted_ranges()))
+                hidden = Hidden(ids, deleted_range(stated, *log.deleted_ranges))
             log.look_at(records)
             for place in places:
                 self._read_record(place, records[place], history, log, hidden)
             if not is_last:
+                _forget(records)
                 self._begin()
                 yield document(self._task, self._about, is_final=False)
 
@@ -181,6 +185,12 @@ def name_of(folder: Source) -> str:
     if isinstance(folder.folder, DiskFolder):
         return folder.folder.path.absolute().name or "task"
     return PurePath(folder.label.replace("!", "/")).name or "task"
+
+
+def _forget(records: Records) -> None:
+    """Let go of records of which the next portion needs none."""
+    for place in list(records)[: -2 * _AROUND]:
+        del records[place]
 
 
 def _scanned_ids(source: Source) -> set[str]:

@@ -32,10 +32,6 @@ class Request:
         """Whether it states any number: one that died has none."""
         return any(_number(self.facts.get(name)) is not None for name in _NUMBERS)
 
-    def told(self) -> Json:
-        """What is said of it beside what was sent."""
-        return {name: value for name, value in self.facts.items() if name != "request"}
-
     def tokens(self, platform: str) -> Json | None:
         return tokens_of(self.facts, platform)
 

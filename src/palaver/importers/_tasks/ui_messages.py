@@ -98,7 +98,7 @@ class Teller:
         self.spend()
         self._joined, self._call_id = None, ""
         request = self._requests[row.position]
-        asked = request.facts.get("request")
+        asked = request.facts.pop("request", None)
         if type(asked) is str and not self.nearby.says_request(asked, is_paired=row.position in self.paired):
             self._tell_asked(row, asked)
         if row.position in self.paired:
@@ -123,7 +123,7 @@ class Teller:
 
     def _tell_event(self, row: Row, request: Request) -> None:
         """A request that got no answer."""
-        facts = request.told()
+        facts = request.facts
         words = facts.get("streamingFailedMessage")
         content = [build.text(words)] if type(words) is str and words else [build.opaque(kind=row.kind, raw=facts)]
         message = self._message(row, "system", "harness", content)
@@ -141,7 +141,7 @@ class Teller:
             message_id=f"{self._task.task_id}:ui:{request.position}:usage",
             role="system",
             timestamp="",
-            content=[build.opaque(kind=REQUEST, raw=request.told())],
+            content=[build.opaque(kind=REQUEST, raw=request.facts)],
             metadata={"author_kind": "harness", "ui": REQUEST},
         )
         self._charge(message, request)

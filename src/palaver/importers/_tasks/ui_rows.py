@@ -1,6 +1,5 @@
 """One row of the interface: who made it, what it says, and the blocks that it becomes where nothing else says it."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from palaver.importers._tasks.blocks import image_of_address
@@ -53,21 +52,48 @@ _TOLD = _OWN_FIELDS | _SHOWN_ONLY
 _OF_PLAIN_ROWS = _TOLD - {"images", "reasoning"}
 
 
-@dataclass(slots=True)
 class Row:
-    position: int
-    raw: Json
-    kind: str
-    """The word behind `ask` or `say`; empty for a row of another shape."""
-    ts: int
-    speaker: Speaker
-    text: str
-    value: Any
-    """Its text as JSON, where it is; else None."""
+    __slots__ = ("has_json", "is_plain", "kind", "position", "raw", "speaker", "stated", "text", "ts", "value")
+
+    def __init__(self, position: int, raw: Json, *, is_first: bool) -> None:
+        self.position = position
+        self.raw = raw
+        manner = raw.get("type")
+        kind = raw.get(manner) if manner == "say" or manner == "ask" else ""  # noqa: PLR1714 - it may be anything
+        if type(kind) is not str:
+            kind = ""
+        self.kind = kind
+        """The word behind `ask` or `say`; empty for a row of another shape."""
+        self.speaker, self.has_json = _KINDS.get(kind, _OF_THE_PROGRAM)
+        if is_first and kind in TASK_KINDS:
+            self.speaker, self.has_json = "human", False
+        text = raw.get("text")
+        if type(text) is not str:
+            text = ""
+        elif kind == "completion_result":
+            text = text.removesuffix(_CHANGED)
+        self.text: str = text
+        self.is_plain = raw.keys() <= _OF_PLAIN_ROWS
+        """Whether there is nothing to it but its text."""
+        self.stated = ts = raw.get("ts")
+        self.ts: int = ts if type(ts) is int and 0 < ts < 1 << 53 else 0
+        if not (self.ts or kind) and (time := time_of(raw.get("timestamp"))):
+            self.ts = milliseconds_of(time)
+        self.value: Any = None
+        """Its text as JSON, where it is, from when it is opened."""
+
+    def open(self) -> None:
+        """Read the JSON in its text: it takes up as much room again, and few rows are looked at at a time."""
+        if self.has_json:
+            self.value = payload(self.text)
+
+    def forget(self) -> None:
+        """Let go of everything but who made it, and when."""
+        self.raw, self.text, self.value = _NOTHING, "", None
 
     @property
     def time(self) -> str:
-        return time_of(self.raw.get("ts"))
+        return time_of(self.stated)
 
     @property
     def is_call(self) -> bool:
@@ -76,11 +102,6 @@ class Row:
     @property
     def is_result(self) -> bool:
         return self.kind in _RESULTS
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is nothing to it but its text."""
-        return self.raw.keys() <= _OF_PLAIN_ROWS
 
     def texts(self) -> list[str]:
         """Its text, or every text in it where it is JSON, and its reasoning."""
@@ -98,34 +119,18 @@ def _says_something(value: Any) -> bool:
     return value is not False and value not in (None, "", [], {})
 
 
-def row_of(raw: Json, position: int, *, is_first: bool) -> Row:
-    manner = raw.get("type")
-    kind = raw.get(manner) if manner == "say" or manner == "ask" else ""  # noqa: PLR1714 - it may be anything
-    if type(kind) is not str:
-        kind = ""
-    speaker = "human" if is_first and kind in TASK_KINDS else _SPEAKERS.get(kind, "harness")
-    text = raw.get("text")
-    if type(text) is not str:
-        text = ""
-    elif kind == "completion_result":
-        text = text.removesuffix(_CHANGED)
-    has_json = kind in _WITH_JSON or (speaker == "harness" and kind != REQUEST)
-    ts = raw.get("ts")
-    number = ts if type(ts) is int and 0 < ts < 1 << 53 else 0
-    if not (number or kind) and (time := time_of(raw.get("timestamp"))):
-        number = milliseconds_of(time)
-    return Row(position, raw, kind, number, speaker, text, payload(text) if has_json else None)
-
-
-_WITH_JSON = frozenset(
-    {*_CALLS, "plan_mode_respond", "act_mode_respond", "user_feedback_diff", "browser_action_result"}
-)
-_SPEAKERS: dict[str, Speaker] = {
-    **dict.fromkeys(_RESULTS, "tool"),
-    **dict.fromkeys((*_SPOKEN, *_CALLS), "model"),
-    **dict.fromkeys(_HUMAN, "human"),
+_NOTHING: Json = {}
+_OF_THE_PROGRAM: tuple[Speaker, bool] = ("harness", True)
+_KINDS: dict[str, tuple[Speaker, bool]] = {
+    **dict.fromkeys(_RESULTS, ("tool", False)),
+    **dict.fromkeys(_SPOKEN, ("model", False)),
+    **dict.fromkeys(_HUMAN, ("human", False)),
+    **dict.fromkeys((*_CALLS, "plan_mode_respond", "act_mode_respond"), ("model", True)),
+    "user_feedback_diff": ("human", True),
+    "browser_action_result": ("tool", True),
+    REQUEST: ("harness", False),
 }
-"""Who made a row, by its kind; all others are the program's."""
+"""Who made a row of a kind, and whether its text may be JSON; all others are the program's."""
 
 
 def blocks_of(row: Row, call_id: str) -> list[Json]:
