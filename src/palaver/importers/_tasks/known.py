@@ -53,8 +53,11 @@ class Known:
 
     def has(self, text: str, places: Iterable[int]) -> bool:
         """Whether a text stands, as it is, in one of some records."""
+        joined = self._joined
         for place in places:
-            words = self.words(place)
+            words = joined.get(place)
+            if words is None:
+                words = self.words(place)
             self._left -= len(words) + _EACH
             if self._left < 0:
                 return False

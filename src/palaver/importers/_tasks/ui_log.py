@@ -11,7 +11,7 @@ from typing import Any
 
 from palaver.importers._tasks.known import Known
 from palaver.importers._tasks.markers import MARKING, Markers
-from palaver.importers._tasks.requests import Pairing, Request, request_of
+from palaver.importers._tasks.requests import Pairing, Request, payload, request_of
 from palaver.importers._tasks.task import Task
 from palaver.importers._tasks.ui_messages import Teller
 from palaver.importers._tasks.ui_rows import REQUEST, TASK_KINDS, Row
@@ -45,15 +45,16 @@ class UiLog:
         self._teller = Teller(task, {request.position: request for request in self._requests})
 
     def _read(self, raws: Iterable[Json]) -> None:
+        rows, times = self.rows, self._times
         unfinished: list[Row] = []
         is_first = True
         last = 0
-        for position, raw in enumerate(raws):
-            row = Row(position, raw, is_first=is_first)
+        for raw in raws:
+            row = Row(len(rows), raw, is_first=is_first)
             kind = row.kind
             if kind == REQUEST:
                 is_first = False
-                self._requests.append(request_of(raw, position, row.ts))
+                self._requests.append(request_of(raw, row.position, row.ts))
                 row.text = raw["text"] = ""  # what was sent may be most of the log, and the request has it
             elif kind in TASK_KINDS:
                 is_first = False
@@ -65,13 +66,13 @@ class UiLog:
                 self.deleted_ranges.append(raw["conversationHistoryDeletedRange"])
             if row.ts > last:
                 last = row.ts
-            self.rows.append(row)
-            self._times.append(last)
-        following = len(self.rows)
+            rows.append(row)
+            times.append(last)
+        following = len(rows)
         for request in reversed(self._requests):
             request.end, following = following, request.position
         if unfinished:
-            finished = {(row.ts, row.kind) for row in self.rows if row.raw.get("partial") is not True}
+            finished = {(row.ts, row.kind) for row in rows if row.raw.get("partial") is not True}
             self._superseded = {row.position for row in unfinished if (row.ts, row.kind) in finished}
 
     def look_at(self, records: dict[int, Json]) -> None:
@@ -112,10 +113,11 @@ class UiLog:
         self._teller.nearby.move_to(place)
         if request := self._answers.get(place):
             end = request.position + 1
-            for row in self._turn(request):
-                if row.speaker == "model":
+            for position in range(end, request.end):
+                speaker = self.rows[position].speaker
+                if speaker == "model":
                     break
-                end = row.position + 1 if row.speaker == "harness" else end
+                end = position + 1 if speaker == "harness" else end
             self._tell(end)
             return
         upcoming = self._upcoming.get(place, len(self.rows))
@@ -155,8 +157,10 @@ class UiLog:
         folded, count = 0, end - self._at
         is_answer, is_told = self._teller.nearby.is_answer, self._teller.tell
         for row in self.rows[self._at : end]:
-            row.open()
-            if is_answer(row) or row.position in self._superseded or not is_told(row):
+            if row.has_json:
+                row.value = payload(row.text)
+            is_repeated = (row.speaker == "model" and is_answer(row)) or row.position in self._superseded
+            if is_repeated or not is_told(row):
                 folded += 1
             row.forget()
         if folded:

@@ -8,6 +8,7 @@ from palaver.importers._tasks.requests import Request, cost_of, payload
 from palaver.importers._tasks.task import Task, keep_rest, time_of
 from palaver.importers._tasks.turns import UserTurn
 from palaver.importers._tasks.ui_rows import (
+    CALLS,
     CHECKPOINTS,
     LONG,
     REASONING,
@@ -81,9 +82,9 @@ class Teller:
             return self._tell_request(row)
         if kind in CHECKPOINTS or row.position in self.told:
             return False
-        if type(about := row.raw.get("contextCondense")) is dict:
+        if not row.is_plain and type(about := row.raw.get("contextCondense")) is dict:
             return self._tell_summary(row, about)
-        if row.is_call:
+        if kind in CALLS:
             return self._tell_call(row)
         if self.nearby.says(row):
             return False
@@ -194,7 +195,7 @@ class Teller:
             content = [build.tool_result(tool_use_id=self._call_id, content=row.text), *images_of(row)]
         else:
             content = blocks_of(row, f"{self._name(row)}:call")
-        if row.is_call:
+        if row.kind in CALLS:
             call = next(block for block in content if block["type"] == "tool_use")
             self._call_id = call["id"]
             self._task.known_calls.add(self._call_id)

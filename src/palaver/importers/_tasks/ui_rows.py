@@ -23,7 +23,7 @@ _HUMAN = frozenset({"user_feedback", "user_feedback_diff", "user_edit_todos"})
 _SPOKEN = frozenset(
     {"text", "completion_result", "plan_completion_result", "plan_mode_respond", "act_mode_respond", REASONING}
 )
-_CALLS = {
+CALLS = {
     "tool": "",
     "command": "execute_command",
     "use_mcp_server": "use_mcp_tool",
@@ -33,6 +33,7 @@ _CALLS = {
     "use_subagents": "use_subagents",
     "new_task": "new_task",
 }
+"""The tool that is called, by the kind of a row."""
 _RESULTS = frozenset(
     {"command_output", "mcp_server_response", "browser_action_result", "subtask_result", "codebase_search_result"}
 )
@@ -80,12 +81,7 @@ class Row:
         if not (self.ts or kind) and (time := time_of(raw.get("timestamp"))):
             self.ts = milliseconds_of(time)
         self.value: Any = None
-        """Its text as JSON, where it is, from when it is opened."""
-
-    def open(self) -> None:
-        """Read the JSON in its text: it takes up as much room again, and few rows are looked at at a time."""
-        if self.has_json:
-            self.value = payload(self.text)
+        """Its text as JSON, where it is, for as long as the row is told."""
 
     def forget(self) -> None:
         """Let go of everything but who made it, and when."""
@@ -94,10 +90,6 @@ class Row:
     @property
     def time(self) -> str:
         return time_of(self.stated)
-
-    @property
-    def is_call(self) -> bool:
-        return self.kind in _CALLS
 
     @property
     def is_result(self) -> bool:
@@ -125,7 +117,7 @@ _KINDS: dict[str, tuple[Speaker, bool]] = {
     **dict.fromkeys(_RESULTS, ("tool", False)),
     **dict.fromkeys(_SPOKEN, ("model", False)),
     **dict.fromkeys(_HUMAN, ("human", False)),
-    **dict.fromkeys((*_CALLS, "plan_mode_respond", "act_mode_respond"), ("model", True)),
+    **dict.fromkeys((*CALLS, "plan_mode_respond", "act_mode_respond"), ("model", True)),
     "user_feedback_diff": ("human", True),
     "browser_action_result": ("tool", True),
     REQUEST: ("harness", False),
@@ -139,7 +131,7 @@ def blocks_of(row: Row, call_id: str) -> list[Json]:
     if type(thought := row.raw.get("reasoning")) is str and thought:
         made.append(build.thinking(thought))
     text = row.text
-    if row.kind in _CALLS:
+    if row.kind in CALLS:
         made.append(_call(row, call_id))
     elif row.kind == REASONING:
         if text:
@@ -172,7 +164,7 @@ def images_of(row: Row) -> list[Json]:
 
 
 def _call(row: Row, call_id: str) -> Json:
-    name = _CALLS[row.kind]
+    name = CALLS[row.kind]
     match row.value:
         case {"tool": str(tool), **arguments} if row.kind == "tool":
             return build.tool_use(id=call_id, name=tool, input=arguments)
