@@ -12,7 +12,7 @@ from palaver.errors import PalaverError
 from palaver.importers._findings import INFERRED_TIMESTAMP, UNFORESEEN
 from palaver.importers._tasks.about import About, about_task
 from palaver.importers._tasks.document import begun_at, document
-from palaver.importers._tasks.history import History
+from palaver.importers._tasks.history import PLAIN, History
 from palaver.importers._tasks.product import Product
 from palaver.importers._tasks.recognize import HISTORY, OLD_HISTORY, ROWS, task_folder
 from palaver.importers._tasks.requests import tokens_of_metrics
@@ -133,9 +133,10 @@ class _Reader:
 
     def _read_record(self, place: int, record: Json, history: History, log: UiLog, hidden: Hidden) -> None:
         task = self._task
+        is_plain = record.keys() <= PLAIN
         log.tell_before(place, record.get("ts"))
         try:
-            messages, stated = history.messages(place, record)
+            messages, stated = history.messages(place, record, is_plain=is_plain)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other messages
             where, raw = f"{task.task_id}:{place}", json.dumps(record).encode()
             self._run.quarantined(UNFORESEEN, raw, where, f"{type(error).__name__}: {error}")
@@ -147,6 +148,13 @@ class _Reader:
             if is_hidden:
                 message["metadata"]["in_context"] = False
             task.add(message, time)
+        if not is_plain:
+            self._read_fields(record, messages, hidden)
+        self._run.mapped()
+        log.tell_of(place, messages[-1])
+
+    def _read_fields(self, record: Json, messages: list[Json], hidden: Hidden) -> None:
+        """What a record says beside the time and the content of its messages."""
         hidden.cover(record, messages)
         last = messages[-1]
         if "metrics" in record and last["role"] == "assistant" and (tokens := tokens_of_metrics(record["metrics"])):
@@ -155,9 +163,7 @@ class _Reader:
             covered = hidden.covered(record)
             if not covered:
                 last["metadata"]["context_incomplete"] = True
-            task.summaries.append(summary_of(last, record, covered))
-        self._run.mapped()
-        log.tell_of(place, last)
+            self._task.summaries.append(summary_of(last, record, covered))
 
     def _begin(self) -> None:
         """Put the system prompt before everything else, once."""

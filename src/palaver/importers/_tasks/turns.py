@@ -221,9 +221,13 @@ class UserTurn:
         return found
 
     def _message(self, suffix: str, content: list[Json], metadata: Json) -> Json:
-        return build.message(
-            message_id=f"{self._name}{suffix}", role="user", timestamp="", content=content, metadata=metadata
-        )
+        return {
+            "message_id": self._name + suffix,
+            "role": "user",
+            "timestamp": "",
+            "content": content,
+            "metadata": metadata,
+        }
 
 
 def _first_text(content: str | list[Json]) -> str:
