@@ -185,11 +185,9 @@ class WholeElements:
         return f"{self._label}element {self.number - 1}"
 
     def __iter__(self) -> Iterator[Any]:
-        for value in self._values:
-            self.number += 1
-            self._value = value
-            self._run.read()
-            yield value
+        self._run.read(len(self._values))
+        for self.number, self._value in enumerate(self._values, 1):  # noqa: B020 - they tell where it is
+            yield self._value
 
 
 @contextmanager

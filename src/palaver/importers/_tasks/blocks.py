@@ -128,8 +128,15 @@ def image_of_address(address: str) -> Json:
     return build.image(build.source("url", address))
 
 
+_CALL = ("type", "id", "name", "input")
+"""The fields of a call, which is passed on as it is where it has no others."""
+
+
 def call_blocks(*, call_id: str, name: str, arguments: Json, raw: Json | None = None) -> list[Json]:
     """A call; the words that a model says to the user by calling a tool stand before it as text."""
+    if raw and name not in ANSWERS and not name.startswith("mcp") and tuple(raw) == _CALL:
+        raw |= {"id": call_id, "name": name, "input": arguments}
+        return [raw]
     made: list[Json] = []
     spoken = ANSWERS.get(name)
     if spoken and type(words := arguments.get(spoken)) is str:

@@ -95,4 +95,4 @@ class Known:
 
 
 def long_lines(text: str) -> list[str]:
-    return [line for part in text.split("\n") if len(line := part.strip()) >= LONG]
+    return [line for part in text.split("\n") if len(part) >= LONG and len(line := part.strip()) >= LONG]
