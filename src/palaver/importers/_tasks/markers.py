@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from palaver.importers._tasks.known import Known
 from palaver.importers._tasks.requests import cost_of
-from palaver.importers._tasks.ui_rows import Row
 
 Json = dict[str, Any]
 
@@ -28,9 +27,9 @@ class Markers:
         self._found: dict[int, _Marking] = {}
         """By the place of a record, what a row says of it."""
 
-    def add(self, row: Row) -> None:
-        key = MARKING[row.kind]
-        self._markings.append(_Marking(row.position, list(_names_of(row.raw)), key, row.raw.get(key)))
+    def add(self, position: int, kind: str, raw: Json) -> None:
+        key = MARKING[kind]
+        self._markings.append(_Marking(position, list(_names_of(raw)), key, raw.get(key)))
 
     def match(self, known: Known, told: set[int]) -> None:
         """Find the records of the next portion that rows tell of; the positions of these rows are `told` then."""

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any
 
 from palaver.importers._tasks.known import Known, long_lines
-from palaver.importers._tasks.ui_rows import LONG, REASONING, Row, images_of, texts_in
+from palaver.importers._tasks.ui_rows import LONG, OF_PLAIN_ROWS, REASONING, Row, images_of, texts_in
 
 Json = dict[str, Any]
 
@@ -51,13 +51,18 @@ class Nearby:
     def end_turn(self) -> None:
         self.answered = None
 
-    def is_answer(self, row: Row) -> bool:
-        """Whether a row of the model is one of the texts of its answer, and nothing else."""
-        answered = self.answered
-        if not answered or row.value is not None or not row.is_plain:
+    def is_answer(self, text: str, raw: Json) -> bool:
+        """Whether the text of a row is one of those of the answer, and the row is nothing else."""
+        if not self.answered or not (text := text.strip()):
             return False
-        text = row.text.strip()
-        return text in answered and bool(text)
+        return text in self.answered and raw.keys() <= OF_PLAIN_ROWS
+
+    def says_output(self, raws: list[Json]) -> bool:
+        """Whether what a command wrote, row by row, stands in the history as a whole."""
+        if len(raws) < 2 or not set[str]().union(*raws) <= OF_PLAIN_ROWS:
+            return False
+        texts = [raw.get("text") for raw in raws]
+        return None not in texts and self.known.has("\n".join(map(str, texts)).strip(), self.places)
 
     def says(self, row: Row) -> bool:
         """Whether everything in a row stands in the history."""

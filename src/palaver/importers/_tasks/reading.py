@@ -76,11 +76,11 @@ class _Reader:
             counted(Source(self._folder.folder, OLD_HISTORY), self._run)
             self._run.skipped("older-copy")
         if not task.last_time:
-            task.last_time = next((row.time for row in log.rows if row.time), "") or self._written_at()
+            task.last_time = log.table.first_time() or self._written_at()
         if name:
             yield from self._read_history(Source(self._folder.folder, name), log)
         log.finish()
-        return bool(name or log.rows)
+        return bool(name or len(log.table))
 
     def _rows(self) -> Iterator[Json]:
         if ROWS in self._files:
@@ -108,7 +108,7 @@ class _Reader:
             if hidden is None:
                 ids = hiding_ids(records.values()) if is_last else _scanned_ids(source)
                 stated = self._about.item.get("conversationHistoryDeletedRange")
-                hidden = Hidden(ids, deleted_range(stated, *log.deleted_ranges))
+                hidden = Hidden(ids, deleted_range(stated, *log.table.deleted_ranges))
             log.look_at(records)
             for place in places:
                 self._read_record(place, records[place], history, log, hidden)

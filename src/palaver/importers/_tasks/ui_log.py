@@ -7,14 +7,15 @@ where they stand in time.
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 from palaver.importers._tasks.known import Known
-from palaver.importers._tasks.markers import MARKING, Markers
-from palaver.importers._tasks.requests import Pairing, Request, payload, request_of
+from palaver.importers._tasks.requests import Pairing, Request
 from palaver.importers._tasks.task import Task
 from palaver.importers._tasks.ui_messages import Teller
-from palaver.importers._tasks.ui_rows import REQUEST, TASK_KINDS, Row
+from palaver.importers._tasks.ui_rows import OUTPUT, REQUEST, SPOKEN, text_of
+from palaver.importers._tasks.ui_table import UiTable
 
 Json = dict[str, Any]
 
@@ -26,54 +27,16 @@ class UiLog:
 
     def __init__(self, task: Task, raws: Iterable[Json]) -> None:
         self._task = task
-        self.rows: list[Row] = []
-        self.deleted_ranges: list[Any] = []
-        self._times: list[int] = []
-        """Of the rows, none less than the one before: a row without a time stands where it stands."""
-        self._requests: list[Request] = []
-        self._markers = Markers()
-        self._superseded: set[int] = set()
-        """The positions of unfinished rows that stand there finished, too."""
-        self._read(raws)
-        self._pairing = Pairing(self._requests)
+        self.table = UiTable(raws)
+        self._pairing = Pairing(list(self.table.requests.values()))
         self._answers: dict[int, Request] = {}
         self._seen = -1
         """The place of the last record that was looked at."""
         self._upcoming: dict[int, int] = {}
         """By the place of a record, the row of the next request that has an answer behind it."""
         self._at = 0
-        self._teller = Teller(task, {request.position: request for request in self._requests})
-
-    def _read(self, raws: Iterable[Json]) -> None:
-        rows, times = self.rows, self._times
-        unfinished: list[Row] = []
-        is_first = True
-        last = 0
-        for raw in raws:
-            row = Row(len(rows), raw, is_first=is_first)
-            kind = row.kind
-            if kind == REQUEST:
-                is_first = False
-                self._requests.append(request_of(raw, row.position, row.ts))
-                row.text = raw["text"] = ""  # what was sent may be most of the log, and the request has it
-            elif kind in TASK_KINDS:
-                is_first = False
-            elif kind in MARKING:
-                self._markers.add(row)
-            if raw.get("partial") is True and row.ts:
-                unfinished.append(row)
-            if "conversationHistoryDeletedRange" in raw:
-                self.deleted_ranges.append(raw["conversationHistoryDeletedRange"])
-            if row.ts > last:
-                last = row.ts
-            rows.append(row)
-            times.append(last)
-        following = len(rows)
-        for request in reversed(self._requests):
-            request.end, following = following, request.position
-        if unfinished:
-            finished = {(row.ts, row.kind) for row in rows if row.raw.get("partial") is not True}
-            self._superseded = {row.position for row in unfinished if (row.ts, row.kind) in finished}
+        self._folded = 0
+        self._teller = Teller(task)
 
     def look_at(self, records: dict[int, Json]) -> None:
         """Look at the next records of the history, before they are read one by one."""
@@ -88,50 +51,52 @@ class UiLog:
         self._answers = kept | self._pairing.pair([(place, ts) for place, ts in answers if place > self._seen])
         self._seen = max(records, default=self._seen)
         self._upcoming = {}
-        following = len(self.rows)
+        following = len(self.table)
         for place in reversed(records):
             self._upcoming[place] = following
             if request := self._answers.get(place):
                 following = request.position
         self._teller.nearby.known = known = Known(records)
         self._teller.paired.update(request.position for request in self._answers.values())
-        self._markers.match(known, self._teller.told)
+        self.table.markers.match(known, self._teller.told)
 
     # -- record by record ---------------------------------------------------------------------------------------------
 
     def time_at(self, place: int, record: Json) -> str:
         """When a record that has no time of its own was written, as far as rows tell."""
+        table = self.table
         if request := self._answers.get(place):
-            first = next((row for row in self._turn(request) if row.speaker == "model" and row.time), None)
-            return first.time if first else self.rows[request.position].time
+            spoken = (at for at in range(request.position + 1, request.end) if table.speaker(at) == "model")
+            return next((time for at in spoken if (time := table.time(at))), "") or table.time(request.position)
         if record.get("role") == "user" and (request := self._answers.get(place + 1)):
-            return self.rows[request.position].time
+            return table.time(request.position)
         return ""
 
     def tell_before(self, place: int, ts: Any) -> None:
         """Tell the rows that come before a record."""
+        table = self.table
         self._teller.nearby.move_to(place)
         if request := self._answers.get(place):
             end = request.position + 1
             for position in range(end, request.end):
-                speaker = self.rows[position].speaker
+                speaker = table.speaker(position)
                 if speaker == "model":
                     break
                 end = position + 1 if speaker == "harness" else end
             self._tell(end)
             return
-        upcoming = self._upcoming.get(place, len(self.rows))
+        upcoming = self._upcoming.get(place, len(table))
         if type(ts) is int:
-            upcoming = min(upcoming, bisect_right(self._times, ts))
-        elif upcoming == len(self.rows):
+            upcoming = min(upcoming, bisect_right(table.times, ts))
+        elif upcoming == len(table):
             return
         if not place:  # nobody answers before something was asked, whatever the times say
-            upcoming = next((row.position for row in self.rows[:upcoming] if row.speaker in _ANSWERING), upcoming)
+            upcoming = next((at for at in range(upcoming) if table.speaker(at) in _ANSWERING), upcoming)
         self._tell(upcoming)
 
     def tell_of(self, place: int, message: Json) -> None:
         """Add to a record's message what the interface knows of it, then tell the rest of its turn."""
-        self._markers.describe(place, message)
+        self.table.markers.describe(place, message)
         request = self._answers.get(place)
         if request is None:
             return
@@ -148,26 +113,31 @@ class UiLog:
         self._teller.end_turn()
 
     def finish(self) -> None:
-        self._tell(len(self.rows))
+        self._tell(len(self.table))
         self._teller.spend()
+        if self._folded:
+            self._task.run.folded("message", self._folded)
+        self._task.run.mapped(len(self.table) - self._folded)
 
     def _tell(self, end: int) -> None:
-        if end <= self._at:
-            return
-        folded, count = 0, end - self._at
-        is_answer, is_told = self._teller.nearby.is_answer, self._teller.tell
-        for row in self.rows[self._at : end]:
-            if row.has_json:
-                row.value = payload(row.text)
-            is_repeated = (row.speaker == "model" and is_answer(row)) or row.position in self._superseded
-            if is_repeated or not is_told(row):
-                folded += 1
-            row.forget()
-        if folded:
-            self._task.run.folded("message", folded)
-        self._task.run.mapped(count - folded)
-        self._teller.settle()
-        self._at = end
-
-    def _turn(self, request: Request) -> list[Row]:
-        return self.rows[request.position + 1 : request.end]
+        """Tell the rows up to a position; those whose words stand in the history are folded."""
+        table, teller = self.table, self._teller
+        start, self._at = self._at, max(end, self._at)
+        kinds, raws, is_answer = table.kinds, table.raws, teller.nearby.is_answer
+        for kind, group in groupby(range(start, end), kinds.__getitem__):
+            positions = list(group)
+            if kind == OUTPUT and teller.nearby.says_output(raws[positions[0] : positions[-1] + 1]):
+                self._folded += len(positions)
+                continue
+            for position in positions:
+                if kind == REQUEST:
+                    is_told = teller.tell_request(table.requests[position], raws[position])
+                elif kind in SPOKEN and is_answer(text_of(raws[position], kind), raws[position]):
+                    is_told = table.speaker(position) == "human" and teller.tell(table.row(position))
+                else:
+                    is_told = position not in table.superseded and teller.tell(table.row(position))
+                if not is_told:
+                    self._folded += 1
+        if start < end:
+            table.forget(start, end)
+            teller.settle()

@@ -29,9 +29,8 @@ _ENVIRONMENT = "<environment_details>"
 class Teller:
     """Tells rows one by one; what it is told last may still be joined with the next."""
 
-    def __init__(self, task: Task, requests: dict[int, Request]) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
-        self._requests = requests
         self.nearby = Nearby()
         self.paired: set[int] = set()
         """Rows of requests that have an answer there."""
@@ -78,12 +77,12 @@ class Teller:
         kind = row.kind
         if not kind:
             return self._tell_foreign(row)
-        if kind == REQUEST:
-            return self._tell_request(row)
         if kind in CHECKPOINTS or row.position in self.told:
             return False
         if not row.is_plain and type(about := row.raw.get("contextCondense")) is dict:
             return self._tell_summary(row, about)
+        if row.value is None and row.speaker == "model" and self.nearby.is_answer(row.text, row.raw):
+            return False
         if kind in CALLS:
             return self._tell_call(row)
         if self.nearby.says(row):
@@ -95,19 +94,20 @@ class Teller:
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
-    def _tell_request(self, row: Row) -> bool:
+    def tell_request(self, request: Request, raw: Json) -> bool:
+        """Tell a request; false where its answer has all that is to say of it."""
         self.spend()
         self._joined, self._call_id = None, ""
-        request = self._requests[row.position]
+        is_paired = request.position in self.paired
         asked = request.facts.pop("request", None)
-        if type(asked) is str and not self.nearby.says_request(asked, is_paired=row.position in self.paired):
-            self._tell_asked(row, asked)
-        if row.position in self.paired:
+        if type(asked) is str and not self.nearby.says_request(asked, is_paired=is_paired):
+            self._tell_asked(Row(request.position, raw, REQUEST), asked)
+        if is_paired:
             return False
         if request.is_alive:
             self._unspent = request
         else:
-            self._tell_event(row, request)
+            self._tell_event(Row(request.position, raw, REQUEST), request)
         return True
 
     def _tell_asked(self, row: Row, asked: str) -> None:
@@ -223,7 +223,7 @@ class Teller:
                 self._charge(message, self._unspent)
                 self._unspent = None
         if row.kind in SUMS and type(facts := payload(row.raw.get("text"))) is dict:
-            self._charge(message, Request(row.position, row.ts, facts))
+            self._charge(message, Request(row.position, 0, facts))
         self._joined = message
         self._task.add(message, row.time)
         return True

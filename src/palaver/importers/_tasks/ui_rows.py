@@ -6,7 +6,6 @@ from palaver.importers._tasks.blocks import image_of_address
 from palaver.importers._tasks.requests import payload
 from palaver.importers._tasks.task import time_of
 from palaver.model import build
-from palaver.model.timestamps import milliseconds_of
 
 Json = dict[str, Any]
 Speaker = Literal["human", "model", "tool", "harness"]
@@ -20,9 +19,8 @@ REASONING = "reasoning"
 TASK_KINDS = frozenset({"text", "task"})
 
 _HUMAN = frozenset({"user_feedback", "user_feedback_diff", "user_edit_todos"})
-_SPOKEN = frozenset(
-    {"text", "completion_result", "plan_completion_result", "plan_mode_respond", "act_mode_respond", REASONING}
-)
+SPOKEN = frozenset({"text", "completion_result", "plan_completion_result", REASONING})
+"""Words of the model, and nothing else."""
 CALLS = {
     "tool": "",
     "command": "execute_command",
@@ -34,8 +32,9 @@ CALLS = {
     "new_task": "new_task",
 }
 """The tool that is called, by the kind of a row."""
+OUTPUT = "command_output"
 _RESULTS = frozenset(
-    {"command_output", "mcp_server_response", "browser_action_result", "subtask_result", "codebase_search_result"}
+    {OUTPUT, "mcp_server_response", "browser_action_result", "subtask_result", "codebase_search_result"}
 )
 CHECKPOINTS = frozenset({"checkpoint_saved", "checkpoint_created"})
 """Rows that hold nothing but the name of a state of the files."""
@@ -50,46 +49,31 @@ _SHOWN_ONLY = frozenset(
 )
 """Fields that are about how a row is shown, or of which another place tells."""
 _TOLD = _OWN_FIELDS | _SHOWN_ONLY
-_OF_PLAIN_ROWS = _TOLD - {"images", "reasoning"}
+OF_PLAIN_ROWS = _TOLD - {"images", "reasoning"}
 
 
 class Row:
-    __slots__ = ("has_json", "is_plain", "kind", "position", "raw", "speaker", "stated", "text", "ts", "value")
+    """A row that is looked at closely."""
 
-    def __init__(self, position: int, raw: Json, *, is_first: bool) -> None:
+    __slots__ = ("is_plain", "kind", "position", "raw", "speaker", "text", "value")
+
+    def __init__(self, position: int, raw: Json, kind: str, *, is_first: bool = False) -> None:
         self.position = position
         self.raw = raw
-        manner = raw.get("type")
-        kind = raw.get(manner) if manner == "say" or manner == "ask" else ""  # noqa: PLR1714 - it may be anything
-        if type(kind) is not str:
-            kind = ""
         self.kind = kind
         """The word behind `ask` or `say`; empty for a row of another shape."""
-        self.speaker, self.has_json = _KINDS.get(kind, _OF_THE_PROGRAM)
-        if is_first and kind in TASK_KINDS:
-            self.speaker, self.has_json = "human", False
-        text = raw.get("text")
-        if type(text) is not str:
-            text = ""
-        elif kind == "completion_result":
-            text = text.removesuffix(_CHANGED)
-        self.text: str = text
-        self.is_plain = raw.keys() <= _OF_PLAIN_ROWS
+        self.speaker, has_json = _KINDS.get(kind, _OF_THE_PROGRAM)
+        if is_first:
+            self.speaker, has_json = "human", False
+        self.text = text_of(raw, kind)
+        self.value = payload(self.text) if has_json else None
+        """Its text as JSON, where it is; else None."""
+        self.is_plain = raw.keys() <= OF_PLAIN_ROWS
         """Whether there is nothing to it but its text."""
-        self.stated = ts = raw.get("ts")
-        self.ts: int = ts if type(ts) is int and 0 < ts < 1 << 53 else 0
-        if not (self.ts or kind) and (time := time_of(raw.get("timestamp"))):
-            self.ts = milliseconds_of(time)
-        self.value: Any = None
-        """Its text as JSON, where it is, for as long as the row is told."""
-
-    def forget(self) -> None:
-        """Let go of everything but who made it, and when."""
-        self.raw, self.text, self.value = _NOTHING, "", None
 
     @property
     def time(self) -> str:
-        return time_of(self.stated)
+        return time_of(self.raw.get("ts"))
 
     @property
     def is_result(self) -> bool:
@@ -111,11 +95,21 @@ def _says_something(value: Any) -> bool:
     return value is not False and value not in (None, "", [], {})
 
 
-_NOTHING: Json = {}
+def text_of(raw: Json, kind: str) -> str:
+    text = raw.get("text")
+    if type(text) is not str:
+        return ""
+    return text.removesuffix(_CHANGED) if kind == "completion_result" else text
+
+
+def speaker_of(kind: str) -> Speaker:
+    return _KINDS.get(kind, _OF_THE_PROGRAM)[0]
+
+
 _OF_THE_PROGRAM: tuple[Speaker, bool] = ("harness", True)
 _KINDS: dict[str, tuple[Speaker, bool]] = {
     **dict.fromkeys(_RESULTS, ("tool", False)),
-    **dict.fromkeys(_SPOKEN, ("model", False)),
+    **dict.fromkeys(SPOKEN, ("model", False)),
     **dict.fromkeys(_HUMAN, ("human", False)),
     **dict.fromkeys((*CALLS, "plan_mode_respond", "act_mode_respond"), ("model", True)),
     "user_feedback_diff": ("human", True),
