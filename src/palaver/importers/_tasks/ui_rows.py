@@ -81,7 +81,10 @@ class Row:
 
     def texts(self) -> list[str]:
         """Its text, or every text in it where it is JSON, and its reasoning."""
-        found = texts_in(self.value) if self.value is not None else [self.text]
+        found = [self.text]
+        if self.value is not None:
+            found = texts_in(self.value)
+            found += inner_texts(found)
         if type(thought := self.raw.get("reasoning")) is str:
             found.append(thought)
         return found
@@ -172,7 +175,7 @@ def _call(row: Row, call_id: str) -> Json:
 
 
 def texts_in(value: Any) -> list[str]:
-    """Every text in a JSON value, at any depth, also those in JSON that is written in a text; the last ones first."""
+    """Every text in a JSON value, at any depth, the last ones first."""
     found: list[str] = []
     stack = [value]
     while stack:
@@ -180,10 +183,18 @@ def texts_in(value: Any) -> list[str]:
         kind = value.__class__
         if kind is str:
             found.append(value)
-            if len(value) < _PARSED and value.startswith(('{"', '[{"')) and (inner := payload(value)) is not None:
-                stack.append(inner)
         elif kind is dict:
             stack += value.values()
         elif kind is list:
             stack += value
+    return found
+
+
+def inner_texts(texts: list[str]) -> list[str]:
+    """The texts in JSON that is written in some texts, at any depth."""
+    found: list[str] = []
+    for text in texts:
+        if text.startswith(('{"', '[{"')) and len(text) < _PARSED and (value := payload(text)) is not None:
+            inner = texts_in(value)
+            found += [*inner, *inner_texts(inner)]
     return found
