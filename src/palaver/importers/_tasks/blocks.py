@@ -21,19 +21,17 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 def block_of(raw: Any) -> Json:
     """One block that is neither a call nor a result; opaque where its shape is not known."""
+    if type(raw) is dict and raw.get("type") == "text" and type(text := raw.get("text")) is str:
+        return raw if len(raw) == 2 else with_rest(build.text(text), raw, "type", "text")
     match raw:
         case str():
             return build.text(raw)
-        case {"type": "text", "text": str(text)}:
-            if len(raw) == 2:
-                return raw
-            return with_rest(build.text(text), raw, "type", "text")
+        case {"type": "reasoning"}:
+            return reasoning(raw) or build.opaque(kind="reasoning", raw=raw)
         case {"type": "thinking", "thinking": str(text)}:
             return _thought(text, raw)
         case {"type": "redacted_thinking", "data": str(data)}:
             return with_rest(build.thinking("", redacted_data=data), raw, "type", "data")
-        case {"type": "reasoning"}:
-            return reasoning(raw) or build.opaque(kind="reasoning", raw=raw)
         case {"type": "image", "source": dict(source)}:
             return _image(raw, source)
         case {"type": "document", "source": dict(source)}:
@@ -134,9 +132,9 @@ _CALL = ("type", "id", "name", "input")
 
 def call_blocks(*, call_id: str, name: str, arguments: Json, raw: Json | None = None) -> list[Json]:
     """A call; the words that a model says to the user by calling a tool stand before it as text."""
-    if raw and name not in ANSWERS and not name.startswith("mcp") and tuple(raw) == _CALL:
-        raw |= {"id": call_id, "name": name, "input": arguments}
-        return [raw]
+    if raw and raw.get("id") is call_id and raw.get("input") is arguments and tuple(raw) == _CALL:
+        if name not in ANSWERS and name is raw["name"] and not name.startswith("mcp"):
+            return [raw]
     made: list[Json] = []
     spoken = ANSWERS.get(name)
     if spoken and type(words := arguments.get(spoken)) is str:

@@ -6,7 +6,7 @@ newer versions and the spelling of the user's country before; of these, only the
 
 import re
 
-from palaver.model.timestamps import readable_timestamp
+from palaver.model.timestamps import is_canonical, readable_timestamp
 
 _OPENING, _CLOSING = "<environment_details>", "</environment_details>"
 _MODE = "# Current Mode\n"
@@ -44,7 +44,7 @@ def environment_in(text: str) -> Environment:
     zone = _line(text, _ZONE)
     time = ""
     if stated := _line(text, _STATED):
-        time = readable_timestamp(stated)
+        time = stated if is_canonical(stated) else readable_timestamp(stated)
     elif "# Current Time\n" in text and (local := _LOCAL.search(text)):
         when, zone, sign, hours, minutes = local.groups()
         time = readable_timestamp(f"{' '.join(when.split())} {sign}{hours:0>2}:{minutes}")

@@ -40,9 +40,10 @@ class Known:
             found = self._texts[place] = texts_in(self.records.get(place))
         return found
 
-    def forget(self, place: int) -> None:
-        """Let go of what was found in a record."""
-        if self._texts.pop(place, None) is not None:
+    def forget(self, before: int) -> None:
+        """Let go of what was found in the records before a place."""
+        for place in [place for place in self._texts if place < before]:
+            del self._texts[place]
             self._words.pop(place, None)
             self._inner.pop(place, None)
 

@@ -17,6 +17,8 @@ _LOADING = "<environment_details>\nLoading...\n</environment_details>"
 _MENTION = re.compile(r"@\S+")
 _NO_SPACE = re.compile(r"\S")
 _FEW = 16
+_FORGOTTEN = 8
+"""So many records are forgotten at a time."""
 
 
 class Nearby:
@@ -35,7 +37,8 @@ class Nearby:
         """Look around a record from now on; what lies further back is not asked for any more."""
         self.places = [place + 1, place, place - 1, place + 2]
         self._places_without = {}
-        self.known.forget(place - 2)
+        if not place % _FORGOTTEN:
+            self.known.forget(place - 1)
 
     def begin_turn(self, answer: Json) -> None:
         found: list[str] = []

@@ -110,8 +110,8 @@ class _Reader:
                 stated = self._about.item.get("conversationHistoryDeletedRange")
                 hidden = Hidden(ids, deleted_range(stated, *log.table.deleted_ranges))
             log.look_at(records)
-            for place in places:
-                self._read_record(place, records[place], history, log, hidden)
+            read = [self._is_read(place, records[place], history, log, hidden) for place in places]
+            self._run.mapped(read.count(True))
             if not is_last:
                 _forget(records)
                 self._begin()
@@ -131,7 +131,8 @@ class _Reader:
                 portion = {near: portion[near] for near in range(first - _AROUND, place + 1)}
         yield portion, range(first, place + 1 if portion else 0), True
 
-    def _read_record(self, place: int, record: Json, history: History, log: UiLog, hidden: Hidden) -> None:
+    def _is_read(self, place: int, record: Json, history: History, log: UiLog, hidden: Hidden) -> bool:
+        """Read a record; false where it had to be quarantined."""
         task = self._task
         is_plain = record.keys() <= PLAIN
         log.tell_before(place, record.get("ts"))
@@ -140,18 +141,19 @@ class _Reader:
         except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other messages
             where, raw = f"{task.task_id}:{place}", json.dumps(record).encode()
             self._run.quarantined(UNFORESEEN, raw, where, f"{type(error).__name__}: {error}")
-            return
+            return False
         is_stamped = "ts" in record or "timestamp" in record
         time = (stated if is_stamped else "") or log.time_at(place, record) or stated
-        is_hidden = hidden.holds(place, record)
+        is_hidden = hidden.may_hold and hidden.holds(place, record)
         for message in messages:
             if is_hidden:
                 message["metadata"]["in_context"] = False
             task.add(message, time)
         if not is_plain:
             self._read_fields(record, messages, hidden)
-        self._run.mapped()
+            log.table.markers.describe(place, messages[-1])
         log.tell_of(place, messages[-1])
+        return True
 
     def _read_fields(self, record: Json, messages: list[Json], hidden: Hidden) -> None:
         """What a record says beside the time and the content of its messages."""

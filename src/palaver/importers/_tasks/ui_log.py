@@ -96,7 +96,6 @@ class UiLog:
 
     def tell_of(self, place: int, message: Json) -> None:
         """Add to a record's message what the interface knows of it, then tell the rest of its turn."""
-        self.table.markers.describe(place, message)
         request = self._answers.get(place)
         if request is None:
             return
@@ -121,8 +120,10 @@ class UiLog:
 
     def _tell(self, end: int) -> None:
         """Tell the rows up to a position; those whose words stand in the history are folded."""
-        table, teller = self.table, self._teller
-        start, self._at = self._at, max(end, self._at)
+        start, table, teller = self._at, self.table, self._teller
+        if end <= start:
+            return
+        self._at = end
         kinds, raws, is_answer = table.kinds, table.raws, teller.nearby.is_answer
         for kind, group in groupby(range(start, end), kinds.__getitem__):
             positions = list(group)
@@ -138,6 +139,5 @@ class UiLog:
                     is_told = position not in table.superseded and teller.tell(table.row(position))
                 if not is_told:
                     self._folded += 1
-        if start < end:
-            table.forget(start, end)
-            teller.settle()
+        table.forget(start, end)
+        teller.settle()
