@@ -154,9 +154,9 @@ def call_blocks(*, call_id: str, name: str, arguments: Json, raw: Json | None = 
 
 def result_content(raw: Any) -> tuple[str | list[Json], str]:
     """The content of a result, and its text as far as it is one."""
+    if type(raw) is str:
+        return raw, raw
     match raw:
-        case str():
-            return raw, raw
         case None:
             return "", ""
         case list():

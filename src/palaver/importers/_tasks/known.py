@@ -90,7 +90,7 @@ class Known:
 
     @cached_property
     def _all_lines(self) -> set[str]:
-        return {line for text in self._everything() for line in long_lines(text)}
+        return {line for text in self._everything() if len(text) >= LONG for line in long_lines(text)}
 
     @cached_property
     def _all_texts(self) -> set[str]:

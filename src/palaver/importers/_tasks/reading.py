@@ -53,6 +53,7 @@ class _Reader:
         self._run = run
         self._task = Task(name_of(folder), product.platform, run, self._written_at)
         self._about = About()
+        self._taken = 0
 
     def _written_at(self) -> str:
         names = [name for name in (HISTORY, OLD_HISTORY, ROWS) if name in self._files] or self._files
@@ -70,7 +71,7 @@ class _Reader:
     def _read_conversation(self) -> Generator[Json, None, bool]:
         """Read both files, and hand out all documents but the last; false where there is nothing in them."""
         task = self._task
-        log = UiLog(task, self._rows())
+        log = UiLog(task, self._objects(Source(self._folder.folder, ROWS)) if ROWS in self._files else ())
         name = next((name for name in (HISTORY, OLD_HISTORY) if name in self._files), "")
         if name == HISTORY and OLD_HISTORY in self._files:
             counted(Source(self._folder.folder, OLD_HISTORY), self._run)
@@ -82,18 +83,14 @@ class _Reader:
         log.finish()
         return bool(name or len(log.table))
 
-    def _rows(self) -> Iterator[Json]:
-        if ROWS in self._files:
-            for _, row in self._objects(Source(self._folder.folder, ROWS)):
-                yield row
-
-    def _objects(self, source: Source) -> Iterator[tuple[int, Json]]:
-        """The objects of a file that is an array, with the bytes read before each."""
+    def _objects(self, source: Source) -> Iterator[Json]:
+        """The objects of a file that is an array; `_taken` bytes were read before each."""
         try:
             with elements_of(source, self._run, label=source.name) as elements:
                 for value in elements:
                     if type(value) is dict:
-                        yield elements.taken, value
+                        self._taken = elements.taken
+                        yield value
                     else:
                         self._run.quarantined(NOT_AN_OBJECT, elements.raw, elements.where())
         except (PalaverError, OSError) as error:
@@ -122,10 +119,10 @@ class _Reader:
         portion: Records = {}
         limit = PORTION_BYTES
         first = place = 0
-        for place, (taken, record) in enumerate(self._objects(source)):
+        for place, record in enumerate(self._objects(source)):
             portion[place] = record
-            if taken > limit and place - first > 2 * _AROUND:
-                limit = taken + PORTION_BYTES
+            if self._taken > limit and place - first > 2 * _AROUND:
+                limit = self._taken + PORTION_BYTES
                 yield portion, range(first, place + 1 - _AROUND), False
                 first = place + 1 - _AROUND
                 portion = {near: portion[near] for near in range(first - _AROUND, place + 1)}

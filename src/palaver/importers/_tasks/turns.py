@@ -41,7 +41,8 @@ class UserTurn:
         for one in raw:
             kind = one.get("type") if type(one) is dict else None
             if kind == "tool_result":
-                self._end()
+                if self._open is not None:
+                    self._end()
                 self._results.append(self.native_result(one))
                 continue
             text = one.get("text") if kind == "text" else one
@@ -51,7 +52,8 @@ class UserTurn:
             if text is not one and len(one) > 2:
                 self._keep_fields(one)
             if is_environment(text):
-                self._end()
+                if self._open is not None:
+                    self._end()
                 self._add_environment(text)
             elif header := header_of(text, self._task.calls):
                 self._begin(header)
@@ -62,7 +64,6 @@ class UserTurn:
                 if is_marked is None:
                     is_marked = any(map(self._is_mark, raw))
                 self._add_text(text, is_marked=is_marked)
-        self._end()
         return self._made()
 
     def _is_mark(self, raw: Any) -> bool:

@@ -35,6 +35,9 @@ class UiTable:
 
     def _read(self, raws: Iterable[Json]) -> None:
         unfinished: list[int] = []
+        add, add_kind, add_time, add_stated = (
+            rows.append for rows in (self.raws, self.kinds, self.times, self._stated)
+        )
         last = 0
         for position, raw in enumerate(raws):
             manner = raw.get("type")
@@ -46,10 +49,10 @@ class UiTable:
                 ts = 0 if kind else _foreign_time(raw)
             if ts > last:
                 last = ts
-            self.raws.append(raw)
-            self.kinds.append(kind)
-            self.times.append(last)
-            self._stated.append(stated)
+            add(raw)
+            add_kind(kind)
+            add_time(last)
+            add_stated(stated)
             if kind == REQUEST:
                 self.requests[position] = request_of(raw, position, ts)
                 raw["text"] = ""  # what was sent may be most of the log, and the request has it
