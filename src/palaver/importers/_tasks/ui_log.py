@@ -6,7 +6,7 @@ where they stand in time.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
@@ -35,7 +35,8 @@ class UiLog:
         self._upcoming: dict[int, int] = {}
         """By the place of a record, the row of the next request that has an answer behind it."""
         self._at = 0
-        self._folded = 0
+        self._told = 0
+        """How many rows something was made of: all others are folded."""
         self._teller = Teller(task)
 
     def look_at(self, records: dict[int, Json]) -> None:
@@ -114,9 +115,9 @@ class UiLog:
     def finish(self) -> None:
         self._tell(len(self.table))
         self._teller.spend()
-        if self._folded:
-            self._task.run.folded("message", self._folded)
-        self._task.run.mapped(len(self.table) - self._folded)
+        if folded := len(self.table) - self._told:
+            self._task.run.folded("message", folded)
+        self._task.run.mapped(self._told)
 
     def _tell(self, end: int) -> None:
         """Tell the rows up to a position; those whose words stand in the history are folded."""
@@ -125,19 +126,23 @@ class UiLog:
             return
         self._at = end
         kinds, raws, is_answer = table.kinds, table.raws, teller.nearby.is_answer
-        for kind, group in groupby(range(start, end), kinds.__getitem__):
-            positions = list(group)
-            if kind == OUTPUT and teller.nearby.says_output(raws[positions[0] : positions[-1] + 1]):
-                self._folded += len(positions)
-                continue
-            for position in positions:
-                if kind == REQUEST:
-                    is_told = teller.tell_request(table.requests[position], raws[position])
-                elif kind in SPOKEN and is_answer(text_of(raws[position], kind), raws[position]):
-                    is_told = table.speaker(position) == "human" and teller.tell(table.row(position))
-                else:
-                    is_told = position not in table.superseded and teller.tell(table.row(position))
-                if not is_told:
-                    self._folded += 1
+        told = 0
+        for position in self._without_output(start, end) if OUTPUT in kinds[start:end] else range(start, end):
+            kind = kinds[position]
+            if kind == REQUEST:
+                told += teller.tell_request(table.requests[position], raws[position])
+            elif kind in SPOKEN and is_answer(text_of(raws[position], kind), raws[position]):
+                told += table.speaker(position) == "human" and teller.tell(table.row(position))
+            else:
+                told += position not in table.superseded and teller.tell(table.row(position))
+        self._told += told
         table.forget(start, end)
         teller.settle()
+
+    def _without_output(self, start: int, end: int) -> Iterator[int]:
+        """The positions of the rows but for what commands wrote, where that stands in the history as a whole."""
+        for kind, group in groupby(range(start, end), self.table.kinds.__getitem__):
+            positions = list(group)
+            rows = slice(positions[0], positions[-1] + 1)
+            if kind != OUTPUT or not self._teller.nearby.says_output(self.table.raws[rows]):
+                yield from positions
