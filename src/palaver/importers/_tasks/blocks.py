@@ -132,9 +132,9 @@ _CALL = ("type", "id", "name", "input")
 
 def call_blocks(*, call_id: str, name: str, arguments: Json, raw: Json | None = None) -> list[Json]:
     """A call; the words that a model says to the user by calling a tool stand before it as text."""
-    if raw and raw.get("id") is call_id and raw.get("input") is arguments and tuple(raw) == _CALL:
-        if name not in ANSWERS and name is raw["name"] and not name.startswith("mcp"):
-            return [raw]
+    is_whole = raw is not None and tuple(raw) == _CALL and raw["id"] is call_id and raw["input"] is arguments
+    if raw is not None and is_whole and raw["name"] is name and name not in ANSWERS and not mcp_of(name):
+        return [raw]
     made: list[Json] = []
     spoken = ANSWERS.get(name)
     if spoken and type(words := arguments.get(spoken)) is str:

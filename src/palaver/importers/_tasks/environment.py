@@ -11,9 +11,7 @@ from palaver.model.timestamps import is_canonical, readable_timestamp
 _OPENING, _CLOSING = "<environment_details>", "</environment_details>"
 _MODE = "# Current Mode\n"
 _MODE_LENGTH = 600
-_USUAL_MODE = re.compile(
-    r"<slug>([^<]{0,100})</slug>\n<name>([^<]{0,100})</name>\n<model>([^<]{0,100})</model>"
-)
+_USUAL_MODE = re.compile(r"<slug>([^<]{0,100})</slug>\n<name>([^<]{0,100})</name>\n<model>([^<]{0,100})</model>")
 _COST = "# Current Cost\n"
 _STATED = "Current time in ISO 8601 UTC format: "
 _LOCAL = re.compile(

@@ -1,6 +1,6 @@
 """A task folder, read: the API history and the interface's log together, as one conversation.
 
-A history past 32 MB is read in portions, each of which is handed out as a fragment.
+A history past 32 MB is read in portions of 8 MB, each of which is handed out as a fragment.
 """
 
 import json
@@ -30,7 +30,8 @@ from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted
 Json = dict[str, Any]
 Records = dict[int, Json]
 
-PORTION_BYTES = 1 << 25
+LARGE_BYTES = 1 << 25
+PORTION_BYTES = 1 << 23
 _AROUND = 4
 """How many records before and behind a portion are held as well: rows of the interface are looked for in them, too."""
 _SCANNED_BYTES = 1 << 20
@@ -117,7 +118,7 @@ class _Reader:
     def _portions(self, source: Source) -> Iterator[tuple[Records, range, bool]]:
         """The records by their places, a portion at a time, the places to read now, and whether it is the last."""
         portion: Records = {}
-        limit = PORTION_BYTES
+        limit = PORTION_BYTES if source.size_bytes > LARGE_BYTES else LARGE_BYTES
         first = place = 0
         for place, record in enumerate(self._objects(source)):
             portion[place] = record

@@ -62,8 +62,7 @@ class Task:
     def add(self, message: Json, stated: str) -> None:
         """Add a message behind the others; without a time of its own it gets that of the one before."""
         if stated:
-            if stated > self.updated_at:
-                self.updated_at = stated
+            self.updated_at = max(self.updated_at, stated)
             if stated < self.created_at or not self.created_at:
                 self.created_at = stated
             self.last_time = stated

@@ -35,9 +35,7 @@ class UiTable:
 
     def _read(self, raws: Iterable[Json]) -> None:
         unfinished: list[int] = []
-        add, add_kind, add_time, add_stated = (
-            rows.append for rows in (self.raws, self.kinds, self.times, self._stated)
-        )
+        rows, kinds, times, stated_times = self.raws, self.kinds, self.times, self._stated
         last = 0
         for position, raw in enumerate(raws):
             manner = raw.get("type")
@@ -47,12 +45,12 @@ class UiTable:
             ts = stated = raw.get("ts")
             if type(ts) is not int or not 0 < ts < 1 << 53:
                 ts = 0 if kind else _foreign_time(raw)
-            if ts > last:
+            if ts > last:  # noqa: PLR1730 - `max` is dear where there are many rows
                 last = ts
-            add(raw)
-            add_kind(kind)
-            add_time(last)
-            add_stated(stated)
+            rows.append(raw)
+            kinds.append(kind)
+            times.append(last)
+            stated_times.append(stated)
             if kind == REQUEST:
                 self.requests[position] = request_of(raw, position, ts)
                 raw["text"] = ""  # what was sent may be most of the log, and the request has it
