@@ -201,11 +201,12 @@ def elements_of(source: Source, run: Run, key: str = "", *, label: str = "") -> 
 
 
 def _whole(source: Source, run: Run, key: str, label: str) -> WholeElements | None:
-    if source.size_bytes > SMALL_BYTES or not source.can_move:
+    size_bytes = source.size_bytes
+    if size_bytes > SMALL_BYTES or not source.can_move:
         return None
     try:
         with source.open() as stream:
-            raw = read_at_most(stream, SMALL_BYTES)
+            raw = read_at_most(stream, size_bytes + 1)
             if stream.read(1):
                 return None
         value = parse(raw)
