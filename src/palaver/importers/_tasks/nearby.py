@@ -40,16 +40,20 @@ class Nearby:
         if not place % _FORGOTTEN:
             self.known.forget(place - 1)
 
-    def begin_turn(self, answer: Json) -> None:
+    def begin_turn(self, answer: Json) -> list[Json]:
+        """Note what an answer says; the calls in it are returned."""
+        calls: list[Json] = []
         found: list[str] = []
         for block in answer["content"]:
             kind = block["type"]
             if kind == "text" or kind == "thinking":  # noqa: PLR1714 - this is done for every block
                 found.append(block[kind].strip())
             elif kind == "tool_use":
+                calls.append(block)
                 found += [value.strip() for value in block["input"].values() if value.__class__ is str]
         # Comparing with a few texts, of other lengths mostly, takes less time than hashing them.
         self.answered = found if len(found) <= _FEW else set(found)
+        return calls
 
     def end_turn(self) -> None:
         self.answered = None

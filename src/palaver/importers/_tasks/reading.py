@@ -1,6 +1,6 @@
 """A task folder, read: the API history and the interface's log together, as one conversation.
 
-A history past 32 MB is read in portions of 8 MB, each of which is handed out as a fragment.
+A history past 32 MB is read in portions of 4 MB, each of which is handed out as a fragment.
 """
 
 import json
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 Records = dict[int, Json]
 
 LARGE_BYTES = 1 << 25
-PORTION_BYTES = 1 << 23
+PORTION_BYTES = 1 << 22
 _AROUND = 4
 """How many records before and behind a portion are held as well: rows of the interface are looked for in them, too."""
 _SCANNED_BYTES = 1 << 20

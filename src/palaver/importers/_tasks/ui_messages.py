@@ -55,8 +55,7 @@ class Teller:
 
     def begin_turn(self, answer: Json) -> None:
         self._answer, self._told_calls, self._call_id = answer, 0, ""
-        self._calls = [block for block in answer["content"] if block["type"] == "tool_use"]
-        self.nearby.begin_turn(answer)
+        self._calls = self.nearby.begin_turn(answer)
 
     def end_turn(self) -> None:
         if self._answer is not None and self._thoughts:
