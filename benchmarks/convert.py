@@ -1,6 +1,6 @@
 """The conversion alone against the yardstick, in turns in one process: no start-up, no discovery, nothing written.
 
-    python benchmarks/convert.py DIR|EXPORT.zip [--rounds 5]
+    python benchmarks/convert.py DIR|EXPORT.zip [--platform roo_code] [--rounds 5]
 
 This is the measure that limits of conversion are set by; `run.py` measures the whole command, as a user feels it.
 """
@@ -20,14 +20,15 @@ from yardstick import parse_all, parse_elements
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the conversion against the yardstick in one process.")
-    parser.add_argument("source", type=Path, help="a folder of Claude Code sessions or a ChatGPT export")
+    parser.add_argument("source", type=Path, help="a folder of sessions or tasks, or a ChatGPT export")
+    parser.add_argument("--platform", default="", help="whose they are: Claude Code's unless something else is said")
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
     source: Path = arguments.source
     is_export = source.suffix == ".zip"
     elements = cut(source) if is_export else None
     collect_rarely()
-    units, _ = pipeline.find([source], "chatgpt" if is_export else "claude_code")
+    units, _ = pipeline.find([source], arguments.platform or ("chatgpt" if is_export else "claude_code"))
     parsing: list[float] = []
     converting: list[float] = []
     for _ in range(arguments.rounds):

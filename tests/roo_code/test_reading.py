@@ -128,6 +128,7 @@ def test_a_history_that_is_too_large_comes_in_fragments(tmp_path, monkeypatch):
     folder(tmp_path, api_conversation_history=said, ui_messages=rows)
     (whole,) = import_folder(tmp_path).documents
     monkeypatch.setattr(elements, "SMALL_BYTES", 2000)
+    monkeypatch.setattr(reading, "LARGE_BYTES", 2000)
     monkeypatch.setattr(reading, "PORTION_BYTES", 2000)
     imported = import_folder(tmp_path)
     check(imported)

@@ -119,6 +119,23 @@ def test_ids_that_are_no_texts_are_kept(tasks):
     assert told["tool_use_id"] == made["id"]
 
 
+def test_what_a_command_wrote_is_told_only_where_the_history_lacks_it(tasks):
+    """Rows of output are looked for as a whole first, then one by one."""
+    lines = ["one book", "", "two books", "three books"]
+    counted = answer(5, "Counting.", call("execute_command", command="count"))
+    history = [FIRST, counted, user(9, result("\n".join(lines)))]
+
+    def rows_of(written):
+        return [ASKED, ask(3, "command", "count"), *(say(6, "command_output", line) for line in written)]
+
+    whole = tasks.read(history, rows_of(lines))
+    assert not [message for message in whole["messages"] if "ui" in message["metadata"]]
+    more = tasks.read(history, rows_of([*lines, "no more books", "four books"]))
+    assert [message["content"][0]["text"] for message in more["messages"] if "ui" in message["metadata"]] == [
+        "no more books\nfour books"
+    ]
+
+
 def test_results_belong_to_calls_by_name_and_then_by_order():
     calls = Calls()
     calls.begin([("read", "a"), ("write", "b"), ("read", "c")])

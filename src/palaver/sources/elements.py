@@ -185,11 +185,9 @@ class WholeElements:
         return f"{self._label}element {self.number - 1}"
 
     def __iter__(self) -> Iterator[Any]:
-        for value in self._values:
-            self.number += 1
-            self._value = value
-            self._run.read()
-            yield value
+        self._run.read(len(self._values))
+        for self.number, self._value in enumerate(self._values, 1):  # noqa: B020 - they tell where it is
+            yield self._value
 
 
 @contextmanager
@@ -203,11 +201,12 @@ def elements_of(source: Source, run: Run, key: str = "", *, label: str = "") -> 
 
 
 def _whole(source: Source, run: Run, key: str, label: str) -> WholeElements | None:
-    if source.size_bytes > SMALL_BYTES or not source.can_move:
+    size_bytes = source.size_bytes
+    if size_bytes > SMALL_BYTES or not source.can_move:
         return None
     try:
         with source.open() as stream:
-            raw = read_at_most(stream, SMALL_BYTES)
+            raw = read_at_most(stream, size_bytes + 1)
             if stream.read(1):
                 return None
         value = parse(raw)

@@ -50,7 +50,7 @@ class DiskFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.label = str(path)
-        self._prefix = str(path / "-")[:-1]
+        self._prefix = "" if self.label == "." else os.path.join(self.label, "")
 
     def label_of(self, name: str) -> str:
         return self._prefix + (name if os.sep == "/" else name.replace("/", os.sep))

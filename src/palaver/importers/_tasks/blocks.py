@@ -21,19 +21,17 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 def block_of(raw: Any) -> Json:
     """One block that is neither a call nor a result; opaque where its shape is not known."""
+    if type(raw) is dict and raw.get("type") == "text" and type(text := raw.get("text")) is str:
+        return raw if len(raw) == 2 else with_rest(build.text(text), raw, "type", "text")
     match raw:
         case str():
             return build.text(raw)
-        case {"type": "text", "text": str(text)}:
-            if len(raw) == 2:
-                return raw
-            return with_rest(build.text(text), raw, "type", "text")
+        case {"type": "reasoning"}:
+            return reasoning(raw) or build.opaque(kind="reasoning", raw=raw)
         case {"type": "thinking", "thinking": str(text)}:
             return _thought(text, raw)
         case {"type": "redacted_thinking", "data": str(data)}:
             return with_rest(build.thinking("", redacted_data=data), raw, "type", "data")
-        case {"type": "reasoning"}:
-            return reasoning(raw) or build.opaque(kind="reasoning", raw=raw)
         case {"type": "image", "source": dict(source)}:
             return _image(raw, source)
         case {"type": "document", "source": dict(source)}:
@@ -128,8 +126,15 @@ def image_of_address(address: str) -> Json:
     return build.image(build.source("url", address))
 
 
+_CALL = ("type", "id", "name", "input")
+"""The fields of a call, which is passed on as it is where it has no others."""
+
+
 def call_blocks(*, call_id: str, name: str, arguments: Json, raw: Json | None = None) -> list[Json]:
     """A call; the words that a model says to the user by calling a tool stand before it as text."""
+    is_whole = raw is not None and tuple(raw) == _CALL and raw["id"] is call_id and raw["input"] is arguments
+    if raw is not None and is_whole and raw["name"] is name and name not in ANSWERS and not mcp_of(name):
+        return [raw]
     made: list[Json] = []
     spoken = ANSWERS.get(name)
     if spoken and type(words := arguments.get(spoken)) is str:
@@ -149,9 +154,9 @@ def call_blocks(*, call_id: str, name: str, arguments: Json, raw: Json | None = 
 
 def result_content(raw: Any) -> tuple[str | list[Json], str]:
     """The content of a result, and its text as far as it is one."""
+    if type(raw) is str:
+        return raw, raw
     match raw:
-        case str():
-            return raw, raw
         case None:
             return "", ""
         case list():

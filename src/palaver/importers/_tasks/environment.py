@@ -6,11 +6,12 @@ newer versions and the spelling of the user's country before; of these, only the
 
 import re
 
-from palaver.model.timestamps import readable_timestamp
+from palaver.model.timestamps import is_canonical, readable_timestamp
 
 _OPENING, _CLOSING = "<environment_details>", "</environment_details>"
 _MODE = "# Current Mode\n"
 _MODE_LENGTH = 600
+_USUAL_MODE = re.compile(r"<slug>([^<]{0,100})</slug>\n<name>([^<]{0,100})</name>\n<model>([^<]{0,100})</model>")
 _COST = "# Current Cost\n"
 _STATED = "Current time in ISO 8601 UTC format: "
 _LOCAL = re.compile(
@@ -28,36 +29,49 @@ Environment = dict[str, str]
 
 def is_environment(text: str) -> bool:
     """Whether a block is nothing else, as the products themselves ask."""
+    if not (text.startswith("<") or text[:1].isspace()):
+        return False
     stripped = text.strip()
     return stripped.startswith(_OPENING) and stripped.endswith(_CLOSING)
 
 
 def environment_in(text: str) -> Environment:
     found: Environment = {}
-    at = text.find(_MODE)
-    if at >= 0:
-        at += len(_MODE)
-        section = text[at : at + _MODE_LENGTH]
-        found["mode"] = _tag(section, "slug") or _CLINE_MODES.get(section.partition("\n")[0].strip(), "")
-        found["mode_name"] = _tag(section, "name")
-        found["model"] = _tag(section, "model")
+    if _MODE in text:
+        _add_mode(found, text)
     zone = _line(text, _ZONE)
+    time = ""
     if stated := _line(text, _STATED):
-        found["time"] = readable_timestamp(stated)
+        time = stated if is_canonical(stated) else readable_timestamp(stated)
     elif "# Current Time\n" in text and (local := _LOCAL.search(text)):
         when, zone, sign, hours, minutes = local.groups()
-        found["time"] = readable_timestamp(f"{' '.join(when.split())} {sign}{hours:0>2}:{minutes}")
-    found["time_zone"] = zone
-    found["cost"] = _line(text, _COST)
-    found["workspace"] = _workspace(text)
-    return {name: value for name, value in found.items() if value}
+        time = readable_timestamp(f"{' '.join(when.split())} {sign}{hours:0>2}:{minutes}")
+    if time:
+        found["time"] = time
+    if zone:
+        found["time_zone"] = zone
+    if cost := _line(text, _COST):
+        found["cost"] = cost
+    if "Directory (" in text and (workspace := _workspace(text)):
+        found["workspace"] = workspace
+    return found
+
+
+def _add_mode(found: Environment, text: str) -> None:
+    at = text.find(_MODE) + len(_MODE)
+    if usual := _USUAL_MODE.match(text, at):
+        mode, name, model = usual.groups()
+    else:
+        section = text[at : at + _MODE_LENGTH]
+        mode = _tag(section, "slug") or _CLINE_MODES.get(section.partition("\n")[0].strip(), "")
+        name, model = _tag(section, "name"), _tag(section, "model")
+    for key, value in (("mode", mode), ("mode_name", name), ("model", model)):
+        if stated := value.strip():
+            found[key] = stated
 
 
 def _workspace(text: str) -> str:
-    at = text.find("Directory (")
-    if at < 0:
-        return ""
-    found = _WORKSPACE.search(text, max(0, at - 20))
+    found = _WORKSPACE.search(text, max(0, text.find("Directory (") - 20))
     return found[1] if found else ""
 
 

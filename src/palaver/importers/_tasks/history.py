@@ -20,9 +20,7 @@ _ROLES: tuple[build.Role, ...] = ("user", "assistant", "system", "tool", "functi
 _INTERRUPTED = "[Response interrupted by "
 """What the program writes where it cut an answer off."""
 _AUTHORS = {"user": "harness", "assistant": "model", "system": "harness", "tool": "tool", "function": "tool"}
-
-
-_PLAIN = frozenset({"role", "content", "ts"})
+PLAIN = frozenset({"role", "content", "ts"})
 """The fields that every record has."""
 
 
@@ -33,15 +31,18 @@ class History:
         self._task = task
         self._last_role = ""
 
-    def messages(self, index: int, record: Json) -> tuple[list[Json], str]:
+    def messages(self, index: int, record: Json, *, is_plain: bool = False) -> tuple[list[Json], str]:
         """The messages of a record, without times and parents, and the time that it states; empty where it has none."""
         name = f"{self._task.task_id}:{index}"
-        role, metadata = self._role(record)
+        metadata: Json = {}
+        role = record.get("role")
+        if role != "user" and role != "assistant":  # noqa: PLR1714 - it may be anything
+            role = self._role(record, metadata)
         self._last_role = role
         content = record.get("content")
         raw = content if type(content) is list else [content] if content is not None else []
         stated = self._time(record, metadata)
-        if record.get("isSummary") is True or record.get("isTruncationMarker") is True:
+        if not is_plain and (record.get("isSummary") is True or record.get("isTruncationMarker") is True):
             made = [self._marker(name, raw, record, metadata)]
         elif role == "user":
             turn = UserTurn(self._task, name)
@@ -50,23 +51,23 @@ class History:
             if metadata:
                 made[0]["metadata"] |= metadata
         elif role == "assistant":
-            made = [self._answer(name, raw, record, metadata)]
+            made = [self._answer(name, raw, record, metadata, is_plain=is_plain)]
         else:
             metadata["author_kind"] = _AUTHORS[role]
             made = [_message(name, role, [self._block(one, name) for one in raw], metadata)]
-        if not record.keys() <= _PLAIN:
+        if not is_plain:
             keep_rest(made[0]["metadata"], record, *_taken(record, role))
         return made, stated
 
-    def _role(self, record: Json) -> tuple[build.Role, Json]:
+    def _role(self, record: Json, metadata: Json) -> build.Role:
         stated = record.get("role")
         if type(stated) is str and stated in _ROLES:
-            return stated, {}
-        metadata: Json = {"role_inferred": True}
+            return stated
+        metadata["role_inferred"] = True
         if stated is not None:
             metadata["source_role"] = stated
         is_answer = record.get("type") == "reasoning" or self._last_role == "user"
-        return ("assistant" if is_answer else "user"), metadata
+        return "assistant" if is_answer else "user"
 
     def _time(self, record: Json, metadata: Json) -> str:
         stated = record["ts"] if "ts" in record else record.get("timestamp")
@@ -87,26 +88,22 @@ class History:
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    def _answer(self, name: str, raw: list[Any], record: Json, metadata: Json) -> Json:
+    def _answer(self, name: str, raw: list[Any], record: Json, metadata: Json, *, is_plain: bool) -> Json:
         task = self._task
         metadata["author_kind"] = "model"
-        if type(api_id := record.get("id")) is str and api_id:
-            metadata["api_message_id"] = api_id
-        match record.get("modelInfo"):
-            case {"modelId": str(model)} as info if model:
-                metadata["model_override"] = model
-                if type(mode := info.get("mode")) is str and mode:
-                    task.note_mode(mode)
-            case _ if task.turn_model:
+        content: list[Json] = []
+        if is_plain:
+            if task.turn_model:
                 metadata["model_override"] = task.turn_model
-            case _:
-                pass
-        content = [] if record.keys() <= _PLAIN else _thoughts(record)
+        else:
+            self._describe(record, metadata)
+            content += _thoughts(record)
         called: list[tuple[str, str]] = []
-        kinds = [one.get("type") if type(one) is dict else None for one in raw]
-        task.has_native_calls = task.has_native_calls or "tool_use" in kinds
+        if not task.has_native_calls:
+            task.has_native_calls = any(type(one) is dict and one.get("type") == "tool_use" for one in raw)
         may_call = not task.has_native_calls
-        for kind, one in zip(kinds, raw, strict=True):
+        for one in raw:
+            kind = one.get("type") if type(one) is dict else None
             if kind == "tool_use":
                 content += self._native_call(name, one, called)
             elif may_call and kind == "text" and type(text := one.get("text")) is str and "<" in text:
@@ -122,6 +119,21 @@ class History:
         if raw:
             task.calls.begin(called)
         return _message(name, "assistant", content, metadata)
+
+    def _describe(self, record: Json, metadata: Json) -> None:
+        """Note which response of the API an answer is, and whose."""
+        task = self._task
+        if type(api_id := record.get("id")) is str and api_id:
+            metadata["api_message_id"] = api_id
+        match record.get("modelInfo"):
+            case {"modelId": str(model)} as info if model:
+                metadata["model_override"] = model
+                if type(mode := info.get("mode")) is str and mode:
+                    task.note_mode(mode)
+            case _ if task.turn_model:
+                metadata["model_override"] = task.turn_model
+            case _:
+                pass
 
     def _native_call(self, name: str, raw: Json, called: list[tuple[str, str]]) -> list[Json]:
         stated, tool = raw.get("id"), raw.get("name")
@@ -226,6 +238,10 @@ def _details(details: list[Any]) -> list[Json] | None:
 
 
 def _message(name: str, role: build.Role, content: list[Json], metadata: Json) -> Json:
-    return build.message(
-        message_id=name, role=role, timestamp="", content=content or [build.text("")], metadata=metadata
-    )
+    return {
+        "message_id": name,
+        "role": role,
+        "timestamp": "",
+        "content": content or [build.text("")],
+        "metadata": metadata,
+    }

@@ -1,10 +1,11 @@
 """What is known of a row of the interface: whether the records of the API history around it say the same."""
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from palaver.importers._tasks.known import Known, long_lines
-from palaver.importers._tasks.ui_rows import LONG, REASONING, Row, images_of, texts_in
+from palaver.importers._tasks.ui_rows import LONG, OF_PLAIN_ROWS, REASONING, Row, images_of, texts_in
 
 Json = dict[str, Any]
 
@@ -15,8 +16,9 @@ _LOADING = "<environment_details>\nLoading...\n</environment_details>"
 """What is shown until the surroundings are known."""
 _MENTION = re.compile(r"@\S+")
 _NO_SPACE = re.compile(r"\S")
-_NOT_OF = {"human": "assistant", "model": "user"}
-"""By who made a row, the role of the records that cannot hold it."""
+_FEW = 16
+_FORGOTTEN = 8
+"""So many records are forgotten at a time."""
 
 
 class Nearby:
@@ -26,32 +28,48 @@ class Nearby:
         self.known = Known({})
         self.places: list[int] = []
         """Where a row may stand: what a tool gave stands behind the answer that called it."""
-        self.answered: set[str] | None = None
+        self._places_without: dict[str, list[int]] = {}
+        """The same but for the records of a role."""
+        self.answered: Collection[str] | None = None
         """The texts of the turn's answer, where it stands in the history: then it says the details of its calls."""
 
-    def begin_turn(self, answer: Json) -> None:
-        self.answered = found = set[str]()
+    def move_to(self, place: int) -> None:
+        """Look around a record from now on; what lies further back is not asked for any more."""
+        self.places = [place + 1, place, place - 1, place + 2]
+        self._places_without = {}
+        if not place % _FORGOTTEN:
+            self.known.forget(place - 1)
+
+    def begin_turn(self, answer: Json) -> list[Json]:
+        """Note what an answer says; the calls in it are returned."""
+        calls: list[Json] = []
+        found: list[str] = []
         for block in answer["content"]:
             kind = block["type"]
             if kind == "text" or kind == "thinking":  # noqa: PLR1714 - this is done for every block
-                found.add(block[kind].strip())
+                found.append(block[kind].strip())
             elif kind == "tool_use":
-                found.update([value.strip() for value in block["input"].values() if type(value) is str])
-        found.discard("")
+                calls.append(block)
+                found += [value.strip() for value in block["input"].values() if value.__class__ is str]
+        # Comparing with a few texts, of other lengths mostly, takes less time than hashing them.
+        self.answered = found if len(found) <= _FEW else set(found)
+        return calls
 
     def end_turn(self) -> None:
         self.answered = None
 
-    def is_answer(self, row: Row) -> bool:
-        """Whether a row is one of the texts of the answer, and nothing else."""
-        answered = self.answered
-        return (
-            answered is not None
-            and row.value is None
-            and row.speaker == "model"
-            and row.text.strip() in answered
-            and row.is_plain
-        )
+    def is_answer(self, text: str, raw: Json) -> bool:
+        """Whether the text of a row is one of those of the answer, and the row is nothing else."""
+        if not self.answered or not (text := text.strip()):
+            return False
+        return text in self.answered and raw.keys() <= OF_PLAIN_ROWS
+
+    def says_output(self, raws: list[Json]) -> bool:
+        """Whether what a command wrote, row by row, stands in the history as a whole."""
+        if len(raws) < 2 or not set[str]().union(*raws) <= OF_PLAIN_ROWS:
+            return False
+        texts = [raw.get("text") for raw in raws]
+        return None not in texts and self.known.has("\n".join(map(str, texts)).strip(), self.places)
 
     def says(self, row: Row) -> bool:
         """Whether everything in a row stands in the history."""
@@ -74,24 +92,32 @@ class Nearby:
 
     def _has(self, text: str, row: Row) -> bool:
         text = text.strip()
-        is_detail = row.value is not None and len(text) < LONG and row.speaker != "harness"
+        speaker = row.speaker
+        is_detail = row.value is not None and len(text) < LONG and speaker != "harness"
         if not text or (is_detail and self.answered is not None):
             return True
-        places = self._places_of(row)
-        if row.speaker == "human" and "@" in text and self._has_mentioning(text, places):
-            return True
-        if row.speaker == "human" and len(text) < LONG:
-            return self.known.has_words(text, places)
-        if self.known.has(text, places):
-            return True
-        return row.kind != REASONING and self.known.has_lines(text, places)
+        if speaker == "human":
+            return self._has_said(text)
+        places = self._places_but("user") if speaker == "model" else self.places
+        return self.known.has(text, places) or (row.kind != REASONING and self.known.has_lines(text, places))
 
-    def _places_of(self, row: Row) -> list[int]:
-        """The records around that may hold a row: nobody's words are found by chance in those of another."""
-        role = _NOT_OF.get(row.speaker)
-        if role is None:
-            return self.places
-        return [place for place in self.places if self.known.records.get(place, {}).get("role") != role]
+    def _has_said(self, text: str) -> bool:
+        """The same for a person's words."""
+        places = self._places_but("assistant")
+        if "@" in text and self._has_mentioning(text, places):
+            return True
+        if len(text) < LONG:
+            return self.known.has_words(text, places)
+        return self.known.has(text, places) or self.known.has_lines(text, places)
+
+    def _places_but(self, role: str) -> list[int]:
+        """The records around but for those of a role: nobody's words are found by chance in those of another."""
+        found = self._places_without.get(role)
+        if found is None:
+            records = self.known.records
+            found = [place for place in self.places if place not in records or records[place].get("role") != role]
+            self._places_without[role] = found
+        return found
 
     def has_near(self, text: str) -> bool:
         """Whether a text, or each of its long lines, stands in the records around."""

@@ -1,10 +1,10 @@
 """A task folder, read: the API history and the interface's log together, as one conversation.
 
-A history past 32 MB is read in portions, each of which is handed out as a fragment.
+A history past 32 MB is read in portions of 4 MB, each of which is handed out as a fragment.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import PurePath
 from typing import Any
 
@@ -12,7 +12,7 @@ from palaver.errors import PalaverError
 from palaver.importers._findings import INFERRED_TIMESTAMP, UNFORESEEN
 from palaver.importers._tasks.about import About, about_task
 from palaver.importers._tasks.document import begun_at, document
-from palaver.importers._tasks.history import History
+from palaver.importers._tasks.history import PLAIN, History
 from palaver.importers._tasks.product import Product
 from palaver.importers._tasks.recognize import HISTORY, OLD_HISTORY, ROWS, task_folder
 from palaver.importers._tasks.requests import tokens_of_metrics
@@ -30,7 +30,8 @@ from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted
 Json = dict[str, Any]
 Records = dict[int, Json]
 
-PORTION_BYTES = 1 << 25
+LARGE_BYTES = 1 << 25
+PORTION_BYTES = 1 << 22
 _AROUND = 4
 """How many records before and behind a portion are held as well: rows of the interface are looked for in them, too."""
 _SCANNED_BYTES = 1 << 20
@@ -53,6 +54,7 @@ class _Reader:
         self._run = run
         self._task = Task(name_of(folder), product.platform, run, self._written_at)
         self._about = About()
+        self._taken = 0
 
     def _written_at(self) -> str:
         names = [name for name in (HISTORY, OLD_HISTORY, ROWS) if name in self._files] or self._files
@@ -62,35 +64,34 @@ class _Reader:
         task = self._task
         self._about = about_task(self._folder, task.task_id, self._run)
         task.last_time = begun_at(task.task_id)
-        rows = self._rows()
-        log = UiLog(task, rows)
+        # What was read is gone before the last document is handed out: writing it takes room as well.
+        if (yield from self._read_conversation()) or task.messages or task.sequence:
+            self._begin()
+            yield document(task, self._about, is_final=True)
+
+    def _read_conversation(self) -> Generator[Json, None, bool]:
+        """Read both files, and hand out all documents but the last; false where there is nothing in them."""
+        task = self._task
+        log = UiLog(task, self._objects(Source(self._folder.folder, ROWS)) if ROWS in self._files else ())
         name = next((name for name in (HISTORY, OLD_HISTORY) if name in self._files), "")
         if name == HISTORY and OLD_HISTORY in self._files:
             counted(Source(self._folder.folder, OLD_HISTORY), self._run)
             self._run.skipped("older-copy")
         if not task.last_time:
-            task.last_time = next((row.time for row in log.rows if row.time), "") or self._written_at()
+            task.last_time = log.table.first_time() or self._written_at()
         if name:
             yield from self._read_history(Source(self._folder.folder, name), log)
         log.finish()
-        if task.messages or task.sequence or rows or name:
-            self._begin()
-            yield document(task, self._about, is_final=True)
+        return bool(name or len(log.table))
 
-    def _rows(self) -> list[Json]:
-        found: list[Json] = []
-        if ROWS in self._files:
-            for _, row in self._objects(Source(self._folder.folder, ROWS)):
-                found.append(row)
-        return found
-
-    def _objects(self, source: Source) -> Iterator[tuple[int, Json]]:
-        """The objects of a file that is an array, with the bytes read before each."""
+    def _objects(self, source: Source) -> Iterator[Json]:
+        """The objects of a file that is an array; `_taken` bytes were read before each."""
         try:
             with elements_of(source, self._run, label=source.name) as elements:
                 for value in elements:
                     if type(value) is dict:
-                        yield elements.taken, value
+                        self._taken = elements.taken
+                        yield value
                     else:
                         self._run.quarantined(NOT_AN_OBJECT, elements.raw, elements.where())
         except (PalaverError, OSError) as error:
@@ -105,44 +106,55 @@ class _Reader:
             if hidden is None:
                 ids = hiding_ids(records.values()) if is_last else _scanned_ids(source)
                 stated = self._about.item.get("conversationHistoryDeletedRange")
-                hidden = Hidden(ids, deleted_range(stated, *log.deleted_ranges()))
+                hidden = Hidden(ids, deleted_range(stated, *log.table.deleted_ranges))
             log.look_at(records)
-            for place in places:
-                self._read_record(place, records[place], history, log, hidden)
+            read = [self._is_read(place, records[place], history, log, hidden) for place in places]
+            self._run.mapped(read.count(True))
             if not is_last:
+                _forget(records)
                 self._begin()
                 yield document(self._task, self._about, is_final=False)
 
     def _portions(self, source: Source) -> Iterator[tuple[Records, range, bool]]:
         """The records by their places, a portion at a time, the places to read now, and whether it is the last."""
         portion: Records = {}
-        limit = PORTION_BYTES
+        limit = PORTION_BYTES if source.size_bytes > LARGE_BYTES else LARGE_BYTES
         first = place = 0
-        for place, (taken, record) in enumerate(self._objects(source)):
+        for place, record in enumerate(self._objects(source)):
             portion[place] = record
-            if taken > limit and place - first > 2 * _AROUND:
-                limit = taken + PORTION_BYTES
+            if self._taken > limit and place - first > 2 * _AROUND:
+                limit = self._taken + PORTION_BYTES
                 yield portion, range(first, place + 1 - _AROUND), False
                 first = place + 1 - _AROUND
                 portion = {near: portion[near] for near in range(first - _AROUND, place + 1)}
         yield portion, range(first, place + 1 if portion else 0), True
 
-    def _read_record(self, place: int, record: Json, history: History, log: UiLog, hidden: Hidden) -> None:
+    def _is_read(self, place: int, record: Json, history: History, log: UiLog, hidden: Hidden) -> bool:
+        """Read a record; false where it had to be quarantined."""
         task = self._task
+        is_plain = record.keys() <= PLAIN
         log.tell_before(place, record.get("ts"))
         try:
-            messages, stated = history.messages(place, record)
+            messages, stated = history.messages(place, record, is_plain=is_plain)
         except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other messages
             where, raw = f"{task.task_id}:{place}", json.dumps(record).encode()
             self._run.quarantined(UNFORESEEN, raw, where, f"{type(error).__name__}: {error}")
-            return
+            return False
         is_stamped = "ts" in record or "timestamp" in record
         time = (stated if is_stamped else "") or log.time_at(place, record) or stated
-        is_hidden = hidden.holds(place, record)
+        is_hidden = hidden.may_hold and hidden.holds(place, record)
         for message in messages:
             if is_hidden:
                 message["metadata"]["in_context"] = False
             task.add(message, time)
+        if not is_plain:
+            self._read_fields(record, messages, hidden)
+            log.table.markers.describe(place, messages[-1])
+        log.tell_of(place, messages[-1])
+        return True
+
+    def _read_fields(self, record: Json, messages: list[Json], hidden: Hidden) -> None:
+        """What a record says beside the time and the content of its messages."""
         hidden.cover(record, messages)
         last = messages[-1]
         if "metrics" in record and last["role"] == "assistant" and (tokens := tokens_of_metrics(record["metrics"])):
@@ -151,9 +163,7 @@ class _Reader:
             covered = hidden.covered(record)
             if not covered:
                 last["metadata"]["context_incomplete"] = True
-            task.summaries.append(summary_of(last, record, covered))
-        self._run.mapped()
-        log.tell_of(place, last)
+            self._task.summaries.append(summary_of(last, record, covered))
 
     def _begin(self) -> None:
         """Put the system prompt before everything else, once."""
@@ -181,6 +191,12 @@ def name_of(folder: Source) -> str:
     if isinstance(folder.folder, DiskFolder):
         return folder.folder.path.absolute().name or "task"
     return PurePath(folder.label.replace("!", "/")).name or "task"
+
+
+def _forget(records: Records) -> None:
+    """Let go of records of which the next portion needs none."""
+    for place in list(records)[: -2 * _AROUND]:
+        del records[place]
 
 
 def _scanned_ids(source: Source) -> set[str]:

@@ -13,6 +13,12 @@ import orjson
 
 Json = dict[str, Any]
 
+_TOKENS = (
+    ("tokensIn", "input_tokens"),
+    ("tokensOut", "output_tokens"),
+    ("cacheWrites", "cache_creation_input_tokens"),
+    ("cacheReads", "cache_read_input_tokens"),
+)
 _NUMBERS = ("tokensIn", "tokensOut", "cacheWrites", "cacheReads", "cost")
 
 
@@ -31,10 +37,6 @@ class Request:
     def is_alive(self) -> bool:
         """Whether it states any number: one that died has none."""
         return any(_number(self.facts.get(name)) is not None for name in _NUMBERS)
-
-    def told(self) -> Json:
-        """What is said of it beside what was sent."""
-        return {name: value for name, value in self.facts.items() if name != "request"}
 
     def tokens(self, platform: str) -> Json | None:
         return tokens_of(self.facts, platform)
@@ -66,20 +68,18 @@ def payload(text: Any) -> Any:
 
 
 def tokens_of(facts: Json, platform: str) -> Json | None:
-    total, output = _count(facts.get("tokensIn")), _count(facts.get("tokensOut"))
-    written, read = _count(facts.get("cacheWrites")), _count(facts.get("cacheReads"))
-    if total is None and output is None:
-        return None
-    tokens: Json = {}
-    if total is not None:
-        cached = (written or 0) + (read or 0)
-        tokens["input_tokens"] = total - cached if platform != "cline" and total >= cached else total
-    if output is not None:
-        tokens["output_tokens"] = output
-    if written is not None:
-        tokens["cache_creation_input_tokens"] = written
-    if read is not None:
-        tokens["cache_read_input_tokens"] = read
+    tokens: dict[str, int] = {}
+    for stated, name in _TOKENS:
+        count = facts.get(stated)
+        if type(count) is int and 0 <= count < 1 << 63:
+            tokens[name] = count
+    total = tokens.get("input_tokens")
+    if total is None:
+        return tokens if "output_tokens" in tokens else None
+    if platform != "cline":
+        cached = tokens.get("cache_creation_input_tokens", 0) + tokens.get("cache_read_input_tokens", 0)
+        if total >= cached:
+            tokens["input_tokens"] = total - cached
     return tokens
 
 

@@ -56,21 +56,22 @@ class Calls:
 
     def begin(self, calls: list[tuple[str, str]]) -> None:
         """Forget all others; a call is its name and its id."""
-        self._open: dict[str, str] = {}
-        self._order: deque[str] = deque()
-        self._named: dict[str, deque[str]] = {}
+        self._calls = calls
+        self._open = {call_id: name for name, call_id in calls}
         self._done: dict[str, str] = {}
         """By names, the last call that got a result."""
         self._last = ""
-        for name, call_id in calls:
-            self.add(name, call_id)
+        self._order: deque[str] = deque()
+        self._named: dict[str, deque[str]] = {}
+        self._sorted = 0
+        """How many of the calls are in these two: a result that names its call itself needs neither."""
 
     def add(self, name: str, call_id: str) -> None:
         self._open[call_id] = name
-        self._order.append(call_id)
-        self._named.setdefault(name, deque()).append(call_id)
+        self._calls.append((name, call_id))
 
     def holds(self, name: str) -> bool:
+        self._sort()
         return name in self._named
 
     def close(self, call_id: str) -> None:
@@ -81,10 +82,17 @@ class Calls:
 
     def take(self, name: str) -> str | None:
         """The id of the call that a result with this name belongs to; None where nothing was called."""
+        self._sort()
         named = self._first(self._named.get(name, deque()))
         call_id = named or self._done.get(name) or self._first(self._order) or self._last
         self.close(call_id)
         return call_id or None
+
+    def _sort(self) -> None:
+        for name, call_id in self._calls[self._sorted :]:
+            self._order.append(call_id)
+            self._named.setdefault(name, deque()).append(call_id)
+        self._sorted = len(self._calls)
 
     def _first(self, calls: deque[str]) -> str:
         while calls and calls[0] not in self._open:
@@ -94,7 +102,7 @@ class Calls:
 
 def failed(text: str) -> bool:
     """Whether a result says itself that the tool failed."""
-    return text.lstrip().startswith(_FAILED)
+    return text.startswith(_FAILED) or (text[:1].isspace() and text.lstrip().startswith(_FAILED))
 
 
 def stated_status(text: str) -> tuple[str, str]:

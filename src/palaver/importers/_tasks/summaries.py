@@ -36,6 +36,7 @@ class Hidden:
     def __init__(self, ids: set[str], deleted: tuple[int, int] | None) -> None:
         self._ids = ids
         self._deleted = deleted
+        self.may_hold = bool(ids) or deleted is not None
         self._covered: dict[str, list[str]] = {}
 
     def holds(self, index: int, record: Json) -> bool:

@@ -62,8 +62,9 @@ class Task:
     def add(self, message: Json, stated: str) -> None:
         """Add a message behind the others; without a time of its own it gets that of the one before."""
         if stated:
-            if stated != self.updated_at:
-                self.note_time(stated)
+            self.updated_at = max(self.updated_at, stated)
+            if stated < self.created_at or not self.created_at:
+                self.created_at = stated
             self.last_time = stated
         else:
             message["metadata"]["timestamp_inferred"] = True
@@ -78,11 +79,6 @@ class Task:
             self.models[model] += 1
         if not self.first_words and metadata["author_kind"] == "human":
             self.first_words = next((block["text"] for block in message["content"] if block["type"] == "text"), "")
-
-    def note_time(self, stated: str) -> None:
-        if not self.created_at or stated < self.created_at:
-            self.created_at = stated
-        self.updated_at = max(self.updated_at, stated)
 
     def note_environment(self, found: Environment) -> None:
         if mode := found.get("mode"):

@@ -37,46 +37,48 @@ class UserTurn:
 
     def messages(self, raw: list[Any]) -> list[Json]:
         """The messages of the turn, at least one."""
-        sorted_blocks = [self._sorted(one) for one in raw]
-        is_marked = any(kind in {"result", "header", "wrapped"} for kind, _ in sorted_blocks)
-        for kind, block in sorted_blocks:
-            match kind:
-                case "result":
+        is_marked: bool | None = None
+        for one in raw:
+            kind = one.get("type") if type(one) is dict else None
+            if kind == "tool_result":
+                if self._open is not None:
                     self._end()
-                    self._results.append(self.native_result(block))
-                case "header":
-                    self._begin(block)
-                case "environment":
+                self._results.append(self.native_result(one))
+                continue
+            text = one.get("text") if kind == "text" else one
+            if type(text) is not str:
+                self._add_other(kind, one)
+                continue
+            if text is not one and len(one) > 2:
+                self._keep_fields(one)
+            if is_environment(text):
+                if self._open is not None:
                     self._end()
-                    self._add_environment(block)
-                case "text" | "wrapped" if self._waits:
-                    self._body(block)
-                case "text" | "wrapped":
-                    self._end()
-                    self._add_text(block, is_marked=is_marked)
-                case "media":
-                    self._add_media(block_of(block))
-                case _:
-                    self._end()
-                    self._context.append(self._unknown(block))
-        self._end()
+                self._add_environment(text)
+            elif header := header_of(text, self._task.calls):
+                self._begin(header)
+            elif self._waits:
+                self._body(text)
+            else:
+                self._end()
+                if is_marked is None:
+                    is_marked = any(map(self._is_mark, raw))
+                self._add_text(text, is_marked=is_marked)
         return self._made()
 
-    def _sorted(self, raw: Any) -> tuple[str, Any]:
+    def _is_mark(self, raw: Any) -> bool:
+        """Whether a block tells that no other text of its turn can be the person's: a result, words in a wrapper."""
         kind = raw.get("type") if type(raw) is dict else None
         if kind == "tool_result":
-            return "result", raw
+            return True
         text = raw.get("text") if kind == "text" else raw
-        if type(text) is not str:
-            return ("media" if kind == "image" or kind == "document" else "other"), raw  # noqa: PLR1714 - it may be anything
-        if text is not raw and len(raw) > 2:
-            fields = {key: value for key, value in raw.items() if key not in {"type", "text"} and value}
-            self._fields += [fields] if fields else []
-        if is_environment(text):
-            return "environment", text
-        if header := header_of(text, self._task.calls):
-            return "header", header
-        return ("wrapped" if has_wrapper(text) else "text"), text
+        if type(text) is not str or is_environment(text):
+            return False
+        return header_of(text, self._task.calls) is not None or has_wrapper(text)
+
+    def _keep_fields(self, raw: Json) -> None:
+        if fields := {key: value for key, value in raw.items() if key not in {"type", "text"} and value}:
+            self._fields.append(fields)
 
     # -- results -----------------------------------------------------------------------------------------------------
 
@@ -86,7 +88,8 @@ class UserTurn:
         if type(stated) is str and stated:
             call_id = stated
             self._task.calls.close(call_id)
-            self._is_incomplete |= call_id not in self._task.known_calls
+            if call_id not in self._task.known_calls:
+                self._is_incomplete = True
         else:
             call_id = self._call_of("")
         content, text = result_content(raw.get("content"))
@@ -173,9 +176,14 @@ class UserTurn:
         self.environment = environment_in(text)
         self._task.note_environment(self.environment)
 
-    def _add_media(self, block: Json) -> None:
+    def _add_other(self, kind: Any, raw: Any) -> None:
+        if kind != "image" and kind != "document":  # noqa: PLR1714 - it may be anything
+            self._end()
+            self._context.append(self._unknown(raw))
+            return
+        block = block_of(raw)
         if block["type"] == "opaque":
-            self._context.append(self._unknown(block["raw"]))
+            self._context.append(self._unknown(raw))
         elif self._open is None:
             self._human.append(block)
         else:
@@ -214,9 +222,13 @@ class UserTurn:
         return found
 
     def _message(self, suffix: str, content: list[Json], metadata: Json) -> Json:
-        return build.message(
-            message_id=f"{self._name}{suffix}", role="user", timestamp="", content=content, metadata=metadata
-        )
+        return {
+            "message_id": self._name + suffix,
+            "role": "user",
+            "timestamp": "",
+            "content": content,
+            "metadata": metadata,
+        }
 
 
 def _first_text(content: str | list[Json]) -> str:

@@ -8,6 +8,7 @@ from palaver.importers._tasks.requests import Request, cost_of, payload
 from palaver.importers._tasks.task import Task, keep_rest, time_of
 from palaver.importers._tasks.turns import UserTurn
 from palaver.importers._tasks.ui_rows import (
+    CALLS,
     CHECKPOINTS,
     LONG,
     REASONING,
@@ -28,9 +29,8 @@ _ENVIRONMENT = "<environment_details>"
 class Teller:
     """Tells rows one by one; what it is told last may still be joined with the next."""
 
-    def __init__(self, task: Task, requests: dict[int, Request]) -> None:
+    def __init__(self, task: Task) -> None:
         self._task = task
-        self._requests = requests
         self.nearby = Nearby()
         self.paired: set[int] = set()
         """Rows of requests that have an answer there."""
@@ -55,8 +55,7 @@ class Teller:
 
     def begin_turn(self, answer: Json) -> None:
         self._answer, self._told_calls, self._call_id = answer, 0, ""
-        self._calls = [block for block in answer["content"] if block["type"] == "tool_use"]
-        self.nearby.begin_turn(answer)
+        self._calls = self.nearby.begin_turn(answer)
 
     def end_turn(self) -> None:
         if self._answer is not None and self._thoughts:
@@ -77,13 +76,13 @@ class Teller:
         kind = row.kind
         if not kind:
             return self._tell_foreign(row)
-        if kind == REQUEST:
-            return self._tell_request(row)
         if kind in CHECKPOINTS or row.position in self.told:
             return False
-        if type(about := row.raw.get("contextCondense")) is dict:
+        if not row.is_plain and type(about := row.raw.get("contextCondense")) is dict:
             return self._tell_summary(row, about)
-        if row.is_call:
+        if row.value is None and row.speaker == "model" and self.nearby.is_answer(row.text, row.raw):
+            return False
+        if kind in CALLS:
             return self._tell_call(row)
         if self.nearby.says(row):
             return False
@@ -94,19 +93,20 @@ class Teller:
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
-    def _tell_request(self, row: Row) -> bool:
+    def tell_request(self, request: Request, raw: Json) -> bool:
+        """Tell a request; false where its answer has all that is to say of it."""
         self.spend()
         self._joined, self._call_id = None, ""
-        request = self._requests[row.position]
-        asked = request.facts.get("request")
-        if type(asked) is str and not self.nearby.says_request(asked, is_paired=row.position in self.paired):
-            self._tell_asked(row, asked)
-        if row.position in self.paired:
+        is_paired = request.position in self.paired
+        asked = request.facts.pop("request", None)
+        if type(asked) is str and not self.nearby.says_request(asked, is_paired=is_paired):
+            self._tell_asked(Row(request.position, raw, REQUEST), asked)
+        if is_paired:
             return False
         if request.is_alive:
             self._unspent = request
         else:
-            self._tell_event(row, request)
+            self._tell_event(Row(request.position, raw, REQUEST), request)
         return True
 
     def _tell_asked(self, row: Row, asked: str) -> None:
@@ -123,7 +123,7 @@ class Teller:
 
     def _tell_event(self, row: Row, request: Request) -> None:
         """A request that got no answer."""
-        facts = request.told()
+        facts = request.facts
         words = facts.get("streamingFailedMessage")
         content = [build.text(words)] if type(words) is str and words else [build.opaque(kind=row.kind, raw=facts)]
         message = self._message(row, "system", "harness", content)
@@ -141,7 +141,7 @@ class Teller:
             message_id=f"{self._task.task_id}:ui:{request.position}:usage",
             role="system",
             timestamp="",
-            content=[build.opaque(kind=REQUEST, raw=request.told())],
+            content=[build.opaque(kind=REQUEST, raw=request.facts)],
             metadata={"author_kind": "harness", "ui": REQUEST},
         )
         self._charge(message, request)
@@ -194,7 +194,7 @@ class Teller:
             content = [build.tool_result(tool_use_id=self._call_id, content=row.text), *images_of(row)]
         else:
             content = blocks_of(row, f"{self._name(row)}:call")
-        if row.is_call:
+        if row.kind in CALLS:
             call = next(block for block in content if block["type"] == "tool_use")
             self._call_id = call["id"]
             self._task.known_calls.add(self._call_id)
@@ -222,7 +222,7 @@ class Teller:
                 self._charge(message, self._unspent)
                 self._unspent = None
         if row.kind in SUMS and type(facts := payload(row.raw.get("text"))) is dict:
-            self._charge(message, Request(row.position, row.ts, facts))
+            self._charge(message, Request(row.position, 0, facts))
         self._joined = message
         self._task.add(message, row.time)
         return True

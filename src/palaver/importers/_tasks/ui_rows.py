@@ -1,13 +1,11 @@
 """One row of the interface: who made it, what it says, and the blocks that it becomes where nothing else says it."""
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from palaver.importers._tasks.blocks import image_of_address
 from palaver.importers._tasks.requests import payload
 from palaver.importers._tasks.task import time_of
 from palaver.model import build
-from palaver.model.timestamps import milliseconds_of
 
 Json = dict[str, Any]
 Speaker = Literal["human", "model", "tool", "harness"]
@@ -21,10 +19,9 @@ REASONING = "reasoning"
 TASK_KINDS = frozenset({"text", "task"})
 
 _HUMAN = frozenset({"user_feedback", "user_feedback_diff", "user_edit_todos"})
-_SPOKEN = frozenset(
-    {"text", "completion_result", "plan_completion_result", "plan_mode_respond", "act_mode_respond", REASONING}
-)
-_CALLS = {
+SPOKEN = frozenset({"text", "completion_result", "plan_completion_result", REASONING})
+"""Words of the model, and nothing else."""
+CALLS = {
     "tool": "",
     "command": "execute_command",
     "use_mcp_server": "use_mcp_tool",
@@ -34,8 +31,10 @@ _CALLS = {
     "use_subagents": "use_subagents",
     "new_task": "new_task",
 }
+"""The tool that is called, by the kind of a row."""
+OUTPUT = "command_output"
 _RESULTS = frozenset(
-    {"command_output", "mcp_server_response", "browser_action_result", "subtask_result", "codebase_search_result"}
+    {OUTPUT, "mcp_server_response", "browser_action_result", "subtask_result", "codebase_search_result"}
 )
 CHECKPOINTS = frozenset({"checkpoint_saved", "checkpoint_created"})
 """Rows that hold nothing but the name of a state of the files."""
@@ -50,41 +49,42 @@ _SHOWN_ONLY = frozenset(
 )
 """Fields that are about how a row is shown, or of which another place tells."""
 _TOLD = _OWN_FIELDS | _SHOWN_ONLY
-_OF_PLAIN_ROWS = _TOLD - {"images", "reasoning"}
+OF_PLAIN_ROWS = _TOLD - {"images", "reasoning"}
 
 
-@dataclass(slots=True)
 class Row:
-    position: int
-    raw: Json
-    kind: str
-    """The word behind `ask` or `say`; empty for a row of another shape."""
-    ts: int
-    speaker: Speaker
-    text: str
-    value: Any
-    """Its text as JSON, where it is; else None."""
+    """A row that is looked at closely."""
+
+    __slots__ = ("is_plain", "kind", "position", "raw", "speaker", "text", "value")
+
+    def __init__(self, position: int, raw: Json, kind: str, *, is_first: bool = False) -> None:
+        self.position = position
+        self.raw = raw
+        self.kind = kind
+        """The word behind `ask` or `say`; empty for a row of another shape."""
+        self.speaker, has_json = _KINDS.get(kind, _OF_THE_PROGRAM)
+        if is_first:
+            self.speaker, has_json = "human", False
+        self.text = text_of(raw, kind)
+        self.value = payload(self.text) if has_json else None
+        """Its text as JSON, where it is; else None."""
+        self.is_plain = raw.keys() <= OF_PLAIN_ROWS
+        """Whether there is nothing to it but its text."""
 
     @property
     def time(self) -> str:
         return time_of(self.raw.get("ts"))
 
     @property
-    def is_call(self) -> bool:
-        return self.kind in _CALLS
-
-    @property
     def is_result(self) -> bool:
         return self.kind in _RESULTS
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is nothing to it but its text."""
-        return self.raw.keys() <= _OF_PLAIN_ROWS
-
     def texts(self) -> list[str]:
         """Its text, or every text in it where it is JSON, and its reasoning."""
-        found = texts_in(self.value) if self.value is not None else [self.text]
+        found = [self.text]
+        if self.value is not None:
+            found = texts_in(self.value)
+            found += inner_texts(found)
         if type(thought := self.raw.get("reasoning")) is str:
             found.append(thought)
         return found
@@ -98,34 +98,28 @@ def _says_something(value: Any) -> bool:
     return value is not False and value not in (None, "", [], {})
 
 
-def row_of(raw: Json, position: int, *, is_first: bool) -> Row:
-    manner = raw.get("type")
-    kind = raw.get(manner) if manner == "say" or manner == "ask" else ""  # noqa: PLR1714 - it may be anything
-    if type(kind) is not str:
-        kind = ""
-    speaker = "human" if is_first and kind in TASK_KINDS else _SPEAKERS.get(kind, "harness")
+def text_of(raw: Json, kind: str) -> str:
     text = raw.get("text")
     if type(text) is not str:
-        text = ""
-    elif kind == "completion_result":
-        text = text.removesuffix(_CHANGED)
-    has_json = kind in _WITH_JSON or (speaker == "harness" and kind != REQUEST)
-    ts = raw.get("ts")
-    number = ts if type(ts) is int and 0 < ts < 1 << 53 else 0
-    if not (number or kind) and (time := time_of(raw.get("timestamp"))):
-        number = milliseconds_of(time)
-    return Row(position, raw, kind, number, speaker, text, payload(text) if has_json else None)
+        return ""
+    return text.removesuffix(_CHANGED) if kind == "completion_result" else text
 
 
-_WITH_JSON = frozenset(
-    {*_CALLS, "plan_mode_respond", "act_mode_respond", "user_feedback_diff", "browser_action_result"}
-)
-_SPEAKERS: dict[str, Speaker] = {
-    **dict.fromkeys(_RESULTS, "tool"),
-    **dict.fromkeys((*_SPOKEN, *_CALLS), "model"),
-    **dict.fromkeys(_HUMAN, "human"),
+def speaker_of(kind: str) -> Speaker:
+    return _KINDS.get(kind, _OF_THE_PROGRAM)[0]
+
+
+_OF_THE_PROGRAM: tuple[Speaker, bool] = ("harness", True)
+_KINDS: dict[str, tuple[Speaker, bool]] = {
+    **dict.fromkeys(_RESULTS, ("tool", False)),
+    **dict.fromkeys(SPOKEN, ("model", False)),
+    **dict.fromkeys(_HUMAN, ("human", False)),
+    **dict.fromkeys((*CALLS, "plan_mode_respond", "act_mode_respond"), ("model", True)),
+    "user_feedback_diff": ("human", True),
+    "browser_action_result": ("tool", True),
+    REQUEST: ("harness", False),
 }
-"""Who made a row, by its kind; all others are the program's."""
+"""Who made a row of a kind, and whether its text may be JSON; all others are the program's."""
 
 
 def blocks_of(row: Row, call_id: str) -> list[Json]:
@@ -134,7 +128,7 @@ def blocks_of(row: Row, call_id: str) -> list[Json]:
     if type(thought := row.raw.get("reasoning")) is str and thought:
         made.append(build.thinking(thought))
     text = row.text
-    if row.kind in _CALLS:
+    if row.kind in CALLS:
         made.append(_call(row, call_id))
     elif row.kind == REASONING:
         if text:
@@ -167,7 +161,7 @@ def images_of(row: Row) -> list[Json]:
 
 
 def _call(row: Row, call_id: str) -> Json:
-    name = _CALLS[row.kind]
+    name = CALLS[row.kind]
     match row.value:
         case {"tool": str(tool), **arguments} if row.kind == "tool":
             return build.tool_use(id=call_id, name=tool, input=arguments)
@@ -181,7 +175,7 @@ def _call(row: Row, call_id: str) -> Json:
 
 
 def texts_in(value: Any) -> list[str]:
-    """Every text in a JSON value, at any depth, also those in JSON that is written in a text; the last ones first."""
+    """Every text in a JSON value, at any depth, the last ones first."""
     found: list[str] = []
     stack = [value]
     while stack:
@@ -189,10 +183,18 @@ def texts_in(value: Any) -> list[str]:
         kind = value.__class__
         if kind is str:
             found.append(value)
-            if len(value) < _PARSED and value.startswith(('{"', '[{"')) and (inner := payload(value)) is not None:
-                stack.append(inner)
         elif kind is dict:
             stack += value.values()
         elif kind is list:
             stack += value
+    return found
+
+
+def inner_texts(texts: list[str]) -> list[str]:
+    """The texts in JSON that is written in some texts, at any depth."""
+    found: list[str] = []
+    for text in texts:
+        if text.startswith(('{"', '[{"')) and len(text) < _PARSED and (value := payload(text)) is not None:
+            inner = texts_in(value)
+            found += [*inner, *inner_texts(inner)]
     return found

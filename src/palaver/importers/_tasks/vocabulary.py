@@ -65,6 +65,8 @@ def names_a_tool(name: str) -> bool:
 
 def mcp_of(name: str) -> dict[str, str]:
     """The server and the tool that the name of an MCP tool is made of; models write `__` for `--`."""
+    if not name.startswith("mcp"):
+        return {}
     for separator in ("--", "__"):
         prefix = f"mcp{separator}"
         if name.startswith(prefix):
