@@ -229,7 +229,6 @@ def read(
     except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
         report.failure = f"{type(error).__name__}: {error} (this is a bug of palaver)"
         report.traceback = traceback.format_exc()
-    document = None  # it need not be looked through by the collector
     gc.collect(0)  # an importer's objects may refer to each other in circles: what a unit took up goes with it
     if not (report.failure or run.ledger.adds_up):
         report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug of palaver)"
