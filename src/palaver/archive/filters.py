@@ -20,6 +20,10 @@ _HAS = {
     "rating": "exists (select 1 from rating r where r.platform = c.platform and r.conversation_id = c.conversation_id)",
 }
 HAS = tuple(_HAS)
+# Of a path, only the end is looked at as closely as this: a pattern that may begin anywhere takes three times as long.
+_IN_PROJECT = (
+    "(c.project = ? or c.project like ? escape '\\' or replace(substr(c.project, ?), '\\', '/') like ? escape '\\')"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,11 @@ class Filters:
                 values.extend(shape.format(word) for word in words for shape in shapes)
 
         any_of("c.platform = ?", self.platforms, "{}")
-        any_of(
-            "(c.project = ? or c.project like ? escape '\\' or replace(c.project, '\\', '/') like ? escape '\\')",
-            tuple(_literal(project.rstrip("/\\")) for project in self.projects),
-            *("{}", "{}/%", "%/{}"),
-        )
+        for project in self.projects:
+            name = project.rstrip("/\\")
+            values += [_literal(name), f"{_literal(name)}/%", -len(name) - 1, f"/{_literal(name)}"]
+        if self.projects:
+            conditions.append(f"({' or '.join([_IN_PROJECT] * len(self.projects))})")
         any_of(
             "(c.model like ? escape '\\' or exists (select 1 from message m where m.conversation = c.conversation_key "
             "and m.model like ? escape '\\'))",

@@ -37,7 +37,7 @@ class Titles:
                     self.are_all = False
                     return
                 read += 1
-                if self._hits.is_allowed(key):
+                if not is_slow or self._hits.is_allowed(key):
                     yield key, title
 
 
