@@ -30,8 +30,8 @@ If so, as many more are looked at as collecting those messages would cost; then 
 _FEW = 20_000
 _LISTED = 20_000
 _NEVER = 1 << 62
-_PROBE = 40
-"""Asking the index about one body costs as much as listing this many of its hits."""
+_PROBE = 80
+"""Asking the index about one body, and scoring it later, costs as much as looking at this many hits."""
 _ASKED_ONE_BY_ONE = 100
 _ANY = ("true", "true")
 # Every body is some message's, but for those that only older versions of messages have.
