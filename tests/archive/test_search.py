@@ -306,6 +306,26 @@ def test_a_project_is_named_by_its_folder_one_around_it_or_its_end(name):
         assert {row[0] for row in rows} == expected
 
 
+def test_filters_that_take_long_find_the_same_when_they_are_asked_of_all_at_once():
+    documents = [
+        conversation(
+            f"c{number}",
+            [message(f"{number}-{index}", f"apple {number} {index}", TIMES[2 * number]) for index in range(3)],
+            platform={"name": "toy", "model": model},
+            title="apple",
+        )
+        for number, model in enumerate(("gpt-5", "claude-x", "gpt-4"))
+    ]
+    with archive_of(documents) as connection:
+        for filters in (Filters(models=("gpt",)), Filters(models=("claude",), since=TIMES[2]), Filters(models=("o3",))):
+            expected = found(connection, "apple", filters=filters)
+            with patch.multiple(plan, _PATIENCE=1, _SLOW=1, _ASKED_ONE_BY_ONE=1):
+                result = found(connection, "apple", filters=filters)
+            assert names(result) == names(expected)
+            assert result.titles == expected.titles
+            assert len(names(expected)) == 3 * len(expected.titles)
+
+
 def test_counting_ends_somewhere():
     some = [message(f"m{number}", f"apple {number}") for number in range(COUNTED + 5)]
     with archive_of([conversation("c", some)]) as connection:

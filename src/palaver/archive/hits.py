@@ -27,6 +27,8 @@ _PATIENCE = 1_000
 
 If so, as many more are looked at as collecting those messages would cost; then they are collected.
 """
+_SLOW = 5_000
+"""The same for filters that take long to ask, before they are asked of all conversations at once."""
 _FEW = 20_000
 _LISTED = 20_000
 _NEVER = 1 << 62
@@ -109,6 +111,11 @@ class Hits:
         """Whether everything is meant that the index finds, and some message says."""
         return not self._must_be_read and (self._message, self._conversation) == _ANY
 
+    @property
+    def knows_conversations(self) -> bool:
+        """Whether the filters that are quick to ask were asked of all conversations at once."""
+        return self._likely is not None
+
     def newest(self) -> Iterator[int]:
         """Numbers in the index of what is found."""
         previous = 0
@@ -123,7 +130,9 @@ class Hits:
                 previous = key
                 yield key
             if self.looked_at == patience and self.enough is None:
-                if patience == _PATIENCE:
+                if patience == _PATIENCE and not self._is_quick:
+                    patience += _SLOW
+                elif patience in {_PATIENCE, _PATIENCE + _SLOW}:
                     patience += self._collecting_costs()
                 else:
                     # Another message may say the same, and pass.
@@ -241,6 +250,8 @@ class Hits:
 
     def _collecting_costs(self) -> int:
         """What it would take to collect the bodies that may pass, in hits that could be looked at instead."""
+        if not self._is_quick:
+            self._likely, self._is_quick = set(self._conversations(self._conversation, self._conversation_values)), True
         if (conversations := self._likely_conversations) is None:
             return _NEVER
         count = (
@@ -272,11 +283,13 @@ class Hits:
         """Those that pass the filters which are quick to ask, as JSON; None if there are no such filters."""
         condition, values = self._quick
         since = self._wanted.filters.since
-        if condition == "true" and not since:
+        if self._likely is None and condition == "true" and not since:
             return None
-        if since:
+        likely = self._likely
+        if since or likely is None:
             condition, values = f"{condition} and coalesce(c.updated_at, ?) >= ?", [*values, since, since]
-        likely = self._conversations(condition, values) if since or self._likely is None else self._likely
+            late = self._conversations(condition, values)
+            likely = late if likely is None else likely.intersection(late)
         return orjson.dumps(list(likely)).decode()
 
     def _conversations(self, condition: str, values: list[Any]) -> list[int]:

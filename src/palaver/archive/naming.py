@@ -111,9 +111,10 @@ class Names:
         after = place + 1
         while after < len(words) and words[after].startswith(f"{word}:"):
             after += 1
+        beginning = word[:shortest]
         neighbours = [*words[max(place - 1, 0) : place], *words[after : after + 1]]
-        needed = max((_alike(word, other) + 1 for other in neighbours), default=0)
-        return word[: max(needed, shortest)]
+        close = [_alike(word, other) + 1 for other in neighbours if other.startswith(beginning)]
+        return word[: max(close)] if close else beginning
 
     def _like(self, beginning: str) -> list[str]:
         """What begins like this of all that a conversation can be called in full, in order, or simply all of it.
