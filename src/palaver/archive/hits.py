@@ -111,11 +111,6 @@ class Hits:
         """Whether everything is meant that the index finds, and some message says."""
         return not self._must_be_read and (self._message, self._conversation) == _ANY
 
-    @property
-    def knows_conversations(self) -> bool:
-        """Whether the filters that are quick to ask were asked of all conversations at once."""
-        return self._likely is not None
-
     def newest(self) -> Iterator[int]:
         """Numbers in the index of what is found."""
         previous = 0
@@ -258,7 +253,7 @@ class Hits:
             "select count(*) from (select 1 from json_each(?) join message on conversation = json_each.value limit ?)"
         )
         messages = self._connection.execute(count, (conversations, _FEW + 1)).fetchone()[0]
-        return messages // 2 + 1 if messages <= _FEW else _NEVER
+        return messages + 1 if messages <= _FEW else _NEVER
 
     def _among_few(self, below: int) -> Iterator[int]:
         """Of the bodies that may pass the filters, those that the index finds."""

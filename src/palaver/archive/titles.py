@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from palaver.archive.filters import Filters
 from palaver.archive.hits import Hits, Wanted
 from palaver.archive.query import Query
 from palaver.archive.scratch import Scratch
@@ -25,8 +24,6 @@ class Titles:
         filters = self._wanted.filters
         quick = replace(self._wanted.quick(), since=filters.since, until=filters.until)
         is_slow = quick != filters
-        if are_known := self._hits.knows_conversations:
-            quick = Filters(since=filters.since, until=filters.until)
         condition, values = quick.where()
         likely, words = _likely(self._wanted.query)
         query = (
@@ -40,7 +37,7 @@ class Titles:
                     self.are_all = False
                     return
                 read += 1
-                if not (is_slow or are_known) or self._hits.is_allowed(key):
+                if not is_slow or self._hits.is_allowed(key):
                     yield key, title
 
 
