@@ -30,6 +30,7 @@ If so, as many more are looked at as collecting those messages would cost; then 
 _SLOW = 5_000
 """The same for filters that take long to ask, before they are asked of all conversations at once."""
 _FEW = 20_000
+_FEW_CONVERSATIONS = 1_000
 _LISTED = 20_000
 _NEVER = 1 << 62
 _PROBE = 80
@@ -110,6 +111,12 @@ class Hits:
     def finds_all(self) -> bool:
         """Whether everything is meant that the index finds, and some message says."""
         return not self._must_be_read and (self._message, self._conversation) == _ANY
+
+    @property
+    def few_conversations(self) -> str | None:
+        """Those that may pass, as JSON, where it is known by now that they are few."""
+        few = self._likely is not None and len(self._likely) <= _FEW_CONVERSATIONS
+        return orjson.dumps(list(self._likely or ())).decode() if few else None
 
     def newest(self) -> Iterator[int]:
         """Numbers in the index of what is found."""
@@ -276,16 +283,13 @@ class Hits:
     @cached_property
     def _likely_conversations(self) -> str | None:
         """Those that pass the filters which are quick to ask, as JSON; None if there are no such filters."""
-        condition, values = self._quick
-        since = self._wanted.filters.since
-        if self._likely is None and condition == "true" and not since:
-            return None
+        if self._likely is None and self._quick[0] != "true":
+            self._likely = set(self._conversations(*self._quick))
         likely = self._likely
-        if since or likely is None:
-            condition, values = f"{condition} and coalesce(c.updated_at, ?) >= ?", [*values, since, since]
-            late = self._conversations(condition, values)
+        if since := self._wanted.filters.since:
+            late = self._conversations("coalesce(c.updated_at, ?) >= ?", [since, since])
             likely = late if likely is None else likely.intersection(late)
-        return orjson.dumps(list(likely)).decode()
+        return None if likely is None else orjson.dumps(list(likely)).decode()
 
     def _conversations(self, condition: str, values: list[Any]) -> list[int]:
         query = f"select c.conversation_key from conversation c where {condition}"  # noqa: S608 - ours
