@@ -21,7 +21,7 @@ from palaver.archive.titles import Titles
 
 RANKED = 2_000
 COUNTED = 10_000
-CACHE_KILOBYTES = 64 << 10
+CACHE_KILOBYTES = 128 << 10
 """Hits come out of the index and out of the messages in turns: neither shall have to be read again."""
 _COUNTED_ONE_BY_ONE = 2_000
 _LOOKED_AT_TO_RANK = 6_000
