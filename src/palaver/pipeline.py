@@ -24,7 +24,8 @@ from palaver.model.metrics import MetricsTally
 from palaver.model.report import Report, SourceReport
 from palaver.outputs import BUFFER_BYTES, Output, line_of
 from palaver.sources.cursors import Cursor
-from palaver.sources.discovery import Claim, Recall, Unclaimed, Unit, discover, distinct, size_of
+from palaver.sources.discovery import Claim, Recall, Unclaimed, Unit, discover, size_of
+from palaver.sources.inventory import distinct
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.validate.repair import INVALID_DOCUMENT, made_writable, repaired
@@ -347,8 +348,3 @@ def _parse_options(platform: str, options: tuple[tuple[str, str], ...]) -> Any:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise OptionError(f"option {name!r} of {platform}: {first['msg']} (it has: {names})") from error
-
-
-def locations() -> dict[str, list[Path]]:
-    """Where each platform keeps its files on this machine: those that exist."""
-    return {platform: [path for path in importer(platform).locations() if path.exists()] for platform in platforms()}

@@ -1,22 +1,27 @@
-"""What is to be read: of everything that was found, what is new or has changed since the archive took it in."""
+"""What is to be read: of everything that was found, what is new or has changed since the archive took it in.
+
+What opens and reads files is imported where something changed: mostly, nothing did.
+"""
 
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
 from palaver.archive.connection import open_to_read
 from palaver.archive.memory import KnownSource, Memory, UnclaimedFile, cursors, recall
-from palaver.archive.sources import CursorRow, FileRow, SourceFacts
 from palaver.importers import platforms
 from palaver.model.report import Report
-from palaver.pipeline import distinct, find
-from palaver.sources.discovery import Claim, Unit
-from palaver.sources.inventory import Files, Shelves, inventory, own_path, spelled
-from palaver.tasks import Task
+from palaver.sources.inventory import Files, distinct, inventory, spelled
+
+if TYPE_CHECKING:
+    from palaver.archive.sources import CursorRow
+    from palaver.sources.discovery import Claim, Unit
+    from palaver.tasks import Task
 
 AS_IT_WAS = "as it was when it was read"
 _KEPT_HEAD_BYTES = 1 << 12
@@ -24,7 +29,7 @@ _KEPT_HEAD_BYTES = 1 << 12
 
 @dataclass(slots=True)
 class Plan:
-    tasks: list[Task] = field(default_factory=list[Task])
+    tasks: "list[Task]" = field(default_factory=list)
     report: Report = field(default_factory=Report)
     unclaimed: dict[str, UnclaimedFile] = field(default_factory=dict[str, UnclaimedFile])
 
@@ -78,21 +83,26 @@ class Planner:
         plan.report.unchanged = sorted(map(self._memory.label, search.unchanged))
         return plan
 
-    def _is_itself(self, unit: Unit) -> bool:
+    def _is_itself(self, unit: "Unit") -> bool:
+        from palaver.sources.shelves import own_path
+
         path = own_path(unit.source)
         try:
             return path is not None and Path(path).samefile(self._archive)
         except OSError:
             return False
 
-    def _cursors(self, search: "_Search") -> dict[int, tuple[CursorRow, ...]]:
+    def _cursors(self, search: "_Search") -> "dict[int, tuple[CursorRow, ...]]":
         known = [source for _, _, source in search.changed if source and search.are_read_alike([source.key])]
         if not known:
             return {}
         with closing(open_to_read(self._archive)) as connection:
             return {source.key: cursors(connection, source) for source in known}
 
-    def _task(self, unit: Unit, files: Files, resumed: tuple[CursorRow, ...]) -> Task:
+    def _task(self, unit: "Unit", files: Files, resumed: "tuple[CursorRow, ...]") -> "Task":
+        from palaver.archive.sources import FileRow, SourceFacts
+        from palaver.tasks import Task
+
         options = self._options.get(unit.platform, {})
         rows = tuple(FileRow(spelled(name), *stamp) for name, stamp in sorted(files.items()))
         facts = SourceFacts(
@@ -129,6 +139,9 @@ class _Search:
         return True
 
     def look(self, path: Path, files: Files, plan: Plan) -> None:
+        from palaver.pipeline import find
+        from palaver.sources.shelves import Shelves
+
         aside: dict[str, str] = {}
         units, report = find([path], self._platform, lambda name: self._recalled(name, files), aside)
         plan.report.unclaimed += report.unclaimed
@@ -157,7 +170,7 @@ class _Search:
             for platform, options in manners
         )
 
-    def _recalled(self, name: str, files: Files) -> Claim | str | None:
+    def _recalled(self, name: str, files: Files) -> "Claim | str | None":
         """What was found out about a file, if it is as it was."""
         stamp = files.get(name)
         name = spelled(name)
@@ -170,6 +183,8 @@ class _Search:
         if is_as_it_was and any("!" in self._memory.label(key) for key in sources):
             return AS_IT_WAS
         if is_as_it_was or 0 < self._memory.files[name][0] < stamp[0]:  # what only grew is still what it was
+            from palaver.sources.discovery import Claim
+
             for key in sources:
                 source = self._memory.source(key)
                 if source and source.label == name:
@@ -177,8 +192,10 @@ class _Search:
         return None
 
 
-def label_of(unit: Unit) -> str:
+def label_of(unit: "Unit") -> str:
     """What the archive calls a source: its full path; standard input is known by how it begins."""
+    from palaver.sources.shelves import own_path
+
     if own_path(unit.source) is not None:
         return spelled(unit.source.label)
     from hashlib import blake2b

@@ -157,12 +157,28 @@ def test_what_is_found_is_what_reading_everything_finds(documents, query, settin
         assert_all_is_found(connection, documents, query, settings)
 
 
-@given(archives, queries, settings_of_search)
-def test_the_same_is_found_where_messages_are_collected_first(documents, query, settings):
+@given(archives, queries, settings_of_search, st.sampled_from([0, 1_000]))
+def test_the_same_is_found_where_messages_are_collected_first(documents, query, settings, probe):
     settings = {**settings, "filters": replace(settings["filters"], platforms=("toy",))}
     costs = patch.object(plan.Hits, "_collecting_costs", lambda _: 1)
-    with archive_of(documents) as connection, patch.multiple(plan, _PATIENCE=1, _PROBE=0, _ASKED_ONE_BY_ONE=1), costs:
+    constants = patch.multiple(plan, _PATIENCE=1, _PROBE=probe, _ASKED_ONE_BY_ONE=1)
+    with archive_of(documents) as connection, constants, costs:
         assert_all_is_found(connection, documents, query, settings)
+
+
+@given(archives, queries, st.booleans(), st.sampled_from([(), ("text",)]))
+def test_a_page_of_the_best_begins_all_of_them(documents, query, seem_few, columns):
+    typed = typed_of(query)
+    guess = patch.object(plan.Hits, "_seem_few", lambda *_: seem_few)
+    with archive_of(documents) as connection, guess, patch("palaver.archive.search.RANKED", 3):
+        newest = {hit.message_id for hit in found(connection, typed, limit=3, columns=columns).hits}
+        best = found(connection, typed, limit=2, is_ranked=True, columns=columns)
+        total = found(connection, typed, limit=1000, columns=columns).total
+    with archive_of(documents) as connection:
+        whole = found(connection, typed, limit=1000, is_ranked=True, columns=columns).hits
+    expected = [hit for hit in whole if hit.message_id in newest] if total > 3 else whole
+    assert [(hit.message_id, hit.score) for hit in best.hits] == [(hit.message_id, hit.score) for hit in expected[:2]]
+    assert (best.total, best.is_total_exact) == (min(total, 3), total <= 3)
 
 
 def assert_all_is_found(connection, documents, query, settings):
@@ -263,6 +279,51 @@ def test_a_text_of_which_only_an_old_version_is_left_is_not_found():
         assert names(found(connection, "pear")) == [("c", "m")]
         result = found(connection, "apple")
         assert (result.hits, result.total) == ([], 0)
+
+
+def test_what_an_old_version_said_is_neither_counted_nor_ranked():
+    before = conversation("c", [message(f"m{number}", f"apple {number}") for number in range(30)])
+    after = [message("m0", [build.text("pear"), build.text("fig")]), message("m30", "apple 1")]
+    with archive_of([before]) as connection:
+        Ingest(connection).add([(rows_of(conversation("c", after)), None)])
+        for is_ranked in (False, True):
+            assert found(connection, "apple", is_ranked=is_ranked).total == 29
+
+
+@pytest.mark.parametrize("name", ["/srv/my_app", "my_app", "srv/my_app", "/srv/my_app/", "/srv", "MY_APP"])
+def test_a_project_is_named_by_its_folder_one_around_it_or_its_end(name):
+    paths = ["/srv/my_app", "/srv/my-app", "/srv/my_app2", "D:\\srv\\my_app", "/srv/not_my_app"]
+    documents = [
+        conversation(path, [message(f"m{number}", "apple")], context={"workspace": {"path": path}})
+        for number, path in enumerate(paths)
+    ]
+    expected = {path for path in paths if path in {"/srv/my_app", "D:\\srv\\my_app"}}
+    if name.startswith("/srv"):
+        expected = {path for path in paths if path.startswith("/srv")} if name == "/srv" else {"/srv/my_app"}
+    with archive_of(documents) as connection:
+        condition, values = Filters(projects=(name,)).where()
+        rows = connection.execute(f"select conversation_id from conversation c where {condition}", values)
+        assert {row[0] for row in rows} == expected
+
+
+def test_filters_that_take_long_find_the_same_when_they_are_asked_of_all_at_once():
+    documents = [
+        conversation(
+            f"c{number}",
+            [message(f"{number}-{index}", f"apple {number} {index}", TIMES[2 * number]) for index in range(3)],
+            platform={"name": "toy", "model": model},
+            title="apple",
+        )
+        for number, model in enumerate(("gpt-5", "claude-x", "gpt-4"))
+    ]
+    with archive_of(documents) as connection:
+        for filters in (Filters(models=("gpt",)), Filters(models=("claude",), since=TIMES[2]), Filters(models=("o3",))):
+            expected = found(connection, "apple", filters=filters)
+            with patch.multiple(plan, _PATIENCE=1, _SLOW=1, _ASKED_ONE_BY_ONE=1):
+                result = found(connection, "apple", filters=filters)
+            assert names(result) == names(expected)
+            assert result.titles == expected.titles
+            assert len(names(expected)) == 3 * len(expected.titles)
 
 
 def test_counting_ends_somewhere():

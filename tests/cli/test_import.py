@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from archiving import exported
-from palaver import keeping, pipeline, planning
+from palaver import keeping, pipeline
 from palaver.archive.connection import open_to_read
 from palaver.importers import platforms
 
@@ -483,14 +483,14 @@ def test_a_failure_in_one_source_is_told_and_the_others_are_imported(run, sessio
 def test_a_source_that_vanishes_is_told(run, session, damaged, tmp_path, monkeypatch):
     vanishing = tmp_path / "vanishing.jsonl"
     shutil.copy(session, vanishing)
-    find = planning.find
+    find = pipeline.find
 
     def find_and_remove(*arguments):
         found = find(*arguments)
         vanishing.unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr(planning, "find", find_and_remove)
+    monkeypatch.setattr(pipeline, "find", find_and_remove)
     result = run("import", vanishing, damaged, "--dry-run")
     assert result.exit_code == 1
     assert "failed  cannot read" in result.stderr

@@ -4,6 +4,7 @@ import contextlib
 import io
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,9 +25,26 @@ needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes a
 
 @pytest.mark.parametrize("word", ["--help", "--version"])
 def test_help_and_version_import_nothing_heavy(word):
+    imported = _imported_by(word)
+    assert ("palaver.cli.import_" in imported) == (word == "--help")
+    assert not imported & HEAVY
+    assert not {name for name in imported if name.startswith("palaver.importers")}
+
+
+def test_a_scan_that_finds_nothing_new_imports_nothing_that_reads(run, home, session):
+    projects = home / ".claude" / "projects" / "-home-dev"
+    projects.mkdir(parents=True)
+    shutil.copy(session, projects / session.name)
+    assert run("scan").exit_code == 0
+    imported = _imported_by("scan", "--json")
+    assert not imported & (HEAVY - {"orjson"})
+    assert not imported & {"importlib.metadata", "palaver.pipeline", "palaver.sources.source", "palaver.cli.import_"}
+
+
+def _imported_by(*words):
     program = f"""
 import atexit, sys
-sys.argv = ["palaver", {word!r}]
+sys.argv = ["palaver", *{words!r}]
 atexit.register(lambda: print(*sorted(sys.modules), sep="\\n", file=sys.stderr))
 from palaver.cli import main
 main()
@@ -36,10 +54,7 @@ main()
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert result.stdout
-    imported = set(result.stderr.split())
-    assert "palaver.cli.import_" in imported
-    assert not imported & HEAVY
-    assert not {name for name in imported if name.startswith("palaver.importers")}
+    return set(result.stderr.split())
 
 
 def test_help_names_every_command(run):

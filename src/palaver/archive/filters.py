@@ -49,11 +49,10 @@ class Filters:
                 values.extend(shape.format(word) for word in words for shape in shapes)
 
         any_of("c.platform = ?", self.platforms, "{}")
-        any_of(
-            "(c.project = ? or c.project like ? escape '\\' or replace(c.project, '\\', '/') like ? escape '\\')",
-            tuple(_literal(project.rstrip("/\\")) for project in self.projects),
-            *("{}", "{}/%", "%/{}"),
-        )
+        if self.projects:
+            named = [_in_project(project.rstrip("/\\")) for project in self.projects]
+            conditions.append(f"({' or '.join(condition for condition, _ in named)})")
+            values += [value for _, words in named for value in words]
         any_of(
             "(c.model like ? escape '\\' or exists (select 1 from message m where m.conversation = c.conversation_key "
             "and m.model like ? escape '\\'))",
@@ -87,6 +86,15 @@ class Filters:
         if not self.with_sidechains:
             conditions.append("not c.is_sidechain")
         return " and ".join(conditions) or "true", values
+
+
+def _in_project(name: str) -> tuple[str, list[str]]:
+    word = _literal(name)
+    if "/" in name:  # between the parts of the path there may be the other sign
+        ends, values = "replace(c.project, '\\', '/') like ? escape '\\'", [f"%/{word}"]
+    else:
+        ends, values = "c.project like ? escape '\\' or c.project like ? escape '\\'", [f"%/{word}", f"%\\\\{word}"]
+    return f"(c.project = ? or {ends} or c.project like ? escape '\\')", [name, *values, f"{word}/%"]
 
 
 def _literal(word: str) -> str:

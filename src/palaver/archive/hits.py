@@ -9,6 +9,7 @@ first, and looked up in the index.
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -21,17 +22,28 @@ from palaver.archive.words import worded
 
 BODY_MASK = (1 << BODY_BITS) - 1
 _LAST = (1 << 63) - 1
-_PATIENCE = 4_000
+_PATIENCE = 1_000
 """How many hits are looked at before it is asked whether only few messages pass the filters.
 
 If so, as many more are looked at as collecting those messages would cost; then they are collected.
 """
+_SLOW = 5_000
+"""The same for filters that take long to ask, before they are asked of all conversations at once."""
 _FEW = 20_000
+_FEW_CONVERSATIONS = 1_000
+_LISTED = 20_000
 _NEVER = 1 << 62
-_PROBE = 40
-"""Asking the index about one body costs as much as looking at this many of its hits."""
+_PROBE = 80
+"""Asking the index about one body, and scoring it later, costs as much as looking at this many hits."""
 _ASKED_ONE_BY_ONE = 100
 _ANY = ("true", "true")
+# Every body is some message's, but for those that only older versions of messages have.
+_IS_SAID = (
+    f"(search.rowid & {BODY_MASK} not in (select body from revision) "  # noqa: S608 - a number
+    f"or exists (select 1 from message m where m.body = search.rowid & {BODY_MASK}))"
+)
+_COLUMNS = {"text": 3.0, "thinking": 1.5, "tool": 1.0}
+"""Of the index, with their weights: what was said counts more than what a tool gave back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,17 @@ class Hits:
         self.is_cut = False
         """Whether there are hits that were not looked at."""
 
+    @property
+    def finds_all(self) -> bool:
+        """Whether everything is meant that the index finds, and some message says."""
+        return not self._must_be_read and (self._message, self._conversation) == _ANY
+
+    @property
+    def few_conversations(self) -> str | None:
+        """Those that may pass, as JSON, where it is known by now that they are few."""
+        few = self._likely is not None and len(self._likely) <= _FEW_CONVERSATIONS
+        return orjson.dumps(list(self._likely or ())).decode() if few else None
+
     def newest(self) -> Iterator[int]:
         """Numbers in the index of what is found."""
         previous = 0
@@ -109,37 +132,63 @@ class Hits:
                 previous = key
                 yield key
             if self.looked_at == patience and self.enough is None:
-                if patience == _PATIENCE:
+                if patience == _PATIENCE and not self._is_quick:
+                    patience += _SLOW
+                elif patience in {_PATIENCE, _PATIENCE + _SLOW}:
                     patience += self._collecting_costs()
-                # Another message may say the same, and pass.
-                elif (few := self._few(key if key == previous else key + 1)) is not None:
-                    yield from self._among(few)
+                else:
+                    # Another message may say the same, and pass.
+                    yield from self._among_few(key if key == previous else key + 1)
                     return
 
     def count(self, most: int) -> int | None:
         """How many there are, up to a number; None where that would mean to look at them one by one."""
-        if self._must_be_read or (self._message, self._conversation) != _ANY:
+        if not self.finds_all:
             return None
-        query = (
-            "select count(*) from (select 1 from search where search match ? "
-            "and exists (select 1 from message m where m.body = search.rowid & ?) limit ?)"
-        )
-        return self._connection.execute(query, (self._expression, BODY_MASK, most)).fetchone()[0]
+        query = f"select count(*) from (select 1 from search where search match ? and {_IS_SAID} limit ?)"  # noqa: S608
+        return self._connection.execute(query, (self._expression, most)).fetchone()[0]
+
+    def newest_scored(self, most: int, first: list[int]) -> dict[int, float]:
+        """The newest of all with their scores, where `finds_all` and some were found already.
+
+        The index is quicker forwards: if there seem to be few, all of them come that way.
+        """
+        is_scored = not (self._wanted.query.excluded or self._wanted.columns)
+        score = self._score if is_scored else "0.0"
+        query = f"select rowid, {score} from search where search match ? and {_IS_SAID} order by rowid"  # noqa: S608
+        rows: list[tuple[int, float]] = []
+        if self._seem_few(first, most):
+            rows = self._connection.execute(f"{query} limit ?", (self._expression, most)).fetchall()[::-1]
+        if not 0 < len(rows) < most:
+            rows = self._connection.execute(f"{query} desc limit ?", (self._expression, most)).fetchall()
+        found = dict(rows)
+        return found if is_scored else found | self.scores(list(found))
+
+    def _seem_few(self, first: list[int], most: int) -> bool:
+        """Whether there are fewer hits than that, if they are spread over time as the first of them are."""
+        query = "select (select min(id) from search_docsize), (select max(id) from search_docsize)"
+        oldest, newest = self._connection.execute(query).fetchone()
+        return len(first) * (newest - oldest) < most * (newest - first[-1])
 
     def scores(self, keys: list[int]) -> dict[int, float]:
-        """How well each of them fits, the less the better; what was said counts more than what a tool gave back."""
-        # What is excluded would be scored as well, and has been left out already.
-        expression = Query(self._wanted.query.required).expression(self._wanted.columns)
+        """How well each of them fits, the less the better."""
+        # What is excluded would be scored as well, and has been left out already; so have words in other columns.
+        expression = Query(self._wanted.query.required).expression()
         if expression is None or not keys:
             return {}
         # The plus keeps SQLite from asking the index for each number by itself, which would take minutes.
         return dict(
             self._connection.execute(
-                "select rowid, bm25(search, 3.0, 1.5, 1.0) from search where search match ? and rowid between ? and ? "
+                f"select rowid, {self._score} from search where search match ? and rowid between ? and ? "  # noqa: S608 - ours
                 "and +rowid in (select value from json_each(?))",
                 (expression, min(keys), max(keys), orjson.dumps(keys).decode()),
             )
         )
+
+    @property
+    def _score(self) -> str:
+        columns = self._wanted.columns or _COLUMNS
+        return f"bm25(search, {', '.join(str(_COLUMNS[name] * (name in columns)) for name in _COLUMNS)})"
 
     def messages(self, key: int) -> list[tuple[Any, ...]]:
         """The messages that say it and pass, the first of them first."""
@@ -159,9 +208,15 @@ class Hits:
         return self._connection.execute(query, (key & BODY_MASK,)).fetchone()[0]
 
     def _from_index(self) -> Iterator[tuple[int, int | None]]:
-        """Every hit, with the conversation of each message that says it and passes for itself, or with none."""
+        """Every hit, with the conversation of each message that says it and passes for itself, or with none.
+
+        Where everything passes, no message is looked at.
+        """
         before = (second_of(self._wanted.filters.until) + 1) << BODY_BITS if self._wanted.filters.until else _LAST
         match, values = ("true", []) if self._expression is None else ("search match ?", [self._expression])
+        if self.finds_all:
+            query = f"select rowid, 0 from search where {match} and rowid < ? and {_IS_SAID} order by rowid desc"  # noqa: S608
+            return self._connection.execute(query, (*values, before))
         query = (
             "select search.rowid, m.conversation from search left join message m "  # noqa: S608 - conditions of ours
             f"on m.body = search.rowid & ? and {self._message} where {match} and search.rowid < ? "
@@ -174,10 +229,8 @@ class Hits:
         if self._conversation == "true":
             return True
         if (passes := self._passes.get(conversation)) is None:
-            condition, values = self._quick
-            if len(self._passes) == _ASKED_ONE_BY_ONE and condition != "true":
-                query = f"select c.conversation_key from conversation c where {condition}"  # noqa: S608 - ours
-                self._likely = {key for (key,) in self._connection.execute(query, values)}
+            if len(self._passes) == _ASKED_ONE_BY_ONE and self._quick[0] != "true":
+                self._likely = set(self._conversations(*self._quick))
             passes = conversation in self._likely if self._likely is not None else True
             if passes and not (self._likely is not None and self._is_quick):
                 query = f"select 1 from conversation c where c.conversation_key = ? and {self._conversation}"  # noqa: S608
@@ -199,55 +252,59 @@ class Hits:
 
     def _collecting_costs(self) -> int:
         """What it would take to collect the bodies that may pass, in hits that could be looked at instead."""
-        if (conversations := self._likely_conversations()) is None:
+        if not self._is_quick:
+            self._likely, self._is_quick = set(self._conversations(self._conversation, self._conversation_values)), True
+        if (conversations := self._likely_conversations) is None:
             return _NEVER
-        condition, values = conversations
-        count = f"select count(*) from (select 1 from message where conversation in ({condition}) limit ?)"  # noqa: S608
-        messages = self._connection.execute(count, (*values, _FEW + 1)).fetchone()[0]
+        count = (
+            "select count(*) from (select 1 from json_each(?) join message on conversation = json_each.value limit ?)"
+        )
+        messages = self._connection.execute(count, (conversations, _FEW + 1)).fetchone()[0]
         return messages + 1 if messages <= _FEW else _NEVER
 
-    def _few(self, below: int) -> list[int] | None:
-        """The bodies that may pass the filters, unless there are as few hits left."""
-        conversations = self._likely_conversations()
-        assert conversations is not None
-        condition, values = conversations
+    def _among_few(self, below: int) -> Iterator[int]:
+        """Of the bodies that may pass the filters, those that the index finds."""
         query = (
-            "select search_key from body where body_key in "  # noqa: S608 - conditions of ours
-            f"(select body from message where conversation in ({condition})) and search_key < ? order by 1 desc"
+            "select search_key from body where body_key in (select body from json_each(?) "
+            "join message on conversation = json_each.value) and search_key < ? order by 1 desc"
         )
-        few = [key for (key,) in self._connection.execute(query, (*values, below))]
-        return few if self._are_more(below, _PROBE * len(few)) else None
-
-    def _likely_conversations(self) -> tuple[str, list[Any]] | None:
-        """A query for those that pass the filters which are quick to ask; None if there are no such filters."""
-        condition, values = self._quick
-        if since := self._wanted.filters.since:
-            condition += " and coalesce(c.updated_at, ?) >= ?"
-            values = [*values, since, since]
-        if condition == "true":
-            return None
-        return f"select c.conversation_key from conversation c where {condition}", values  # noqa: S608 - ours
-
-    def _are_more(self, below: int, number: int) -> bool:
-        """Whether so many hits are left that looking them up one by one takes longer."""
-        if self._expression is None:
-            return True
-        query = "select count(*) from (select 1 from search where search match ? and rowid < ? limit ?)"
-        return self._connection.execute(query, (self._expression, below, number)).fetchone()[0] == number
-
-    def _among(self, few: list[int]) -> Iterator[int]:
+        few = [key for (key,) in self._connection.execute(query, (self._likely_conversations, below))]
         match, values = ("true", []) if self._expression is None else ("search match ?", [self._expression])
+        listed = self._listed(below, min(_PROBE * len(few), _LISTED))
         probe = f"select 1 from search where {match} and rowid = ?"  # noqa: S608 - conditions of ours
         for key in few:
             if self._has_enough():
                 return
-            self.looked_at += _PROBE
-            if (
-                self._connection.execute(probe, (*values, key)).fetchone()
-                and self._is_said(key)
-                and self._is_meant(key)
-            ):
+            self.looked_at += _PROBE if listed is None else 1
+            is_hit = self._connection.execute(probe, (*values, key)).fetchone() if listed is None else key in listed
+            if is_hit and self._is_said(key) and self._is_meant(key):
                 yield key
+
+    @cached_property
+    def _likely_conversations(self) -> str | None:
+        """Those that pass the filters which are quick to ask, as JSON; None if there are no such filters."""
+        if self._likely is None and self._quick[0] != "true":
+            self._likely = set(self._conversations(*self._quick))
+        likely = self._likely
+        if since := self._wanted.filters.since:
+            late = self._conversations("coalesce(c.updated_at, ?) >= ?", [since, since])
+            likely = late if likely is None else likely.intersection(late)
+        return None if likely is None else orjson.dumps(list(likely)).decode()
+
+    def _conversations(self, condition: str, values: list[Any]) -> list[int]:
+        query = f"select c.conversation_key from conversation c where {condition}"  # noqa: S608 - ours
+        return [key for (key,) in self._connection.execute(query, values)]
+
+    def _listed(self, below: int, most: int) -> set[int] | None:
+        """All hits that are left; None where there are so many that asking for one after the other takes less."""
+        if self._expression is None:
+            return None
+        left = "from search where search match ? and rowid < ?"
+        query = f"select count(*) from (select 1 {left} limit ?)"  # noqa: S608 - ours
+        if self._connection.execute(query, (self._expression, below, most)).fetchone()[0] == most:
+            return None
+        query = f"select rowid {left}"
+        return {key for (key,) in self._connection.execute(query, (self._expression, below))}
 
     def _has_enough(self) -> bool:
         self.is_cut = self.enough is not None and self.looked_at >= self.enough

@@ -11,7 +11,7 @@ import orjson
 
 from palaver.archive.filters import Filters
 from palaver.archive.naming import Names
-from palaver.archive.reading import tags_of
+from palaver.archive.reading import tags_of_all
 from palaver.archive.totals import Totals, totals_of
 from palaver.archive.words import worded
 
@@ -95,6 +95,7 @@ def listed(connection: sqlite3.Connection, keys: Iterable[int]) -> Iterator[List
         rows = {key: row for key, *row in _about(connection, _CONVERSATIONS, some)}
         agents = dict(_about(connection, _AGENTS, some))
         ratings = {key: _filled(rating) for key, *rating in _about(connection, _RATINGS, some)}
+        tags = tags_of_all(connection, some)
         sources: dict[int, list[str]] = {}
         for key, label in _about(connection, _SOURCES, some):
             sources.setdefault(key, []).append(label)
@@ -106,7 +107,7 @@ def listed(connection: sqlite3.Connection, keys: Iterable[int]) -> Iterator[List
                 *(stated or first_words(connection, key), stated is not None),
                 *(project, model, created, updated, status, totals[key], bool(is_sidechain), parent),
                 agents.get(key, 0),
-                tags_of(connection, key, platform, name),
+                tags.get(key, []),
                 ratings.get(key),
                 sources.get(key, []),
             )

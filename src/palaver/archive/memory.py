@@ -4,10 +4,12 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from palaver.archive.sources import CursorRow, cursors_of
 from palaver.sources.inventory import spelled
+
+if TYPE_CHECKING:
+    from palaver.archive.sources import CursorRow
 
 Stamp = tuple[int, int]
 """Size in bytes, time of modification in nanoseconds."""
@@ -133,5 +135,7 @@ def remember_unclaimed(connection: sqlite3.Connection, files: Mapping[str, Uncla
     )
 
 
-def cursors(connection: sqlite3.Connection, source: KnownSource) -> tuple[CursorRow, ...]:
+def cursors(connection: sqlite3.Connection, source: KnownSource) -> "tuple[CursorRow, ...]":
+    from palaver.archive.sources import cursors_of
+
     return tuple(cursors_of(connection, source.key))

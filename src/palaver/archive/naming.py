@@ -15,6 +15,17 @@ from palaver.errors import ArchiveError
 _SHOWN = 5
 _SHORTEST = 8
 _SHORTEST_AFTER_COLON = 12
+_ASKED_ONE_BY_ONE = 100
+_BEGINNING_WITH = """
+    with recursive known (platform) as (
+        select min(platform) from conversation
+        union all
+        select (select min(platform) from conversation c where c.platform > known.platform) from known
+        where platform is not null
+    )
+    select conversation_id from known join conversation using (platform)
+    where conversation_id >= ? and conversation_id < ?"""
+"""Platform by platform, since that is what the index of ids begins with."""
 _COLUMNS = "conversation_key, platform, conversation_id, title"
 
 
@@ -84,30 +95,50 @@ class Names:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._asked = 0
 
     def short(self, platform: str, conversation_id: str) -> str:
         _, colon, after = conversation_id.partition(":")
         shortest = colon and self._beginning(after, _SHORTEST_AFTER_COLON)
         return shortest or self._beginning(conversation_id, _SHORTEST) or f"{platform}:{conversation_id}"
 
-    @cached_property
-    def _words(self) -> list[str]:
-        """Everything that a conversation can be called in full, in order."""
-        ids = [row[0] for row in self._connection.execute("select conversation_id from conversation")]
-        return sorted([*ids, *(after for name in ids if ":" in name and (after := name.partition(":")[2]))])
-
     def _beginning(self, word: str, shortest: int) -> str:
         """As much of a word as no other begins with, but for what is a part of it; nothing if there are two of it."""
-        words = self._words
+        words = self._like(word[:shortest])
         place = bisect_left(words, word)
         if words[place + 1 : place + 2] == [word]:
             return ""
         after = place + 1
         while after < len(words) and words[after].startswith(f"{word}:"):
             after += 1
+        beginning = word[:shortest]
         neighbours = [*words[max(place - 1, 0) : place], *words[after : after + 1]]
-        needed = max((_alike(word, other) + 1 for other in neighbours), default=0)
-        return word[: max(needed, shortest)]
+        close = [_alike(word, other) + 1 for other in neighbours if other.startswith(beginning)]
+        return word[: max(close)] if close else beginning
+
+    def _like(self, beginning: str) -> list[str]:
+        """What begins like this of all that a conversation can be called in full, in order, or simply all of it.
+
+        Asked for by itself for a page of names, and all at once when it gets to be many.
+        """
+        self._asked += 1
+        if self._asked > _ASKED_ONE_BY_ONE:
+            return self._words
+        last = f"{beginning}\U0010ffff"
+        ids = [name for (name,) in self._connection.execute(_BEGINNING_WITH, (beginning, last))]
+        parts = self._parts
+        return sorted([*ids, *parts[bisect_left(parts, beginning) : bisect_left(parts, last)]])
+
+    @cached_property
+    def _words(self) -> list[str]:
+        ids = (row[0] for row in self._connection.execute("select conversation_id from conversation"))
+        return sorted([*ids, *self._parts])
+
+    @cached_property
+    def _parts(self) -> list[str]:
+        """What follows the colons."""
+        query = "select conversation_id from conversation where instr(conversation_id, ':')"
+        return sorted(after for (name,) in self._connection.execute(query) if (after := name.partition(":")[2]))
 
 
 def _alike(one: str, other: str) -> int:

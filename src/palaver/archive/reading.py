@@ -1,7 +1,7 @@
 """Conversations out of the archive, as the documents they are; a long one comes in fragments."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -132,6 +132,23 @@ def rating_of(connection: sqlite3.Connection, platform: str, conversation_id: st
         given = zip(("feedback", "rated_at", "score"), found, strict=True)
         return {name: value for name, value in given if value is not None}
     return None
+
+
+def tags_of_all(connection: sqlite3.Connection, keys: Sequence[int]) -> dict[int, list[str]]:
+    """The tags of some conversations, by key; those that have none are not in it."""
+    marks = ", ".join("?" * len(keys))
+    tags: dict[int, set[str]] = {}
+    query = f"select conversation, tag from source_tag where conversation in ({marks})"  # noqa: S608 - only marks
+    for key, tag in connection.execute(query, keys):
+        tags.setdefault(key, set()).add(tag)
+    query = (
+        "select conversation_key, tag, is_removed from conversation join tag using (platform, conversation_id) "  # noqa: S608
+        f"where conversation_key in ({marks})"
+    )
+    for key, tag, is_removed in connection.execute(query, keys):
+        held = tags.setdefault(key, set())
+        (held.discard if is_removed else held.add)(tag)
+    return {key: sorted(held) for key, held in tags.items()}
 
 
 def tags_of(connection: sqlite3.Connection, key: int, platform: str, conversation_id: str) -> list[str]:

@@ -21,6 +21,8 @@ from palaver.archive.titles import Titles
 
 RANKED = 2_000
 COUNTED = 10_000
+CACHE_KILOBYTES = 128 << 10
+"""Hits come out of the index and out of the messages in turns: neither shall have to be read again."""
 _COUNTED_ONE_BY_ONE = 2_000
 _LOOKED_AT_TO_RANK = 6_000
 TITLES_COUNTED = 100
@@ -97,6 +99,7 @@ def search(
     room: int = 160,
 ) -> Found:
     """One page of what is found; snippets are of about `room` characters."""
+    connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
     with closing(Scratch()) as scratch:
         hits = Hits(connection, wanted, scratch)
         shown = _Shown(connection, wanted, hits, scratch, room)
@@ -149,10 +152,16 @@ def _newest(hits: Hits, limit: int, offset: int) -> tuple[Scored, int, bool]:
 def _ranked(hits: Hits, limit: int, offset: int) -> tuple[Scored, int, bool]:
     newest = hits.newest()
     pool = list(islice(newest, offset + limit))
-    hits.enough = max(_LOOKED_AT_TO_RANK, hits.looked_at + 1)
-    pool += islice(newest, max(0, RANKED - len(pool)))
-    is_exact = not hits.is_cut and next(newest, None) is None and not hits.is_cut
-    scores = hits.scores(pool)
+    if hits.finds_all and len(pool) == offset + limit:
+        most = max(RANKED, len(pool))
+        scores = hits.newest_scored(most + 1, pool)
+        pool = list(scores)[:most]
+        is_exact = len(scores) <= most
+    else:
+        hits.enough = max(_LOOKED_AT_TO_RANK, hits.looked_at + 1)
+        pool += islice(newest, max(0, RANKED - len(pool)))
+        is_exact = not hits.is_cut and next(newest, None) is None and not hits.is_cut
+        scores = hits.scores(pool)
     # Of two that fit equally well, the newer one comes first: sorting keeps their order.
     pool.sort(key=lambda key: scores.get(key, 0.0))
     return [(key, scores.get(key)) for key in pool[offset : offset + limit]], len(pool), is_exact

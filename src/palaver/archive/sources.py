@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
-from importlib import metadata
 from typing import Any, NamedTuple
 
 import orjson
@@ -118,6 +117,8 @@ def finish_source(connection: sqlite3.Connection, key: int, facts: SourceFacts, 
 
 @cache
 def _palaver_version() -> str:
+    from importlib import metadata
+
     return metadata.version("palaver")
 
 

@@ -25,6 +25,9 @@ class Titles:
         quick = replace(self._wanted.quick(), since=filters.since, until=filters.until)
         is_slow = quick != filters
         condition, values = quick.where()
+        if (few := self._hits.few_conversations) is not None:
+            condition = f"{condition} and c.conversation_key in (select value from json_each(?))"  # noqa: S608 - ours
+            values.append(few)
         likely, words = _likely(self._wanted.query)
         query = (
             f"select c.conversation_key, c.title from conversation c where c.title is not null and {likely} "  # noqa: S608 - conditions of ours
@@ -37,7 +40,7 @@ class Titles:
                     self.are_all = False
                     return
                 read += 1
-                if self._hits.is_allowed(key):
+                if not is_slow or self._hits.is_allowed(key):
                     yield key, title
 
 

@@ -9,31 +9,10 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from palaver import __version__
 from palaver.cli import _output
-from palaver.cli import quarantine as _quarantine
-from palaver.cli.convert import convert
-from palaver.cli.cook import cook
-from palaver.cli.doctor import doctor
-from palaver.cli.duplicates import duplicates
-from palaver.cli.export import export
-from palaver.cli.findings import findings
-from palaver.cli.forget import forget
-from palaver.cli.identify import identify
-from palaver.cli.import_ import import_
-from palaver.cli.list_ import list_
-from palaver.cli.merge import merge
-from palaver.cli.rate import rate
-from palaver.cli.scan import scan
-from palaver.cli.schema import schema
-from palaver.cli.search import SearchCommand, search
-from palaver.cli.show import show
-from palaver.cli.sources import sources
-from palaver.cli.stats import stats
-from palaver.cli.tag import tag
-from palaver.cli.validate import validate
+from palaver.cli._commands import Commands
 from palaver.errors import PalaverError
 
 __all__ = ["app", "main"]
@@ -47,8 +26,8 @@ def main() -> None:
     app(prog_name="palaver")
 
 
-class _Commands(TyperGroup):
-    """All commands; however one ends, it ends with a line at most and an exit code that tells."""
+class _Commands(Commands):
+    """However a command ends, it ends with a line at most and an exit code that tells."""
 
     def make_context(self, *args: Any, **settings: Any) -> Any:
         with _told():
@@ -110,26 +89,3 @@ def _palaver(
 
     Exit codes: 0 done, 1 done but some records were refused or the answer is no, 2 could not do it.
     """
-
-
-app.command("import", options_metavar="[OPTIONS] [PLATFORM]")(import_)
-app.command()(scan)
-app.command()(sources)
-app.command()(identify)
-app.command()(validate)
-app.command()(findings)
-app.add_typer(_quarantine.app, name="quarantine")
-app.command("list")(list_)
-app.command()(show)
-app.command(cls=SearchCommand)(search)
-app.command()(stats)
-app.command()(duplicates)
-app.command(options_metavar="[OPTIONS] [WORD]")(tag)
-app.command()(rate)
-app.command()(forget)
-app.command(options_metavar="[OPTIONS]")(export)
-app.command()(cook)
-app.command()(merge)
-app.command()(convert)
-app.command()(schema)
-app.command()(doctor)

@@ -64,11 +64,11 @@ def given_paths(words: list[str]) -> list[Path]:
 
 def importer_options(words: list[str] | None, platform: str | None = None) -> dict[str, dict[str, str]]:
     """`key=value` or `platform.key=value`, by platform and checked; a bare key is for each importer that has it."""
+    if not words:
+        return {}
     from palaver.importers import importer, platforms
     from palaver.pipeline import parse_options
 
-    if not words:
-        return {}
     among = [platform] if platform else platforms()
     chosen: dict[str, dict[str, str]] = {}
     for word in words:

@@ -77,11 +77,16 @@ def answer_bytes(pieces: "Iterable[bytes]") -> None:
 
 
 def answer_json(value: Any) -> None:
-    import json
+    import orjson
 
-    # A file name that is no UTF-8 holds lone surrogates: as an escape they are fine in JSON.
-    text = escaped_in_json(json.dumps(value, indent=2, ensure_ascii=False))
-    sys.stdout.buffer.write(text.encode(errors="backslashreplace") + b"\n")
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:  # a number past 64 bits, or a file name that is no UTF-8
+        import json
+
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+    # In such a name there are lone surrogates: as an escape they are fine in JSON.
+    sys.stdout.buffer.write(escaped_in_json(text).encode(errors="backslashreplace") + b"\n")
 
 
 def answer_json_with(value: dict[str, Any], name: str, entries: "Iterable[Any]") -> None:

@@ -1,6 +1,5 @@
 """`palaver list`: the conversations of the archive."""
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -113,64 +112,84 @@ def _described(row: "Listed") -> dict[str, Any]:
 
 _HEADS = ("id", "when", "platform", "msgs", "tokens", "project")
 _NUMBERS = {"msgs", "tokens"}
+_HEAD_CELLS = [(head, "dim") for head in _HEADS]
+
+
+Cell = tuple[str, str]
+"""A text and its style; all of a list in rich's own texts would take as long as looking everything up."""
 
 
 def _lines(rows: "list[Listed]", width: int | None) -> "Iterator[Text]":
     """A table whose last column, the title, takes what room the others leave; columns without anything are left out."""
     from datetime import UTC, datetime
 
-    from rich.text import Text
+    from rich.cells import cell_len
+    from rich.text import Span, Text
 
     now = datetime.now(UTC)
     longest_project = None if width is None else _PROJECT_WHERE_NARROW if width < _NARROW else _PROJECT
-    table = [_cells(row, now, longest_project) for row in rows]
-    heads = [Text(head, "dim") for head in _HEADS]
-    columns = [cells for cells in zip(heads, *table, strict=True) if any(cell.plain for cell in cells[1:])]
-    is_long = [width is not None and cell.cell_len > _LONGEST_ID for cell in columns[0]]
-    widths = [max(cell.cell_len for cell, long in zip(cells, is_long, strict=True) if not long) for cells in columns]
-    for number, row in enumerate([None, *rows]):
-        line = Text()
+    columns = list(zip(*(_cells(row, now, longest_project) for row in rows), strict=True))
+    used = [number for number, cells in enumerate(columns) if any(text for text, _ in cells)]
+    is_long = [width is not None and cell_len(text) > _LONGEST_ID for text, _ in columns[0]]
+    rooms = {
+        number: max(
+            cell_len(_HEADS[number]),
+            *(cell_len(text) for (text, _), long in zip(columns[number], is_long, strict=True) if not long),
+            0,
+        )
+        for number in used
+    }
+    for row, cells, long in zip(
+        [None, *rows], [_HEAD_CELLS, *zip(*columns, strict=True)], [False, *is_long], strict=True
+    ):
+        parts: list[Cell] = []
         # An id that must be long to mean one conversation only is shown whole, in place of what else is known.
-        for cells, room in list(zip(columns, widths, strict=True))[: 2 if is_long[number] else None]:
-            cell = cells[number]
-            cell.align("right" if cells[0].plain.strip() in _NUMBERS else "left", max(room, cell.cell_len))
-            line.append_text(cell).append("  ")
-        room = None if width is None else max(width - line.cell_len, 8)
-        line.append_text(Text("title", "dim") if row is None else _title(row, room))
-        yield line
+        for number in used[:2] if long else used:
+            text, style = cells[number]
+            padding = " " * max(rooms[number] - cell_len(text), 0)
+            is_number = _HEADS[number] in _NUMBERS
+            parts += [(padding if is_number else "", ""), (text, style), ("  " if is_number else f"{padding}  ", "")]
+        room = None if width is None else max(width - sum(cell_len(text) for text, _ in parts), 8)
+        parts += [("title", "dim")] if row is None else _title(row, room)
+        spans: list[Span] = []
+        place = 0
+        for text, style in parts:
+            if text and style:
+                spans.append(Span(place, place + len(text), style))
+            place += len(text)
+        yield Text("".join(text for text, _ in parts), spans=spans)
 
 
-def _cells(row: "Listed", now: "datetime", longest_project: int | None) -> "list[Text]":
-    from rich.text import Text
-
-    project = Text(gist(PurePath(row.project.replace("\\", "/")).name) if row.project else "", "dim")
-    if longest_project is not None:
-        project.truncate(longest_project, overflow="ellipsis")
+def _cells(row: "Listed", now: "datetime", longest_project: int | None) -> list[Cell]:
+    project = gist(row.project.replace("\\", "/").rstrip("/").rpartition("/")[2]) if row.project else ""
     return [
-        Text(plain(row.short_id), "cyan"),
-        Text(ago(row.updated_at or row.created_at, now), "dim"),
-        Text(_archive.platform_title(row.platform)),
-        Text(f"{row.totals.messages:,}"),
-        Text(amount(row.totals.size) if row.totals.has_tokens else "", "dim"),
-        project,
+        (plain(row.short_id), "cyan"),
+        (ago(row.updated_at or row.created_at, now), "dim"),
+        (_archive.platform_title(row.platform), ""),
+        (f"{row.totals.messages:,}", ""),
+        (amount(row.totals.size) if row.totals.has_tokens else "", "dim"),
+        (_cut(project, longest_project), "dim"),
     ]
 
 
-def _title(row: "Listed", room: int | None) -> "Text":
-    from rich.text import Text
-
-    notes = Text(style="dim")
-    if row.is_sidechain:
-        notes.append("  agent")
+def _title(row: "Listed", room: int | None) -> list[Cell]:
+    notes = "  agent" if row.is_sidechain else ""
     if row.agents:
-        notes.append(f"  +{counted(row.agents, 'agent')}")
-    if row.tags:
-        notes.append("".join(f"  #{plain(tag)}" for tag in row.tags))
-    title = Text(gist(row.title), "" if row.has_title else "italic")
+        notes += f"  +{counted(row.agents, 'agent')}"
+    notes += "".join(f"  #{plain(tag)}" for tag in row.tags)
+    title = gist(row.title)
     if room is not None:
-        notes.truncate(room // 2, overflow="ellipsis")
-        title.truncate(room - notes.cell_len, overflow="ellipsis")
-    return title.append_text(notes)
+        from rich.cells import cell_len
+
+        notes = _cut(notes, room // 2)
+        title = _cut(title, room - cell_len(notes))
+    return [(title, "" if row.has_title else "italic"), (notes, "dim")]
+
+
+def _cut(text: str, room: int | None) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    return text if room is None or cell_len(text) <= room else f"{set_cell_size(text, room - 1)}…"
 
 
 def _tell_what_is_left(shown: int, total: int) -> None:

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from palaver.archive.noticed import Entry, Sought
     from palaver.retrying import Retried
 
-app = typer.Typer(no_args_is_help=True, help="See and retry what could not be read.")
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="See and retry what could not be read.",
+)
 
 _OUTCOMES = {"read": ("read now", "green"), "refused": ("still refused", "red"), "kept": ("kept", "yellow")}
 

@@ -38,7 +38,7 @@ def scan(
     began = time.perf_counter()
     chosen = importer_options(options)
 
-    from palaver.pipeline import locations
+    from palaver.importers import locations
 
     places = locations()
     plan = _plan(places, chosen, since=since, again=again)
@@ -87,10 +87,13 @@ def _plan(
     since: str | None = None,
     again: bool = False,
 ) -> "Plan":
-    from palaver.model.timestamps import milliseconds_of
     from palaver.planning import Plan, Planner
 
-    since_ns = milliseconds_of(moment(since)) * 1_000_000 if since else 0
+    since_ns = 0
+    if since:
+        from palaver.model.timestamps import milliseconds_of
+
+        since_ns = milliseconds_of(moment(since)) * 1_000_000
     planner = Planner(archive_path(), options, is_again=again, since_ns=since_ns)
     plan = Plan()
     for platform, paths in places.items():

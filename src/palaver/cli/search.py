@@ -4,11 +4,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from palaver.cli import _output
 from palaver.cli._archive import Has, Models, Platforms, Projects, Since, Tags, Tools, Until, filters, reading
 from palaver.cli._arguments import AsJson
+from palaver.cli._commands import Command
 from palaver.cli._found import room_for_snippets, show, summary
 from palaver.errors import OptionError
 
@@ -45,7 +45,7 @@ _AUTHORS = f"Only what this one wrote: {', '.join(Author)}."
 _PLACES = f"Only there: {', '.join(Where)}."
 
 
-class SearchCommand(TyperCommand):
+class SearchCommand(Command):
     """A command line where `-word` takes a word away, unless it is one of the options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -70,6 +70,10 @@ class SearchCommand(TyperCommand):
             else:
                 words.append(word)
         return super().parse_args(ctx, [*options, "--", *words])
+
+
+COMMAND = SearchCommand
+"""What this command is made of, where it is not the usual."""
 
 
 def search(

@@ -6,13 +6,16 @@ A module (or package) in this folder whose name has no leading underscore is an 
 
 import importlib
 import pkgutil
+import sys
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palaver.errors import UnrecognizedError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from palaver.importers._contract import Description, Importer, Match
     from palaver.sources.source import Source
 
@@ -26,9 +29,31 @@ def platforms() -> list[str]:
 
 
 @cache
-def _others() -> tuple[EntryPoint, ...]:
-    """Looking through all that is installed takes as long as looking at ten thousand files."""
+def _others() -> "tuple[EntryPoint, ...]":
+    """Importers of other packages; asking Python for them takes as long as looking at ten thousand files."""
+    if not any(map(_names_importers, sys.path)):
+        return ()
+    from importlib.metadata import entry_points
+
     return tuple(entry_points(group=ENTRY_POINTS))
+
+
+def _names_importers(place: str) -> bool:
+    """Whether a package that is installed there may have importers; of what is no folder, such as a ZIP, any may."""
+    try:
+        described = [path for path in Path(place).iterdir() if path.suffix in {".dist-info", ".egg-info"}]
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return any(_names_them(path / "entry_points.txt") for path in described)
+
+
+def _names_them(path: Path) -> bool:
+    try:
+        return ENTRY_POINTS.encode() in path.read_bytes()
+    except OSError:
+        return False
 
 
 @cache
@@ -41,6 +66,11 @@ def importer(platform: str) -> "Importer":
             loaded = point.load()
             return getattr(loaded, "IMPORTER", loaded)
     raise UnrecognizedError(f"there is no importer {platform!r}; known: {', '.join(platforms())}")
+
+
+def locations() -> dict[str, list[Path]]:
+    """Where each platform keeps its files on this machine: those that exist."""
+    return {platform: [path for path in importer(platform).locations() if path.exists()] for platform in platforms()}
 
 
 def load_whole(platform: str) -> None:

@@ -3,13 +3,30 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict
+if TYPE_CHECKING:
+    from palaver.importers._options import Options
+    from palaver.model.rules import Rule
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
-from palaver.model.rules import Rule
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+
+def __getattr__(name: str) -> Any:
+    # `palaver scan` asks every importer where its files are; only whoever reads them needs pydantic.
+    if name == "Options":
+        from palaver.importers._options import Options
+
+        return Options
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@property
+def no_options(_: object) -> "type[Options]":
+    """For an importer that has none."""
+    from palaver.importers._options import Options
+
+    return Options
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +59,6 @@ class Match:
         return cls("yes", reason, members, form, size_bytes)
 
 
-class Options(BaseModel):
-    """An importer's options: `-O key=value` on the command line. This one has none."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class Importer(Protocol):
     @property
     def title(self) -> str:
@@ -65,17 +76,17 @@ class Importer(Protocol):
         ...
 
     @property
-    def options(self) -> type[Options]: ...
+    def options(self) -> "type[Options]": ...
 
     def locations(self) -> list[Path]:
         """Where this platform keeps its files on this machine, whether they exist or not."""
         ...
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         """Judge by the source's name and `head()` alone, a folder by its `listing()` and the heads of its files."""
         ...
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         """Yield documents; give every record that the readers count exactly one disposition on the run."""
         ...
 
@@ -106,7 +117,7 @@ class Description:
     """Names in metadata that the importer gives; all others are fields of the source that have no place elsewhere."""
     known_kinds: frozenset[str] = frozenset()
     """Kinds of `opaque` blocks that are kept whole on purpose; any other is news of the product."""
-    rules: tuple[Rule, ...] = ()
+    rules: "tuple[Rule, ...]" = ()
     """What is asked of this platform's conversations only."""
 
 
@@ -121,6 +132,6 @@ class Describing(Protocol):
 class Exchanging(Protocol):
     """An importer of API traffic: what it reads are requests with their responses."""
 
-    def exchanges(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def exchanges(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         """Yield exchange documents, one a call; give every record that the readers count a disposition, as `read`."""
         ...

@@ -11,31 +11,33 @@ What comes out, and what is left out
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.importers._contract import Description, Match, no_options
+
+if TYPE_CHECKING:
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class KiloCode:
     title = "Kilo Code"
     platform = "kilo_code"
     record = "record"
-    options = Options
+    options = no_options
 
     def locations(self) -> list[Path]:
         from palaver.importers._tasks.product import KILO_CODE
 
         return KILO_CODE.locations()
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers._tasks.forms import recognize
         from palaver.importers._tasks.product import KILO_CODE
 
         return recognize(source, KILO_CODE)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers._tasks.forms import read
         from palaver.importers._tasks.product import KILO_CODE
 

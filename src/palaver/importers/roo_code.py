@@ -38,31 +38,33 @@ What is left out, and counted under these rules
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.importers._contract import Description, Match, no_options
+
+if TYPE_CHECKING:
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class RooCode:
     title = "Roo Code"
     platform = "roo_code"
     record = "record"
-    options = Options
+    options = no_options
 
     def locations(self) -> list[Path]:
         from palaver.importers._tasks.product import ROO_CODE
 
         return ROO_CODE.locations()
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers._tasks.forms import recognize
         from palaver.importers._tasks.product import ROO_CODE
 
         return recognize(source, ROO_CODE)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers._tasks.forms import read
         from palaver.importers._tasks.product import ROO_CODE
 

@@ -159,7 +159,7 @@ class Thread:
         self.place = facts.place
         self.messages += len(facts.messages)
         self.has_user = self.has_user or "user" in facts.roles
-        self.totals.add(facts.messages)
+        self.totals.add_counted(facts.messages, facts.times, len(facts.calls))
         self._add_messages(facts)
         self._add_tools(facts)
         self._add_summaries(facts)

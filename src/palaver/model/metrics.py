@@ -38,13 +38,16 @@ class MetricsTally:
         return replace(self, tokens=self.tokens.copy())
 
     def add(self, messages: list[Json]) -> None:
+        kinds = list(map(_type, chain.from_iterable(map(_content, messages))))
+        self.add_counted(messages, list(map(_timestamp, messages)), kinds.count("tool_use"))
+
+    def add_counted(self, messages: list[Json], times: list[str], tool_calls: int) -> None:
+        """The same for messages of which that much is known already."""
         self.messages += len(messages)
-        times = list(map(_timestamp, messages))
+        self.tool_calls += tool_calls
         if times:
             self.first = min(self.first, *times)
             self.last = max(self.last, *times)
-        kinds = list(map(_type, chain.from_iterable(map(_content, messages))))
-        self.tool_calls += kinds.count("tool_use")
         usages = [message["tokens"] for message in messages if message.get("tokens")]
         if usages:
             self.has_tokens = True

@@ -1,12 +1,12 @@
 """From what the user pointed at to the units that can be imported: folders are walked, ZIPs are looked into."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from palaver.errors import PalaverError
 from palaver.sources.folders import ZIP_MAGIC, DiskFolder, files_of, walk_folders
+from palaver.sources.inventory import distinct
 from palaver.sources.source import Source
 from palaver.sources.zips import Remark, ZipFolder
 
@@ -83,14 +83,6 @@ def look_up(paths: Iterable[Path], judge: Judge, nothing: str) -> Found:
         if len(found.units) + len(found.refused) == before:
             found.refused.append(f"{path} holds {nothing}")
     return found
-
-
-def distinct(paths: Iterable[Path]) -> list[Path]:
-    """The paths without those that are, or lie below, another one: a conversation is imported once."""
-    first: dict[Path, Path] = {}
-    for path in paths:
-        first.setdefault(path if str(path) == "-" else Path(os.path.realpath(path)), path)
-    return [path for place, path in first.items() if first.keys().isdisjoint(place.parents)]
 
 
 def discover(path: Path, judge: Judge, recall: Recall = lambda _: None) -> Iterator[Unit | Unclaimed]:

@@ -14,7 +14,6 @@ from typing import Any
 import orjson
 
 from palaver.importers._vscode import remembered, user_folders
-from palaver.sources.whole import read_at_most
 
 Json = dict[str, Any]
 
@@ -87,6 +86,8 @@ def _settings_of(user: Path) -> Iterator[Json]:
 def _text_of(path: Path) -> str:
     try:
         with path.open("rb") as stream:
+            from palaver.sources.whole import read_at_most
+
             return read_at_most(stream, _LARGEST_BYTES).decode("utf-8-sig", errors="replace")
     except OSError:
         return ""

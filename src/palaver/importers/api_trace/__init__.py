@@ -36,28 +36,30 @@ What is left out, and counted under these rules
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.importers._contract import Description, Match, no_options
+
+if TYPE_CHECKING:
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class ApiTrace:
     title = "API traces"
     platform = "api_trace"
     record = "record"
-    options = Options
+    options = no_options
 
     def locations(self) -> list[Path]:
         return [Path.home() / ".claude-trace"]
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers.api_trace.recognize import recognize
 
         return recognize(source)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers._calls import kept_apart
         from palaver.importers.api_trace.masking import DiscreetRun
         from palaver.importers.api_trace.reading import calls_in
@@ -70,7 +72,7 @@ class ApiTrace:
                     threads.add(call)
             yield from threads.documents()
 
-    def exchanges(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def exchanges(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         """Every call as an exchange document, in the order of the log where it tells a call in one record."""
         from palaver.importers._calls import kept_apart
         from palaver.importers.api_trace.masking import DiscreetRun

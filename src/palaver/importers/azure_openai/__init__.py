@@ -39,52 +39,41 @@ What is left out, and counted under these rules
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, field_validator
+from palaver.importers._contract import Description, Match
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
-
-
-class AzureOptions(Options):
-    thread: Literal["yes", "no"] = Field(
-        default="yes", description="Join calls into conversations; `no` makes one conversation of each call."
-    )
-    fields: str = Field(
-        default="", description="Where a policy's own payload has its parts: request=req.body,response=resp.body,…"
-    )
-
-    @field_validator("fields")
-    @classmethod
-    def _names_paths(cls, words: str) -> str:
-        from palaver.importers.azure_openai.custom import field_map
-
-        field_map(words)
-        return words
+if TYPE_CHECKING:
+    from palaver.importers._options import Options
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class AzureOpenAI:
     title = "Azure OpenAI"
     platform = "azure_openai"
     record = "row"
-    options = AzureOptions
+
+    @property
+    def options(self) -> "type[Options]":
+        from palaver.importers.azure_openai.options import AzureOptions
+
+        return AzureOptions
 
     def locations(self) -> list[Path]:
         return []
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers.azure_openai.recognize import recognize
 
         return recognize(source)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers.azure_openai.reading import conversations
 
         yield from conversations(source, run, is_threaded=getattr(run.options, "thread", "yes") == "yes")
 
-    def exchanges(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def exchanges(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         """The same calls as exchange documents."""
         from palaver.importers._calls import kept_apart
         from palaver.importers.azure_openai.reading import calls

@@ -27,36 +27,36 @@ What is left out, and counted under these rules
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from palaver.importers._contract import Description, Match
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
-
-
-class ChatGPTOptions(Options):
-    assets: Path | None = Field(
-        default=None, description="A folder to copy pictures, sounds and files to, each named after its content."
-    )
+if TYPE_CHECKING:
+    from palaver.importers._options import Options
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class ChatGPT:
     title = "ChatGPT"
     platform = "chatgpt"
     record = "node with a message"
-    options = ChatGPTOptions
+
+    @property
+    def options(self) -> "type[Options]":
+        from palaver.importers.chatgpt.options import ChatGPTOptions
+
+        return ChatGPTOptions
 
     def locations(self) -> list[Path]:
         return []
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers.chatgpt.recognize import recognize
 
         return recognize(source)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers.chatgpt.export import Export
 
         yield from Export(source, run, run.options.assets if run.options else None).read()

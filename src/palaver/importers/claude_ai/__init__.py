@@ -24,23 +24,25 @@ What is left out, and counted under these rules
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.importers._contract import Description, Match, no_options
+
+if TYPE_CHECKING:
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class ClaudeAi:
     title = "Claude.ai"
     platform = "claude_ai"
     record = "message"
-    options = Options
+    options = no_options
 
     def locations(self) -> list[Path]:
         return []
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers.claude_ai.export import Export, owns
 
         if not source.is_folder:
@@ -52,7 +54,7 @@ class ClaudeAi:
         size_bytes = sum(file.size_bytes for file in (*export.conversations, *export.projects, *export.memories))
         return Match.yes("a folder of conversations with `chat_messages`", members, size_bytes=size_bytes)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers.claude_ai.files import read_files
 
         yield from read_files(source, run)

@@ -25,13 +25,14 @@ What is left out, and counted under these rules
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from palaver.importers._contract import Description, Match, Retention
 
-from palaver.importers._contract import Description, Match, Options, Retention
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+if TYPE_CHECKING:
+    from palaver.importers._options import Options
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 _NOT_CONVERSATIONS = {
     "sessions-index.json": "Claude Code's cache of titles",
@@ -39,17 +40,16 @@ _NOT_CONVERSATIONS = {
 }
 
 
-class ClaudeCodeOptions(Options):
-    original_files: bool = Field(
-        default=False, description="Keep the whole file as it was before each edit; these are large."
-    )
-
-
 class ClaudeCode:
     title = "Claude Code"
     platform = "claude_code"
     record = "line"
-    options = ClaudeCodeOptions
+
+    @property
+    def options(self) -> "type[Options]":
+        from palaver.importers.claude_code.options import ClaudeCodeOptions
+
+        return ClaudeCodeOptions
 
     def locations(self) -> list[Path]:
         return [root / name for root in _roots() for name in ("projects", "transcripts", "history.jsonl")]
@@ -59,7 +59,7 @@ class ClaudeCode:
 
         return [retention(root) for root in _roots()]
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         if source.is_folder:
             return Match.no()
         if reason := _NOT_CONVERSATIONS.get(source.file_name):
@@ -73,7 +73,7 @@ class ClaudeCode:
         answer = Match.yes if found.is_sure else Match.maybe
         return answer(found.reason, members if found.form == "session" else (), found.form)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers.claude_code.forms import read_form
 
         yield from read_form(

@@ -27,25 +27,27 @@ What is left out, and counted under these rules
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.importers._contract import Description, Match, no_options
+
+if TYPE_CHECKING:
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class Cline:
     title = "Cline"
     platform = "cline"
     record = "record"
-    options = Options
+    options = no_options
 
     def locations(self) -> list[Path]:
         from palaver.importers._tasks.product import CLINE
 
         return CLINE.locations()
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers._tasks.forms import recognize
         from palaver.importers._tasks.product import CLINE
         from palaver.importers.cline.sdk import recognize_session
@@ -53,7 +55,7 @@ class Cline:
         found = recognize(source, CLINE)
         return found if found.verdict != "no" or found.reason else recognize_session(source)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers._tasks.forms import read
         from palaver.importers._tasks.product import CLINE
         from palaver.importers.cline.sdk import FORM, read_session, recognize_session

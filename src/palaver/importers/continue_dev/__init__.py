@@ -39,29 +39,31 @@ What is left out, and counted under these rules
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.importers._contract import Description, Match, no_options
+
+if TYPE_CHECKING:
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class Continue:
     title = "Continue"
     platform = "continue_dev"
     record = "history item or row"
-    options = Options
+    options = no_options
 
     def locations(self) -> list[Path]:
         configured = os.environ.get("CONTINUE_GLOBAL_DIR")
         return [Path(configured).expanduser() if configured else Path.home() / ".continue"]
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers.continue_dev.recognize import recognize
 
         return recognize(source)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers.continue_dev.reading import read_form
 
         yield from read_form(source, run)

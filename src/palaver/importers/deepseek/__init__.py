@@ -30,28 +30,30 @@ What is left out, and counted under these rules
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.importers._contract import Description, Match, no_options
+
+if TYPE_CHECKING:
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class DeepSeek:
     title = "DeepSeek"
     platform = "deepseek"
     record = "node with a message"
-    options = Options
+    options = no_options
 
     def locations(self) -> list[Path]:
         return []
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers.deepseek.chats import recognize
 
         return recognize(source)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers.deepseek.chats import read_chats
 
         yield from read_chats(source, run)

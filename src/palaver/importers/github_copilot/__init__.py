@@ -24,40 +24,38 @@ What is left out, and counted under these rules
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from palaver.importers._contract import Description, Match
 
-from palaver.importers._contract import Description, Match, Options
-from palaver.sources.run import Run
-from palaver.sources.source import Source
-
-
-class CopilotOptions(Options):
-    window: float = Field(
-        default=300,
-        ge=0,
-        description="Seconds without a completion in a file after which the next one begins a new conversation.",
-    )
+if TYPE_CHECKING:
+    from palaver.importers._options import Options
+    from palaver.sources.run import Run
+    from palaver.sources.source import Source
 
 
 class GitHubCopilot:
     title = "GitHub Copilot"
     platform = "github_copilot"
     record = "record"
-    options = CopilotOptions
+
+    @property
+    def options(self) -> "type[Options]":
+        from palaver.importers.github_copilot.options import CopilotOptions
+
+        return CopilotOptions
 
     def locations(self) -> list[Path]:
         from palaver.importers.github_copilot.places import locations
 
         return locations()
 
-    def recognizes(self, source: Source) -> Match:
+    def recognizes(self, source: "Source") -> Match:
         from palaver.importers.github_copilot.formats import recognize
 
         return recognize(source)
 
-    def read(self, source: Source, run: Run) -> Iterator[dict[str, Any]]:
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         from palaver.importers.github_copilot.formats import read
 
         yield from read(source, run)
