@@ -30,7 +30,7 @@ from palaver.sources.cursors import Cursor
 from palaver.sources.run import Quarantined, Run
 from palaver.tasks import Task
 
-FRAME_BYTES = 1 << 21
+FRAME_BYTES = 1 << 20
 TRANSACTION_BYTES = 3 << 22
 Advance = Callable[[int], None]
 
