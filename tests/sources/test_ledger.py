@@ -1,16 +1,14 @@
-from collections import Counter
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from palaver.model.finding import KINDS, PLACES_KEPT, Finding, FindingTally, finding_kind
-from palaver.model.ledger import Ledger
+from palaver.model.ledger import Counts, Ledger
 from palaver.sources.damage import BAD_JSON
 from palaver.sources.run import Quarantined, Run
 
 COUNTS = st.integers(0, 50)
-TALLIES = st.dictionaries(st.sampled_from(["one", "two", "three"]), st.integers(1, 50)).map(Counter)
+TALLIES = st.dictionaries(st.sampled_from(["one", "two", "three"]), st.integers(1, 50)).map(Counts)
 LEDGERS = st.builds(Ledger, read=COUNTS, mapped=COUNTS, folded=TALLIES, skipped=TALLIES, quarantined=TALLIES)
 
 
