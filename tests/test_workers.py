@@ -6,15 +6,21 @@ import sys
 PROGRAM = """
 import os
 import signal
+from pathlib import Path
 from palaver.errors import SourceError
 from palaver.workers import in_streams
+
+def refuse(path, content):
+    raise OSError(28, "No space left on device")
 
 def work(tasks, advance):
     for number, task in tasks:
         if task == "fatal":
             os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+        if task == "disk full":
+            Path.write_bytes = refuse
         advance(1)
-        yield number, task
+        yield number, task * LENGTH
 
 if __name__ == "__main__":
     told = 0
@@ -31,9 +37,9 @@ if __name__ == "__main__":
 """
 
 
-def outcome(tmp_path, tasks):
+def outcome(tmp_path, tasks, length=1):
     program = tmp_path / "program.py"
-    program.write_text(f"TASKS = {tasks!r}\n{PROGRAM}")
+    program.write_text(f"TASKS = {tasks!r}\nLENGTH = {length}\n{PROGRAM}")
     done = subprocess.run([sys.executable, program], capture_output=True, timeout=120, check=True, text=True)
     return done.stdout.strip()
 
@@ -44,3 +50,11 @@ def test_every_task_is_done_once_and_told(tmp_path):
 
 def test_a_process_that_is_killed_ends_the_run_with_a_sentence(tmp_path):
     assert outcome(tmp_path, ["a", "fatal", "c"]).startswith("a worker process was ended from outside")
+
+
+def test_what_is_large_arrives_whole(tmp_path):
+    assert outcome(tmp_path, ["a", "b"] * 20, length=300_000).count("a" * 300_000) == 20
+
+
+def test_a_full_disk_for_temporary_files_stops_nothing(tmp_path):
+    assert outcome(tmp_path, ["a", "disk full", "c", "d"], length=300_000).count("c" * 300_000) == 1

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from palaver.archive import sources
+from palaver.archive.checkpoints import Checkpoints
 from palaver.archive.connection import open_to_write, told
 from palaver.archive.ingest import Ingest
 from palaver.archive.memory import UnclaimedFile, remember_unclaimed
@@ -32,6 +33,7 @@ from palaver.tasks import Task
 
 FRAME_BYTES = 1 << 20
 TRANSACTION_BYTES = 3 << 22
+"""Of most transactions: the first ones are smaller, so that writing begins with what is read first."""
 Advance = Callable[[int], None]
 
 
@@ -172,13 +174,19 @@ class Keeper:
         self._reports: dict[int, SourceReport] = {}
         self._waiting: Frame = []
         self._waiting_bytes = 0
+        self._enough_bytes = FRAME_BYTES
+        self._checkpoints: Checkpoints | None = None
 
     def take(self, frame: Frame) -> None:
         """Take in a frame; several are written together, which saves much of the index's work."""
         self._waiting += frame
         self._waiting_bytes += sum(map(_size_of, frame))
-        if self._waiting_bytes > TRANSACTION_BYTES:
+        if self._waiting_bytes > self._enough_bytes:
             self.flush()
+            self._enough_bytes = min(2 * self._enough_bytes, TRANSACTION_BYTES)
+            with told(self._path):
+                self._checkpoints = self._checkpoints or Checkpoints(self._path)
+                self._checkpoints.ask()
 
     def flush(self) -> None:
         frame, self._waiting, self._waiting_bytes = self._waiting, [], 0
@@ -203,6 +211,8 @@ class Keeper:
                 self._connection.execute("commit")
 
     def close(self) -> None:
+        if self._checkpoints:
+            self._checkpoints.close()
         self._connection.close()
 
     def tell(self, report: Report) -> None:

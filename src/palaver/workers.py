@@ -4,17 +4,17 @@ import contextlib
 import gc
 import multiprocessing
 import os
+import pickle
 import signal
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import connection
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from palaver.errors import SourceError
 from palaver.model.report import SourceReport
@@ -92,92 +92,93 @@ def in_streams(
     counter: Any = context.Value("q", 0)
     following: Any = context.Value("q", 0)
     is_stopping: Any = context.RawValue("b", 0)
-    # What waits here is bounded: whoever reads faster than the archive is written to has to wait.
-    made: Any = context.Queue(jobs)
-    processes = [
-        context.Process(target=_stream, args=(work, tasks, made, (following, counter, is_stopping)), daemon=True)
-        for _ in range(jobs)
-    ]
-    # While what came last is being written, a thread takes in what comes next.
-    waiting: SimpleQueue[F | None] = SimpleQueue()
-    room = threading.BoundedSemaphore(_FRAMES_WAITING)
-    taker = threading.Thread(target=_take, args=(made, waiting, room, is_stopping, jobs), daemon=True)
+    # What waits is bounded: whoever reads faster than the archive is written to has to wait.
+    room: Any = context.Semaphore(_FRAMES_WAITING * jobs)
     told = 0
-    try:
-        for process in processes:
-            with _interrupts_held():
-                process.start()
-        taker.start()
-        running = len(processes)
-        while running:
-            try:
-                frame = waiting.get(timeout=_POLL_SECONDS)
-            except Empty:
-                if any(process.exitcode not in {None, 0} for process in processes):
-                    raise SourceError(_ENDED_FROM_OUTSIDE) from None
-            else:
-                room.release()
-                if frame is None:
-                    running -= 1
-                else:
-                    yield frame
-            now = counter.value
-            advance(now - told)
-            told = now
-    finally:
-        is_stopping.value = 1
-        _end(processes, taker, room, is_stopping)
-        made.close()
+    with tempfile.TemporaryDirectory(prefix="palaver-", ignore_cleanup_errors=True) as folder:
+        processes: dict[Any, Any] = {}
+        try:
+            for number in range(jobs):
+                taken, given = context.Pipe(duplex=False)
+                shared = following, room, counter, is_stopping
+                place = str(Path(folder) / str(number))
+                process = context.Process(target=_stream, args=(work, tasks, given, place, shared), daemon=True)
+                processes[taken] = process
+                with _interrupts_held():
+                    process.start()
+                given.close()  # so that its end is seen here
+            running = dict(processes)
+            while running:
+                for taken in cast("list[Any]", connection.wait(running, _POLL_SECONDS)):
+                    try:
+                        message = taken.recv_bytes()
+                    except (EOFError, OSError):  # the latter where it was stopped within a message
+                        process = running.pop(taken)
+                        process.join()
+                        if process.exitcode:
+                            raise SourceError(_ENDED_FROM_OUTSIDE) from None
+                    else:
+                        room.release()
+                        yield _unpacked(message)
+                now = counter.value
+                advance(now - told)
+                told = now
+        finally:
+            is_stopping.value = 1
+            _end(processes)
 
 
-_FRAMES_WAITING = 6
+_FRAMES_WAITING = 24
+"""For each process: what is written at once, and as much again."""
 
 
-def _take(
-    made: Any, waiting: "SimpleQueue[Any]", room: threading.BoundedSemaphore, is_stopping: Any, jobs: int
-) -> None:
-    """Pass on what processes make, as far as there is room; after the end, throw it away."""
-    while jobs:
-        with contextlib.suppress(Empty):
-            frame = made.get(timeout=_POLL_SECONDS)
-            jobs -= frame is None
-            if is_stopping.value:
-                continue
-            room.acquire()
-            waiting.put(frame)
-        if is_stopping.value == _GIVEN_UP:
-            return
+def _packed(frame: Any, path: str) -> bytes:
+    """What a process has made, as a message: larger things lie in a file, since a pipe takes them in small sips."""
+    message = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
+    if len(message) > _SMALL_BYTES:
+        try:
+            Path(path).write_bytes(message)
+        except OSError:  # no room there: sips, then
+            return message
+        return _IN_FILE + os.fsencode(path)
+    return message
 
 
-_GIVEN_UP = 2
+def _unpacked(message: bytes) -> Any:
+    if message.startswith(_IN_FILE):
+        path = Path(os.fsdecode(message.removeprefix(_IN_FILE)))
+        message = path.read_bytes()
+        path.unlink()
+    return pickle.loads(message)  # noqa: S301 - a process of our own wrote it
+
+
+_SMALL_BYTES = 1 << 13
+_IN_FILE = b"file "  # no pickle begins so
 _ENDED_FROM_OUTSIDE = "a worker process was ended from outside, perhaps for lack of memory: try again with --jobs 1"
 _PATIENCE_SECONDS = 10.0
 
 
-def _end(processes: list[Any], taker: threading.Thread, room: threading.BoundedSemaphore, is_stopping: Any) -> None:
+def _end(processes: dict[Any, Any]) -> None:
     """Wait for processes that were told to stop; what they still have to say is thrown away."""
-    with contextlib.suppress(ValueError):
-        room.release()
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    for process in processes:
+    for taken, process in processes.items():
+        taken.close()
         if process.pid is not None:
             process.join(max(0.0, deadline - time.monotonic()))
             if process.is_alive():
                 process.terminate()
                 process.join()
-    is_stopping.value = _GIVEN_UP
-    if taker.ident is not None:
-        taker.join(_PATIENCE_SECONDS / 10)  # of a process that was killed it may wait for half a frame, for ever
 
 
 def _stream(
     work: Callable[[Numbered[T], Advance], Iterator[F]],
     tasks: list[T],
-    made: Any,
-    shared: tuple[Any, Any, Any],
+    given: Any,
+    place: str,
+    shared: tuple[Any, Any, Any, Any],
 ) -> None:
-    following, *rest = shared
-    _prepare(*rest)
+    following, room, counter, is_stopping = shared
+    _prepare(counter, is_stopping)
 
     def remaining() -> Numbered[T]:
         while True:
@@ -188,10 +189,11 @@ def _stream(
                 return
             yield number, tasks[number]
 
-    with contextlib.suppress(_StoppedError):
-        for frame in work(remaining(), _advance):
-            made.put(frame)
-    made.put(None)
+    with contextlib.suppress(_StoppedError, BrokenPipeError):
+        for made, frame in enumerate(work(remaining(), _advance)):
+            while not room.acquire(timeout=_POLL_SECONDS):
+                _advance(0)
+            given.send_bytes(_packed(frame, f"{place}-{made}"))
 
 
 @contextmanager

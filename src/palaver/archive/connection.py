@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,11 @@ CACHE_KILOBYTES = 24 << 10
 LOG_BYTES = 1 << 26
 BUSY_SECONDS = 120.0
 """How long one import waits for another one's transaction, which takes a fraction of a second."""
+
+if sys.version_info < (3, 12):
+    # To learn that nobody adapts these, an older sqlite3 raises and drops an exception for each value of each row.
+    for plain in (bytes, type(None)):
+        sqlite3.register_adapter(plain, lambda value: value)
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
