@@ -185,7 +185,7 @@ class Keeper:
             self.flush()
             self._enough_bytes = min(2 * self._enough_bytes, TRANSACTION_BYTES)
             with told(self._path):
-                self._checkpoints = self._checkpoints or Checkpoints(self._path)
+                self._checkpoints = self._checkpoints or Checkpoints(self._path, self._connection)
                 self._checkpoints.ask()
 
     def flush(self) -> None:

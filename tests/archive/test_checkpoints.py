@@ -35,8 +35,7 @@ def log_bytes(archive):
 
 def test_a_log_stays_short_however_much_is_written(archive, monkeypatch):
     monkeypatch.setattr(checkpoints, "LOG_BYTES", 2 * SOME_PAGES * PAGE_BYTES)
-    with closing(open_to_write(archive)) as connection, closing(Checkpoints(archive)) as asked:
-        connection.execute("pragma wal_autocheckpoint = 0")
+    with closing(open_to_write(archive)) as connection, closing(Checkpoints(archive, connection)) as asked:
         for _ in range(20):
             write(connection)
             asked.ask()
@@ -48,7 +47,7 @@ def test_who_reads_meanwhile_sees_what_was_there_and_stops_nobody(archive):
     with (
         closing(open_to_read(archive)) as reader,
         closing(open_to_write(archive)) as connection,
-        closing(Checkpoints(archive)) as asked,
+        closing(Checkpoints(archive, connection)) as asked,
     ):
         reader.execute("begin")
         before = reader.execute("select count(*) from filler").fetchone()
@@ -61,7 +60,7 @@ def test_who_reads_meanwhile_sees_what_was_there_and_stops_nobody(archive):
 
 
 def test_what_goes_wrong_is_told_to_the_one_who_writes(archive):
-    with closing(open_to_write(archive)) as connection, closing(Checkpoints(archive)) as asked:
+    with closing(open_to_write(archive)) as connection, closing(Checkpoints(archive, connection)) as asked:
         write(connection)
         asked._connection.close()
         asked.ask()

@@ -8,9 +8,10 @@ from palaver.archive.connection import LOG_BYTES, PAGE_BYTES
 
 
 class Checkpoints:
-    """A thread with a connection of its own, which the one who writes asks after a transaction."""
+    """A thread with a connection of its own, which the one who writes asks after a transaction, and leaves it to."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, writer: sqlite3.Connection) -> None:
+        writer.execute("pragma wal_autocheckpoint = 0")
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._connection.execute("pragma synchronous = normal")
         self._thread = ThreadPoolExecutor(1)
