@@ -82,3 +82,20 @@ def test_a_file_with_several_conversations_gives_no_cursor(tmp_path):
     path.write_bytes(source.read_bytes())
     _, run = read(path)
     assert run.next_cursors == {}
+
+
+def test_a_second_result_of_an_answered_call_has_the_whole_file_read_again(tmp_path):
+    (source,) = (FIXTURES / "claude_code" / "tool_use_results" / "source").rglob("*.jsonl")
+    lines = source.read_bytes().splitlines(keepends=True)
+    [answer, *_] = [line for line in lines if b'"tool_result"' in line]
+    path = tmp_path / source.name
+    path.write_bytes(b"".join(lines))
+    _, first = read(path)
+    assert first.next_cursors[path.name].state["calls"] == {}
+    again = orjson.loads(answer) | {"uuid": "late-result", "parentUuid": orjson.loads(lines[-1])["uuid"]}
+    with path.open("ab") as file:
+        file.write(orjson.dumps(again) + b"\n")
+    whole, _ = read(path)
+    after, second = read(path, stored(first.next_cursors))
+    assert not second.is_continued
+    assert merged(after) == merged(whole)

@@ -18,7 +18,7 @@ from palaver.sources.source import Source
 
 Json = dict[str, Any]
 
-_LINKS_KEPT = 2000
+_LINKS_KEPT = 500
 _CALLS_KEPT = 64
 _ANSWERS_KEPT = 256
 _TAIL_LOOKED_AT = 8
@@ -68,7 +68,7 @@ def cursor_behind(source: Source, records: JsonLines, routes: Routes) -> Cursor 
         "position": main.position + first_open,
         "number": records.end_number,
         "modified": source.modified_at(),
-        "calls": dict(list(main.calls.items())[-_CALLS_KEPT:]),
+        "calls": _unanswered(main),
         "links": dict(list(links.items())[-_LINKS_KEPT:]),
         "horizon": _horizon(main) if len(links) >= _LINKS_KEPT or main.previous_links else "",
         "open": main.messages[first_open:],
@@ -105,6 +105,16 @@ def _first_open(messages: list[Json]) -> int:
         if "tokens_partial" in messages[index]["metadata"]:
             return index
     return count
+
+
+def _unanswered(main: Transcript) -> Json:
+    """The last calls that have no result yet, with what was asked of them; of others nothing more is to come."""
+    recent = dict(list(main.calls.items())[-_CALLS_KEPT:])
+    for message in main.messages[-_LINKS_KEPT:] if recent else ():
+        for block in message["content"]:
+            if block["type"] == "tool_result":
+                recent.pop(block["tool_use_id"], None)
+    return recent
 
 
 def _answered(main: Transcript, first_open: int) -> list[str]:
