@@ -4,9 +4,11 @@ What is new is the rule and goes in by the thousand; only what was there before 
 """
 
 import sqlite3
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -114,17 +116,19 @@ class Ingest:
 
     def _index(self, added: list[tuple[Any, ...]], earlier: list[tuple[int, int, BodyRow]]) -> None:
         """Add words; whatever the order of import, a body is found under the time when it was first said."""
-        if not earlier:
-            self._connection.executemany(_ADD_WORDS, added)
-            return
-        steps = [(_ADD_WORDS, values) for values in added]
+        steps: list[tuple[str, tuple[Any, ...]]] = []
         for number, search, row in earlier:
             moved = _search_key(row, number)
             self._connection.execute("update body set search_key = ? where body_key = ?", (moved, number))
             if any(row.words):
                 steps += [(_REMOVE_WORDS, (search, *row.words)), (_ADD_WORDS, (moved, *row.words))]
+        done = 0
         for statement, values in sorted(steps, key=lambda step: step[1][0]):
+            until = bisect(added, values[0], done, key=itemgetter(0))
+            self._connection.executemany(_ADD_WORDS, added[done:until])
             self._connection.execute(statement, values)
+            done = until
+        self._connection.executemany(_ADD_WORDS, added[done:])
 
     def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
         known: dict[bytes, tuple[int, int]] = {}
