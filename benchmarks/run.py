@@ -75,7 +75,7 @@ def _arguments() -> Asked:
     add("--single-megabytes", type=float, default=1_000, help="size of the single session file and the large export")
     add("--log-megabytes", type=float, default=500, help="size of each log of API traffic")
     add("--tree-megabytes", type=float, default=100, help="size of each tree of files read whole")
-    add("--growth-megabytes", type=float, default=25, help="the smallest of the three sizes that show growth")
+    add("--growth-megabytes", type=float, default=50, help="the smallest of the three sizes that show growth")
     add("--scale", type=float, default=1_000, metavar="MB", help="where the curve of memory ends; 10000 is 10 GB")
     add("--files", type=int, default=10_000, help="files of the rescan")
     add("--lines", type=int, default=20_000, help="lines of the session that gets one more")
