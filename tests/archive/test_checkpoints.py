@@ -34,7 +34,7 @@ def log_bytes(archive):
 
 
 def test_a_log_stays_short_however_much_is_written(archive, monkeypatch):
-    monkeypatch.setattr(checkpoints, "LOG_BYTES", 2 * SOME_PAGES * PAGE_BYTES)
+    monkeypatch.setattr(checkpoints, "LOG_BYTES", SOME_PAGES * PAGE_BYTES)
     with closing(open_to_write(archive)) as connection, closing(Checkpoints(archive, connection)) as asked:
         for _ in range(20):
             write(connection)

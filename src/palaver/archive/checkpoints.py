@@ -25,7 +25,7 @@ class Checkpoints:
         """
         log_bytes = self._asked.result() if self._asked else 0
         self._asked = self._thread.submit(self._take_over)
-        if log_bytes > LOG_BYTES:
+        if log_bytes > 2 * LOG_BYTES:
             self._asked.result()
 
     def close(self) -> None:
