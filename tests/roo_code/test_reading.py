@@ -141,6 +141,18 @@ def test_a_history_that_is_too_large_comes_in_fragments(tmp_path, monkeypatch):
     assert parts[-1]["summaries"] == whole["summaries"]
 
 
+def test_a_small_history_beside_a_large_log_is_not_cut(tmp_path, monkeypatch):
+    said = [turn for at in range(1, 40, 2) for turn in (user(at, "Go on."), answer(at + 1, "Yes."))]
+    rows = [say(at, "error", f"The line was lost for the {at}th time.") for at in range(400)]
+    log = folder(tmp_path, api_conversation_history=said, ui_messages=rows) / "ui_messages.json"
+    monkeypatch.setattr(elements, "SMALL_BYTES", log.stat().st_size - 1)
+    monkeypatch.setattr(reading, "LARGE_BYTES", log.stat().st_size // 2)
+    imported = import_folder(tmp_path)
+    check(imported)
+    (document,) = imported.documents
+    assert "fragment" not in document
+
+
 def test_an_empty_folder_of_a_task_has_no_messages(tmp_path):
     folder(tmp_path, ui_messages=[], api_conversation_history=[])
     imported = import_folder(tmp_path)

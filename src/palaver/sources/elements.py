@@ -184,6 +184,13 @@ class WholeElements:
     def where(self) -> str:
         return f"{self._label}element {self.number - 1}"
 
+    def objects(self) -> list[dict[str, Any]] | None:
+        """All elements at once, where each is an object."""
+        if not set(map(type, self._values)) <= {dict}:
+            return None
+        self._run.read(len(self._values))
+        return self._values
+
     def __iter__(self) -> Iterator[Any]:
         self._run.read(len(self._values))
         for self.number, self._value in enumerate(self._values, 1):  # noqa: B020 - they tell where it is

@@ -11,7 +11,6 @@ from palaver.model.timestamps import is_canonical, readable_timestamp
 _OPENING, _CLOSING = "<environment_details>", "</environment_details>"
 _MODE = "# Current Mode\n"
 _MODE_LENGTH = 600
-_USUAL_MODE = re.compile(r"<slug>([^<]{0,100})</slug>\n<name>([^<]{0,100})</name>\n<model>([^<]{0,100})</model>")
 _COST = "# Current Cost\n"
 _STATED = "Current time in ISO 8601 UTC format: "
 _LOCAL = re.compile(
@@ -20,6 +19,12 @@ _LOCAL = re.compile(
 )
 _ZONE = "User time zone: "
 _WORKSPACE = re.compile(r"# (?:Current Workspace|Current Working) Directory \((.*)\) Files\n")
+_REST, _WITHIN = r"(\S[^\n]*+)(?<!\s)", r"([^\s<][^<]*+)(?<!\s)"
+_USUAL = re.compile(
+    rf"{_REST}\n{_ZONE}{_REST}\n\n{_COST}{_REST}\n\n"
+    rf"{_MODE}<slug>{_WITHIN}</slug>\n<name>{_WITHIN}</name>\n<model>{_WITHIN}</model>"
+)
+"""What Roo Code says in one piece, since it writes the time as UTC: that, and what follows it."""
 _CLINE_MODES = {"ACT MODE": "act", "PLAN MODE": "plan"}
 
 
@@ -36,6 +41,24 @@ def is_environment(text: str) -> bool:
 
 
 def environment_in(text: str) -> Environment:
+    found = _usual_environment(text) or _unusual_environment(text)
+    if "Directory (" in text and (workspace := _workspace(text)):
+        found["workspace"] = workspace
+    return found
+
+
+def _usual_environment(text: str) -> Environment | None:
+    at = text.find(_STATED)
+    if at < 0 or (usual := _USUAL.match(text, at + len(_STATED))) is None:
+        return None
+    time, zone, cost, mode, name, model = usual.groups()
+    before = text[:at]
+    if not is_canonical(time) or _ZONE in before or _COST in before or _MODE in before:
+        return None  # what is stated first counts
+    return {"mode": mode, "mode_name": name, "model": model, "time": time, "time_zone": zone, "cost": cost}
+
+
+def _unusual_environment(text: str) -> Environment:
     found: Environment = {}
     if _MODE in text:
         _add_mode(found, text)
@@ -52,22 +75,16 @@ def environment_in(text: str) -> Environment:
         found["time_zone"] = zone
     if cost := _line(text, _COST):
         found["cost"] = cost
-    if "Directory (" in text and (workspace := _workspace(text)):
-        found["workspace"] = workspace
     return found
 
 
 def _add_mode(found: Environment, text: str) -> None:
     at = text.find(_MODE) + len(_MODE)
-    if usual := _USUAL_MODE.match(text, at):
-        mode, name, model = usual.groups()
-    else:
-        section = text[at : at + _MODE_LENGTH]
-        mode = _tag(section, "slug") or _CLINE_MODES.get(section.partition("\n")[0].strip(), "")
-        name, model = _tag(section, "name"), _tag(section, "model")
-    for key, value in (("mode", mode), ("mode_name", name), ("model", model)):
-        if stated := value.strip():
-            found[key] = stated
+    section = text[at : at + _MODE_LENGTH]
+    mode = _tag(section, "slug") or _CLINE_MODES.get(section.partition("\n")[0].strip(), "")
+    for key, value in (("mode", mode), ("mode_name", _tag(section, "name")), ("model", _tag(section, "model"))):
+        if value:
+            found[key] = value
 
 
 def _workspace(text: str) -> str:

@@ -100,7 +100,7 @@ class History:
             content += _thoughts(record)
         called: list[tuple[str, str]] = []
         if not task.has_native_calls:
-            task.has_native_calls = any(type(one) is dict and one.get("type") == "tool_use" for one in raw)
+            task.has_native_calls = "tool_use" in [one.get("type") for one in raw if type(one) is dict]
         may_call = not task.has_native_calls
         for one in raw:
             kind = one.get("type") if type(one) is dict else None
@@ -166,8 +166,7 @@ class History:
             made.append(build.text(text[cut_at:]))
         if not made:
             made.append(build.text(text))
-        rest = {key: value for key, value in raw.items() if key not in {"type", "text"} and value}
-        if rest:
+        if len(raw) > 2 and (rest := {key: one for key, one in raw.items() if key not in {"type", "text"} and one}):
             made[0]["source_fields"] = rest
         return made
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 from palaver.importers._tasks.known import Known, long_lines
@@ -62,11 +63,11 @@ class Nearby:
         """Whether the text of a row is one of those of the answer, and the row is nothing else."""
         if not self.answered or not (text := text.strip()):
             return False
-        return text in self.answered and raw.keys() <= OF_PLAIN_ROWS
+        return text in self.answered and OF_PLAIN_ROWS.issuperset(raw)
 
     def says_output(self, raws: list[Json]) -> bool:
         """Whether what a command wrote, row by row, stands in the history as a whole."""
-        if len(raws) < 2 or not set[str]().union(*raws) <= OF_PLAIN_ROWS:
+        if len(raws) < 2 or not OF_PLAIN_ROWS.issuperset(chain.from_iterable(raws)):
             return False
         texts = [raw.get("text") for raw in raws]
         return None not in texts and self.known.has("\n".join(map(str, texts)).strip(), self.places)
@@ -134,6 +135,9 @@ class Nearby:
 
     def says_request(self, asked: str, *, is_paired: bool) -> bool:
         """Whether what was sent stands in the history, block by block."""
+        for place in reversed(self.places):
+            if self._is_sent(asked, place):
+                return True
         rest = asked.replace(_LOADING, "").strip()
         at = 0
         for place in self.places:
@@ -147,3 +151,11 @@ class Nearby:
         if not rest or self.known.has(rest, self.places) or self.known.has_lines(rest, self.places):
             return True
         return is_paired and not long_lines(rest)
+
+    def _is_sent(self, asked: str, place: int) -> bool:
+        """Whether a record is just what was sent, as the one before an answer mostly is."""
+        try:
+            record = self.known.records[place]
+            return record["role"] == "user" and asked == "\n\n".join([block["text"] for block in record["content"]])
+        except (KeyError, TypeError):
+            return False

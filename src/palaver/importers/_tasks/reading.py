@@ -21,7 +21,7 @@ from palaver.importers._tasks.system_prompt import system_message
 from palaver.importers._tasks.task import Task
 from palaver.importers._tasks.ui_log import UiLog
 from palaver.sources.damage import NOT_AN_OBJECT
-from palaver.sources.elements import elements_of
+from palaver.sources.elements import WholeElements, elements_of
 from palaver.sources.folders import DiskFolder
 from palaver.sources.run import Run
 from palaver.sources.source import Source
@@ -85,9 +85,13 @@ class _Reader:
         return bool(name or len(log.table))
 
     def _objects(self, source: Source) -> Iterator[Json]:
-        """The objects of a file that is an array; `_taken` bytes were read before each."""
+        """The objects of a file that is an array; `_taken` bytes were read before each, none of one read at once."""
         try:
             with elements_of(source, self._run, label=source.name) as elements:
+                if isinstance(elements, WholeElements) and (objects := elements.objects()) is not None:
+                    self._taken = 0
+                    yield from objects
+                    return
                 for value in elements:
                     if type(value) is dict:
                         self._taken = elements.taken
@@ -132,7 +136,7 @@ class _Reader:
     def _is_read(self, place: int, record: Json, history: History, log: UiLog, hidden: Hidden) -> bool:
         """Read a record; false where it had to be quarantined."""
         task = self._task
-        is_plain = record.keys() <= PLAIN
+        is_plain = PLAIN.issuperset(record)
         log.tell_before(place, record.get("ts"))
         try:
             messages, stated = history.messages(place, record, is_plain=is_plain)

@@ -6,7 +6,7 @@ former.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -27,7 +27,7 @@ class Request:
     position: int
     """Of its row."""
     ts: int
-    facts: Json = field(default_factory=dict[str, Any])
+    facts: Json
     before: int | None = None
     """The place in the API history of the message before it, as Cline tells it."""
     end: int = 0
@@ -46,15 +46,8 @@ class Request:
 
 
 def request_of(row: Json, position: int, ts: int) -> Request:
-    request = Request(position, ts)
-    match payload(row.get("text")):
-        case dict() as facts:
-            request.facts = facts
-        case _:
-            pass
-    if type(before := row.get("conversationHistoryIndex")) is int:
-        request.before = before
-    return request
+    facts, before = payload(row.get("text")), row.get("conversationHistoryIndex")
+    return Request(position, ts, facts if type(facts) is dict else {}, before=before if type(before) is int else None)
 
 
 def payload(text: Any) -> Any:

@@ -18,6 +18,8 @@ Json = dict[str, Any]
 _END = "] Result:"
 _FAILED = "The tool execution failed with the following error:"
 _SUBTASK = "Subtask "
+_STATUS = '{"status"'
+_FIRST_LETTERS = frozenset({_FAILED[0], _SUBTASK[0], _STATUS[0]})
 
 
 @dataclass(slots=True)
@@ -61,10 +63,8 @@ class Calls:
         self._done: dict[str, str] = {}
         """By names, the last call that got a result."""
         self._last = ""
-        self._order: deque[str] = deque()
-        self._named: dict[str, deque[str]] = {}
         self._sorted = 0
-        """How many of the calls are in these two: a result that names its call itself needs neither."""
+        """How many of the calls are in order and by names: a result that names its call itself needs neither."""
 
     def add(self, name: str, call_id: str) -> None:
         self._open[call_id] = name
@@ -82,6 +82,10 @@ class Calls:
 
     def take(self, name: str) -> str | None:
         """The id of the call that a result with this name belongs to; None where nothing was called."""
+        if len(self._calls) == 1:
+            call_id = self._calls[0][1]
+            self.close(call_id)
+            return call_id or None
         self._sort()
         named = self._first(self._named.get(name, deque()))
         call_id = named or self._done.get(name) or self._first(self._order) or self._last
@@ -89,6 +93,9 @@ class Calls:
         return call_id or None
 
     def _sort(self) -> None:
+        if not self._sorted:
+            self._order: deque[str] = deque()
+            self._named: dict[str, deque[str]] = {}
         for name, call_id in self._calls[self._sorted :]:
             self._order.append(call_id)
             self._named.setdefault(name, deque()).append(call_id)
@@ -100,6 +107,11 @@ class Calls:
         return calls[0] if calls else ""
 
 
+def may_tell(text: str) -> bool:
+    """Whether a result begins like one that says something of itself."""
+    return (first := text[:1]) in _FIRST_LETTERS or first.isspace()
+
+
 def failed(text: str) -> bool:
     """Whether a result says itself that the tool failed."""
     return text.startswith(_FAILED) or (text[:1].isspace() and text.lstrip().startswith(_FAILED))
@@ -107,7 +119,7 @@ def failed(text: str) -> bool:
 
 def stated_status(text: str) -> tuple[str, str]:
     """The status and the person's words in a result that is JSON, as newer versions write denials; empty where none."""
-    if not text.startswith('{"status"'):
+    if not text.startswith(_STATUS):
         return "", ""
     try:
         value = orjson.loads(text)

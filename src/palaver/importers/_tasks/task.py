@@ -62,7 +62,8 @@ class Task:
     def add(self, message: Json, stated: str) -> None:
         """Add a message behind the others; without a time of its own it gets that of the one before."""
         if stated:
-            self.updated_at = max(self.updated_at, stated)
+            if stated > self.updated_at:  # noqa: PLR1730 - `max` is dear where there are many messages
+                self.updated_at = stated
             if stated < self.created_at or not self.created_at:
                 self.created_at = stated
             self.last_time = stated
@@ -75,8 +76,8 @@ class Task:
         self.last_id = message["message_id"]
         self.messages.append(message)
         metadata = message["metadata"]
-        if model := metadata.get("model_override"):
-            self.models[model] += 1
+        if "model_override" in metadata:
+            self.models[metadata["model_override"]] += 1
         if not self.first_words and metadata["author_kind"] == "human":
             self.first_words = next((block["text"] for block in message["content"] if block["type"] == "text"), "")
 

@@ -5,7 +5,7 @@ from typing import Any
 from palaver.importers._findings import UNKNOWN_BLOCK
 from palaver.importers._tasks.blocks import block_of, result_content, with_rest
 from palaver.importers._tasks.environment import Environment, environment_in, is_environment
-from palaver.importers._tasks.results import Header, failed, header_of, stated_status, subtask_of
+from palaver.importers._tasks.results import Header, failed, header_of, may_tell, stated_status, subtask_of
 from palaver.importers._tasks.task import Task
 from palaver.importers._tasks.wrappers import Part, feedback_in, has_wrapper, parts
 from palaver.model import build
@@ -100,7 +100,7 @@ class UserTurn:
             content = _without_header(content, header)
         block = build.tool_result(tool_use_id=call_id, content=content, is_error=raw.get("is_error") is True)
         self._judge(block, text, description)
-        if raw.keys() <= _OF_RESULTS and call_id is stated:
+        if _OF_RESULTS.issuperset(raw) and call_id is stated:
             return block
         taken = ["type", "content"]
         taken += ["is_error"] if type(raw.get("is_error")) is bool else []
@@ -137,18 +137,12 @@ class UserTurn:
     def _judge(self, block: Json, text: str, description: str) -> None:
         """What a result says of itself: that it failed, which task it ended, what the person said to it."""
         about: Json = {"description": description} if description else {}
-        status, said = stated_status(text)
-        if status:
-            about["status"] = status
-        if status in _REFUSED or failed(text):
-            block["is_error"] = True
+        said = _judge_beginning(block, text, about) if may_tell(text) else ""
         if said:
             self._say(Part("human", said, "feedback"))
         elif spoken := feedback_in(text):
             self._say(spoken)
             self._open = None  # images that follow are the person's
-        if subtask := subtask_of(text):
-            about["subtask_id"] = subtask
         if about:
             block["metadata"] = {**block.get("metadata", {}), **about}
 
@@ -229,6 +223,18 @@ class UserTurn:
             "content": content,
             "metadata": metadata,
         }
+
+
+def _judge_beginning(block: Json, text: str, about: Json) -> str:
+    """Note what a result says of itself where it begins; the person's words in it are returned."""
+    status, said = stated_status(text)
+    if status:
+        about["status"] = status
+    if status in _REFUSED or failed(text):
+        block["is_error"] = True
+    if subtask := subtask_of(text):
+        about["subtask_id"] = subtask
+    return said
 
 
 def _first_text(content: str | list[Json]) -> str:

@@ -7,7 +7,6 @@ where they stand in time.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import groupby
 from typing import Any
 
 from palaver.importers._tasks.known import Known
@@ -87,6 +86,8 @@ class UiLog:
             self._tell(end)
             return
         upcoming = self._upcoming.get(place, len(table))
+        if upcoming <= self._at:
+            return
         if type(ts) is int:
             upcoming = min(upcoming, bisect_right(table.times, ts))
         elif upcoming == len(table):
@@ -132,7 +133,7 @@ class UiLog:
             if kind == REQUEST:
                 told += teller.tell_request(table.requests[position], raws[position])
             elif kind in SPOKEN and is_answer(text_of(raws[position], kind), raws[position]):
-                told += table.speaker(position) == "human" and teller.tell(table.row(position))
+                told += position == table.first and teller.tell(table.row(position))
             else:
                 told += position not in table.superseded and teller.tell(table.row(position))
         self._told += told
@@ -141,8 +142,12 @@ class UiLog:
 
     def _without_output(self, start: int, end: int) -> Iterator[int]:
         """The positions of the rows but for what commands wrote, where that stands in the history as a whole."""
-        for kind, group in groupby(range(start, end), self.table.kinds.__getitem__):
-            positions = list(group)
-            rows = slice(positions[0], positions[-1] + 1)
-            if kind != OUTPUT or not self._teller.nearby.says_output(self.table.raws[rows]):
-                yield from positions
+        kinds = self.table.kinds
+        while start < end:
+            following = start + 1
+            if kinds[start] == OUTPUT:
+                while following < end and kinds[following] == OUTPUT:
+                    following += 1
+            if kinds[start] != OUTPUT or not self._teller.nearby.says_output(self.table.raws[start:following]):
+                yield from range(start, following)
+            start = following

@@ -13,6 +13,7 @@ from palaver.importers._tasks.ui_rows import (
     LONG,
     REASONING,
     REQUEST,
+    SPOKEN,
     Row,
     blocks_of,
     images_of,
@@ -72,7 +73,7 @@ class Teller:
             self._growing = None
 
     def tell(self, row: Row) -> bool:
-        """Tell a row; false where it is folded, since something else says the same."""
+        """Tell a row that is no text of the answer; false where it is folded, since something else says the same."""
         kind = row.kind
         if not kind:
             return self._tell_foreign(row)
@@ -80,7 +81,8 @@ class Teller:
             return False
         if not row.is_plain and type(about := row.raw.get("contextCondense")) is dict:
             return self._tell_summary(row, about)
-        if row.value is None and row.speaker == "model" and self.nearby.is_answer(row.text, row.raw):
+        is_text = row.value is None and row.speaker == "model" and kind not in SPOKEN
+        if is_text and self.nearby.is_answer(row.text, row.raw):
             return False
         if kind in CALLS:
             return self._tell_call(row)
@@ -158,10 +160,10 @@ class Teller:
 
     def _tell_call(self, row: Row) -> bool:
         told = row.texts() if row.is_plain else [*row.texts(), *texts_in(row.rest())]
-        texts = [text for text in told if len(text.strip()) >= LONG]
+        texts = [text for text in told if len(text) >= LONG and len(text.strip()) >= LONG]
         fresh = {text for text in texts if not self.nearby.has_near(text)}
         number, self._told_calls = self._told_calls, self._told_calls + 1
-        if not (self._calls or (texts and not fresh)) or not self.nearby.has_images(row):
+        if not (self._calls or (texts and not fresh)) or not (row.is_plain or self.nearby.has_images(row)):
             return self._tell_new(row)
         if fresh:
             about = self._calls[min(number, len(self._calls) - 1)].setdefault("metadata", {})

@@ -68,7 +68,7 @@ class Row:
         self.text = text_of(raw, kind)
         self.value = payload(self.text) if has_json else None
         """Its text as JSON, where it is; else None."""
-        self.is_plain = raw.keys() <= OF_PLAIN_ROWS
+        self.is_plain = OF_PLAIN_ROWS.issuperset(raw)
         """Whether there is nothing to it but its text."""
 
     @property

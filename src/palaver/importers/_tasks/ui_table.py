@@ -26,7 +26,7 @@ class UiTable:
         self.superseded: set[int] = set()
         """The positions of unfinished rows that stand there finished, too."""
         self._stated: list[Any] = []
-        self._first = -1
+        self.first = -1
         """The position of the task's own words."""
         self._read(raws)
 
@@ -54,8 +54,8 @@ class UiTable:
             if kind == REQUEST:
                 self.requests[position] = request_of(raw, position, ts)
                 raw["text"] = ""  # what was sent may be most of the log, and the request has it
-            elif kind in TASK_KINDS and self._first < 0 and not self.requests:
-                self._first = position
+            elif kind in TASK_KINDS and self.first < 0 and not self.requests:
+                self.first = position
             elif kind in MARKING:
                 self.markers.add(position, kind, raw)
             if raw.get("partial") is True and ts:
@@ -77,10 +77,10 @@ class UiTable:
         self.superseded.update(place for place in unfinished if (self._stated[place], self.kinds[place]) in finished)
 
     def row(self, position: int) -> Row:
-        return Row(position, self.raws[position], self.kinds[position], is_first=position == self._first)
+        return Row(position, self.raws[position], self.kinds[position], is_first=position == self.first)
 
     def speaker(self, position: int) -> Speaker:
-        return "human" if position == self._first else speaker_of(self.kinds[position])
+        return "human" if position == self.first else speaker_of(self.kinds[position])
 
     def time(self, position: int) -> str:
         return time_of(self._stated[position])

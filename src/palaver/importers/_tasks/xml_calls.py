@@ -5,7 +5,7 @@ between the tags of a parameter is its value.
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 from palaver.importers._tasks.vocabulary import PARAMETERS, TOOLS
@@ -19,7 +19,7 @@ class TextCall:
     """A call, as it stands in a text."""
 
     name: str
-    input: dict[str, str] = field(default_factory=dict[str, str])
+    input: dict[str, str]
     rest: str = ""
     """What stands between its tags beside the parameters."""
     is_partial: bool = False
@@ -53,15 +53,17 @@ def _add_prose(found: list[Piece], text: str) -> None:
 
 def _call(text: str, name: str, at: int, platform: str) -> tuple[TextCall, int]:
     """The call whose opening tag ends at a place, and the place behind its closing tag."""
-    call = TextCall(name)
+    call = TextCall(name, {})
     closing = f"</{name}>"
     parameter = _parameters(platform)
     between: list[str] = []
-    end = text.find(closing, at)
+    end = 0
     while True:
-        if 0 <= end < at:  # it stood within a value
-            end = text.find(closing, at)
-        opened = parameter.search(text, at, end if end >= 0 else len(text))
+        opened = parameter.match(text, at + text.startswith("\n", at))  # mostly it follows at once
+        if opened is None:
+            if 0 <= end < at:  # it was not looked for yet, or stood within a value
+                end = text.find(closing, at)
+            opened = parameter.search(text, at, end if end >= 0 else len(text))
         if opened is None:
             break
         between.append(text[at : opened.start()])
@@ -96,7 +98,7 @@ def _trimmed(key: str, value: str) -> str:
 
 
 def _with_rest(call: TextCall, between: list[str]) -> TextCall:
-    call.rest = "\n".join(stripped for part in between if (stripped := part.strip()))
+    call.rest = "\n".join(filter(None, map(str.strip, between)))
     return call
 
 
