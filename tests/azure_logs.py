@@ -61,7 +61,7 @@ class Log:
             str(path),
             parse_options("azure_openai", options),
             set_aside=self.quarantined.append,
-            used=self.used.append,
+            used=self.used.extend,
         )
         self.calls: list[Call] = list(calls(Source.at(path), self.run))
         assert self.run.ledger.adds_up, self.run.ledger

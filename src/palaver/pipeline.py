@@ -10,7 +10,7 @@ import gc
 import json
 import traceback
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from pathlib import Path
@@ -191,8 +191,8 @@ def begin(
     """Prepare the reading of one unit; with `cursors`, even none, the run tells where the next one may continue."""
     take = used or orjson.dumps
 
-    def use(record: Document) -> None:
-        report.usage_records += passed_on(record, same_run, take)
+    def use(records: Sequence[Document]) -> None:
+        report.usage_records += passed_on(records, same_run, take)
 
     report.size_bytes = unit.size_bytes
     if not unit.source.can_move:

@@ -1,7 +1,7 @@
 """The schema stage: is a document what the published schema says, and if not, where and why."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -28,6 +28,11 @@ class SchemaError:
 
 def is_valid(document: Any, kind: str = "conversation") -> bool:
     return _validator(kind).is_valid(document)
+
+
+def are_valid(documents: Sequence[Any], kind: str = "conversation") -> bool:
+    """Whether all of them are, in less time than one by one."""
+    return _validator_of_many(kind).is_valid(documents)
 
 
 def schema_errors(document: Any, kind: str = "conversation") -> Iterator[SchemaError]:
@@ -113,6 +118,11 @@ def _sentence(keyword: str, error: Any) -> str:
 @cache
 def _validator(kind: str) -> Any:
     return jsonschema_rs.validator_for(published(kind))
+
+
+@cache
+def _validator_of_many(kind: str) -> Any:
+    return jsonschema_rs.validator_for({"type": "array", "items": published(kind)})
 
 
 @cache

@@ -1,6 +1,6 @@
 """Usage records on their way: each is valid against the published schema, or is made so, or is set aside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
@@ -8,7 +8,7 @@ import orjson
 from palaver.model.finding import finding_kind
 from palaver.sources.run import Run
 from palaver.validate.repair import Note, made_writable, moved
-from palaver.validate.schema import is_valid, schema_errors
+from palaver.validate.schema import are_valid, is_valid, schema_errors
 
 INVALID_USAGE = finding_kind(
     "invalid-usage-record", "error", "A usage record could not be made valid and was not kept."
@@ -20,21 +20,39 @@ _REQUIRED = ("schema_version", "usage_id", "kind", "started_at")
 _ROUNDS = 8
 
 
-def passed_on(record: Json, run: Run, take: Callable[[Json], Any]) -> bool:
-    """Give a record to `take`, which encodes and keeps it; False when it was set aside instead."""
+def passed_on(records: Sequence[Json], run: Run, take: Callable[[Json], Any]) -> int:
+    """Give records to `take`, which encodes and keeps each; how many there were that were not set aside instead."""
+    passed = 0
+    is_sure = _are_valid(records)
+    for record in records:
+        try:
+            if not is_sure and not is_valid(record, "usage"):
+                raise ValueError  # noqa: TRY301 - one way for all that is not as it should be
+            take(record)
+        except (TypeError, ValueError):  # it is not valid, or cannot be written
+            if not _is_mended(record, run):
+                continue
+            take(record)
+        passed += 1
+    return passed
+
+
+def _are_valid(records: Sequence[Json]) -> bool:
     try:
-        if not is_valid(record, "usage"):
-            raise ValueError  # noqa: TRY301 - one way for all that is not as it should be
-        take(record)
-    except (TypeError, ValueError):  # it is not valid, or cannot be written
-        made_writable(record, run.note)
-        if not _is_repaired(record, run.note):
-            error = next(schema_errors(record, "usage"))
-            problem = f"{error.pointer}: {error.message}"
-            run.set_aside(INVALID_USAGE, orjson.dumps(record), "a usage record", problem)
-            return False
-        take(record)
-    return True
+        return are_valid(records, "usage")
+    except (TypeError, ValueError):  # one of them is nested too deeply, or no Unicode
+        return False
+
+
+def _is_mended(record: Json, run: Run) -> bool:
+    """Make a record valid, and such that it can be written; else set it aside."""
+    made_writable(record, run.note)
+    if _is_repaired(record, run.note):
+        return True
+    error = next(schema_errors(record, "usage"))
+    problem = f"{error.pointer}: {error.message}"
+    run.set_aside(INVALID_USAGE, orjson.dumps(record), "a usage record", problem)
+    return False
 
 
 def _is_repaired(record: Json, note: Note) -> bool:

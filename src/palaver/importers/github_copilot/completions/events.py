@@ -1,5 +1,6 @@
 """Events: one record of telemetry in whatever wrapping, without what may not be kept."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
@@ -33,7 +34,8 @@ _ENVELOPE = frozenset({"data", "name", "tags", "ver", "iKey", "sampleRate"})
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
-class Event(NamedTuple):
+@dataclass(slots=True)
+class Event:
     kind: str
     time: str
     """Empty where none is stated, or none that can be read."""
@@ -73,10 +75,10 @@ def plain_event(record: Json) -> Event | None:
         sum(measurements.values())
     except (TypeError, OverflowError):  # there is something else than a text, or than a number
         return None
-    kind, names = kind_of(name), _plain_names(tuple(facts), tuple(measurements))
+    kind, names = _kind_of_ours(name), _plain_names(tuple(facts), tuple(measurements))
     if type(time) is not str or not is_canonical(time):
         time = readable_timestamp(time)
-    if not time or names is None or not _is_ours(kind):
+    if not time or names is None or not kind:
         return None
     who, number = _who(facts, names) if names.of_persons else "", facts.get("unique_id", "")
     for secret in names.secret:
@@ -183,6 +185,13 @@ def kind_of(name: str) -> str:
     if wrapping in name:
         name = name.split(wrapping)[1].strip("-")
     return name.rpartition("/")[2]
+
+
+@lru_cache(1 << 10)
+def _kind_of_ours(name: str) -> str:
+    """The same; empty for an event that is not about a completion."""
+    kind = kind_of(name)
+    return kind if _is_ours(kind) else ""
 
 
 def _inside(record: Json, names: tuple[str, ...]) -> tuple[str, Json]:

@@ -1,5 +1,6 @@
 """What events say of a completion under which names: the words, the file, the cursor, the model, the editor."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
@@ -37,7 +38,8 @@ _MAPPED = frozenset(
 """Facts that have a place of their own, as far as the first event that has them is concerned."""
 
 
-class Words(NamedTuple):
+@dataclass(slots=True)
+class Words:
     parts: list[tuple[str, str]]
     """What each is, and the text."""
     names: frozenset[str]

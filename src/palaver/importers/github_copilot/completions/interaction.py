@@ -1,9 +1,10 @@
 """Interactions: the events of one request for completions, put together."""
 
 import json
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from palaver.importers.github_copilot.completions import facts
 from palaver.importers.github_copilot.completions.events import FLAT, Event
@@ -19,7 +20,8 @@ _BEFORE = frozenset({"ghostText.issued", "solution.issued", "engine.prompt"})
 _TIME = attrgetter("time")
 
 
-class Choice(NamedTuple):
+@dataclass(slots=True)
+class Choice:
     """One of the suggestions that a request brought."""
 
     name: str
@@ -36,7 +38,8 @@ class Choice(NamedTuple):
         return _ANSWERS.get(outcome)
 
 
-class Interaction(NamedTuple):
+@dataclass(slots=True)
+class Interaction:
     name: str
     """Of the request."""
     time: str
@@ -76,8 +79,10 @@ def interaction_of(name: str, events: list[Event]) -> Interaction:
         for choice in wordless:
             if _differ(choice, only):
                 of_others.update(map(id, choice.events))
-        others = [event for event in events if event.kind in _BEFORE or id(event) in of_others]
-        only.events[:] = [event for event in events if event.kind not in _BEFORE and id(event) not in of_others]
+        others = []
+        only.events = []
+        for event in events:
+            (others if event.kind in _BEFORE or id(event) in of_others else only.events).append(event)
     else:
         others = _in_order([*others, *(event for choice in wordless for event in choice.events)])
     if len(choices) > 1:
@@ -134,7 +139,7 @@ def _by_choice(events: list[Event], numbered: tuple[str, ...]) -> tuple[dict[str
     """Events by the suggestion that they tell of, which has an id, or a number, or both."""
     names = [_text(event.facts.get("clientCompletionId")) for event in events]
     if names[0] and names.count(names[0]) == len(names):
-        return {names[0]: events.copy()}, []
+        return {names[0]: events}, []
     numbers = [_number(event.facts, numbered) for event in events]
     named: dict[int, str] = {}
     for name, number in zip(names, numbers, strict=True):

@@ -1,6 +1,7 @@
 """Messages of an interaction: what the editor sent, and every suggestion that came back."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from palaver.importers.github_copilot.completions import facts
 from palaver.importers.github_copilot.completions.events import FLAT, Event
@@ -17,7 +18,8 @@ _OURS = frozenset({"event", "timestamp"})
 _IDS = tuple(zip(("request_id", *facts.REQUEST_IDS[1:]), facts.REQUEST_IDS, strict=True))
 
 
-class Told(NamedTuple):
+@dataclass(slots=True)
+class Told:
     """An interaction as messages, and what their conversation has to know of it."""
 
     name: str
@@ -69,7 +71,9 @@ class _Writing:
         self._from = interaction
         self._into = into
         self._line = line
-        self._known = _mapped(interaction.said.names.mapped, interaction.prompt.names, interaction.events)
+        first = interaction.said.first
+        self._known: Json = {name: first[name] for name in (*interaction.said.names.mapped, *interaction.prompt.names)}
+        """What has a place of its own, as the words have."""
         self._names: set[str] = set()
         """Of the suggestions that were written."""
 
@@ -112,7 +116,7 @@ class _Writing:
         text = choice.words.parts[0][1]
         where = {"start": self._line, "end": self._line + text.count("\n")} if self._line else None
         events = [*of_all, *choice.events] if of_all else choice.events
-        own = _mapped(self._from.said.names.mapped, choice.words.names, choice.events)
+        own = _first_said((*self._from.said.names.mapped, *choice.words.names), choice.events)
         metadata = self._metadata("model", [text], events, self._known | own)
         if choice.number is not None:
             metadata["completion_index"] = choice.number
@@ -172,10 +176,12 @@ def entries_of(events: list[Event], known: Json) -> list[Json]:
         known |= new
         if event.kind == FLAT and not new:
             continue
-        if not _OURS.isdisjoint(new):
+        if not new.keys().isdisjoint(_OURS):
             new = {f"properties.{name}" if name in _OURS else name: value for name, value in new.items()}
-        about = {"event": event.kind, "timestamp": event.time} if event.time else {"event": event.kind}
-        entries.append({**about, **new})
+        if event.time:
+            entries.append({"event": event.kind, "timestamp": event.time, **new})
+        else:
+            entries.append({"event": event.kind, **new})
     return entries
 
 
@@ -190,15 +196,15 @@ def duration_ms(event: Event) -> float | None:
     return None
 
 
-def _mapped(names: tuple[str, ...], words: frozenset[str], events: list[Event]) -> Json:
-    """What has a place of its own, as the words have: what the first event says that says anything of it."""
-    mapped: Json = {}
-    for name in (*names, *words):
+def _first_said(names: tuple[str, ...], events: list[Event]) -> Json:
+    """What the first event says under each name that says anything there."""
+    found: Json = {}
+    for name in names:
         for event in events:
             if name in event.facts:
-                mapped[name] = event.facts[name]
+                found[name] = event.facts[name]
                 break
-    return mapped
+    return found
 
 
 def _produced_at(events: list[Event]) -> str:

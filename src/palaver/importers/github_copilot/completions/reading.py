@@ -105,11 +105,12 @@ class _Gathering:
             self._gather(event)
 
     def _gather(self, event: Event) -> None:
-        request = event.facts.get(REQUEST_IDS[0])
+        facts = event.facts
+        request = facts.get(REQUEST_IDS[0])
         if type(request) is str and request:
             if len(self._request_of) < _MOST_NAMES:
                 for key in _OTHER_IDS:
-                    name = event.facts.get(key)
+                    name = facts.get(key)
                     if type(name) is str and name:
                         self._request_of[name] = request
             _add(self._requests, request, event)

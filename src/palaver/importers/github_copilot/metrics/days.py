@@ -12,7 +12,6 @@ from palaver.importers.github_copilot.metrics.record import (
     day_of,
     inferred,
     subject_of,
-    told,
     usage_id,
 )
 from palaver.model import build
@@ -44,29 +43,38 @@ class Days:
             del day.rest[stated]
         else:
             period = inferred(self._time, self._run, where())
-        _Row(self._run, row, period, row[stated] if stated else "").hand_over(day, self._report)
+        self._run.used(*_Row(row, period, row[stated] if stated else "").records(day, self._report))
         return True
 
 
 class _Row:
     """The records of one row."""
 
-    def __init__(self, run: Run, row: Json, period: Period, day: str) -> None:
-        self._run = run
+    def __init__(self, row: Json, period: Period, day: str) -> None:
         self._period = period
-        self._platform = {"name": PLATFORM}
         self._subject = subject_of(row)
+        self._alike = build.usage(
+            usage_id="",
+            platform={"name": PLATFORM},
+            kind="period",
+            started_at=period.started_at,
+            ended_at=period.ended_at,
+            subject=self._subject,
+        )
+        """What all of them begin with."""
+        self._records: list[Json] = []
         self._key = f"{day if period.is_inferred else period.started_at[:10]}-{_scope(row)}"
         self._keys: dict[str, int] = {}
         """How often each was given: rows that nothing tells apart are numbered."""
 
-    def hand_over(self, day: Figures, report: Json) -> None:
+    def records(self, day: Figures, report: Json) -> list[Json]:
         metadata = {**day.rest, "report": report} if report else day.rest
         if self._subject is not None and self._subject["id"] == metadata.get("user_login"):
             del metadata["user_login"]
-        self._use(day, metadata, "", None)
+        self._add(day, metadata, "", None)
         for table in day.tables:
             self._rows_of(table, {})
+        return self._records
 
     def _rows_of(self, table: Table, around: Json) -> None:
         path = table.path
@@ -77,30 +85,28 @@ class _Row:
             if figures.counts or figures.tokens or rest:
                 metadata = {"table": path, **known}
                 model = metadata.pop("model") if type(known.get("model")) is str else None
-                self._use(figures, metadata, f"-{path}-{names_of(known)}", model)
+                self._add(figures, metadata, f"-{path}-{names_of(known)}", model)
             if figures.tables:
                 telling = {name: value for name, value in known.items() if name in _TELLING}
                 for inner in figures.tables:
                     self._rows_of(inner, telling)
 
-    def _use(self, figures: Figures, metadata: Json, names: str, model: str | None) -> None:
+    def _add(self, figures: Figures, metadata: Json, names: str, model: str | None) -> None:
         key = f"{self._key}{names}"
         count = self._keys[key] = self._keys.get(key, 0) + 1
-        period = self._period
-        self._run.used(
-            build.usage(
-                usage_id=usage_id(key if count == 1 else f"{key}#{count}"),
-                platform=self._platform,
-                kind="period",
-                started_at=period.started_at,
-                ended_at=period.ended_at,
-                subject=self._subject,
-                model=model,
-                tokens=figures.tokens or None,
-                counts=figures.counts or None,
-                metadata=told(metadata, period),
-            )
-        )
+        record = self._alike.copy()
+        record["usage_id"] = usage_id(key if count == 1 else f"{key}#{count}")
+        if model is not None:
+            record["model"] = model
+        if figures.tokens:
+            record["tokens"] = figures.tokens
+        if figures.counts:
+            record["counts"] = figures.counts
+        if self._period.is_inferred:
+            metadata["timestamp_inferred"] = True
+        if metadata:
+            record["metadata"] = metadata
+        self._records.append(record)
 
 
 def _scope(row: Json) -> str:

@@ -50,7 +50,11 @@ class Figures:
         for name, value in row.items():
             kind = type(value)
             if kind is int or kind is float:
-                if not (counted := counted_as[name]) or not 0 <= value < _LARGEST:
+                try:
+                    counted = counted_as[name]
+                except KeyError:
+                    counted = _learned(name, path, counted_as)
+                if not counted or not 0 <= value < _LARGEST:
                     rest[name] = value
                 elif may_be_tokens and name in _TOKENS and kind is int:
                     self.tokens[_TOKENS[name]] = value
@@ -105,21 +109,19 @@ def _is_id(name: str) -> bool:
     return name == "id" or name.endswith(("_id", "Id"))
 
 
-class _Counted(dict[str, str]):
-    """By the name of a number, what it is counted as; empty where it cannot be added to others."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __missing__(self, name: str) -> str:
-        counts = not _is_id(name) and not name.startswith(_NO_SUMS) and "_rate" not in name
-        counted = f"{self._path}{name}" if counts else ""
-        if len(self) < _NAMES_KEPT:
-            self[name] = counted
-        return counted
+@lru_cache(1 << 8)
+def _counted_below(path: str) -> dict[str, str]:  # noqa: ARG001 - it is what the names are kept by
+    """By the name of a number, what it is counted as, as far as that is known."""
+    return {}
 
 
-_counted_below = lru_cache(1 << 8)(_Counted)
+def _learned(name: str, path: str, counted_as: dict[str, str]) -> str:
+    """What a number is counted as; empty where it cannot be added to others."""
+    counts = not _is_id(name) and not name.startswith(_NO_SUMS) and "_rate" not in name
+    counted = f"{path}{name}" if counts else ""
+    if len(counted_as) < _NAMES_KEPT:
+        counted_as[name] = counted
+    return counted
 
 
 @lru_cache(1 << 12)
