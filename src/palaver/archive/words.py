@@ -9,7 +9,7 @@ _LONGEST_WORD = 512
 """A longer run without any space is no word but data: a picture, a signature, a hash."""
 _UNSPACED = re.compile(
     "([\u3005-\u3007\u3041-\u3096\u309d-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af])"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af]+)"
 )
 """Chinese and Japanese: writing without spaces between its words."""
 
@@ -32,7 +32,7 @@ def encoded(content: list[Json]) -> tuple[bytes, bytes, bytes]:
 
 
 def spaced(text: str) -> str:
-    """A text with spaces around each sign of a writing that has none.
+    """A text with a space around each sign of a writing that has none.
 
     The index would otherwise take a sentence for one word, and find it by its beginning only; so it finds any part.
     """
@@ -43,7 +43,12 @@ def _spaced(text: str) -> bytes:
     plain = text.encode()
     if len(plain) == len(text) or not _may_be_unspaced(plain):
         return plain
-    return " ".join(_UNSPACED.split(text)).encode()
+    parts = iter(_UNSPACED.split(text))
+    spaced = [next(parts)]
+    for signs in parts:
+        spaced += signs
+        spaced.append(next(parts))
+    return " ".join(spaced).encode()
 
 
 def _may_be_unspaced(text: bytes) -> bool:
