@@ -167,7 +167,7 @@ def _written(frames: Path, folder: Path, tasks: list[Any]) -> dict[str, float]:
     archive = folder / "archive.db"
     for left in folder.glob("archive.db*"):
         left.unlink()
-    connect = connection._connect  # noqa: SLF001 - the one place where connections are made
+    connect = connection._connect  # noqa: SLF001 - where the writer's connection is made
     connection._connect = lambda path: _timed(path, spent)  # noqa: SLF001 - the same
     try:
         keeper = keeping.Keeper(archive, tasks)

@@ -19,8 +19,8 @@ BUSY_SECONDS = 120.0
 
 if sys.version_info < (3, 12):
     # To learn that nobody adapts these, an older sqlite3 raises and drops an exception for each value of each row.
-    for plain in (bytes, type(None)):
-        sqlite3.register_adapter(plain, lambda value: value)
+    sqlite3.register_adapter(bytes, lambda value: value)
+    sqlite3.register_adapter(type(None), lambda value: value)
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:

@@ -108,7 +108,10 @@ def _first_open(messages: list[Json]) -> int:
 
 
 def _unanswered(main: Transcript) -> Json:
-    """The last calls that have no result yet, with what was asked of them; of others nothing more is to come."""
+    """The last calls that have no result yet, with what was asked of them.
+
+    Another result of one that has its own is rare: then the whole session is read again.
+    """
     recent = dict(list(main.calls.items())[-_CALLS_KEPT:])
     for message in main.messages[-_LINKS_KEPT:] if recent else ():
         for block in message["content"]:
