@@ -82,7 +82,7 @@ class Prose:
         return self.sentences[int(self._random() * POOL)]
 
     def paragraph(self, sentences: int) -> str:
-        """Hardly ever the same twice, however many there are: people repeat a word or two, not what they have to say."""
+        """Hardly ever the same twice: people repeat a word or two, not what they have to say."""
         return " ".join([self.word().title(), self.word(), *self._run(self.sentences, sentences)])
 
     def code(self, lines: int) -> list[str]:
