@@ -33,7 +33,7 @@ if __name__ == "__main__":
         except SourceError as error:
             print(error)
     else:
-        print(sorted(in_streams(work, TASKS, jobs=2, advance=advance)), told)
+        print(sorted(in_streams(work, TASKS, jobs=2, advance=advance)), told, TASKS)
 """
 
 
@@ -44,8 +44,8 @@ def outcome(tmp_path, tasks, length=1):
     return done.stdout.strip()
 
 
-def test_every_task_is_done_once_and_told(tmp_path):
-    assert outcome(tmp_path, ["a", "b", "c"]) == "[(0, 'a'), (1, 'b'), (2, 'c')] 3"
+def test_every_task_is_done_once_and_told_and_none_is_kept(tmp_path):
+    assert outcome(tmp_path, ["a", "b", "c"]) == "[(0, 'a'), (1, 'b'), (2, 'c')] 3 []"
 
 
 def test_a_process_that_is_killed_ends_the_run_with_a_sentence(tmp_path):

@@ -167,11 +167,13 @@ class Keeper:
 
     def __init__(self, path: Path, tasks: list[Task]) -> None:
         self._path = path
-        self._tasks = tasks
+        self._facts = {number: task.facts for number, task in enumerate(tasks)}
+        """Of sources that are not read to their end yet."""
         self._connection = open_to_write(path)
         self._ingest = Ingest(self._connection)
         self._begun: dict[int, tuple[int, int]] = {}
-        self._reports: dict[int, SourceReport] = {}
+        self._reports: dict[int, bytes] = {}
+        """Pickled, which is a third as large: there may be ten thousands of them."""
         self._waiting: Frame = []
         self._waiting_bytes = 0
         self._enough_bytes = FRAME_BYTES
@@ -216,7 +218,8 @@ class Keeper:
         self._connection.close()
 
     def tell(self, report: Report) -> None:
-        report.sources += [self._reports[number] for number in sorted(self._reports)]
+        for number in sorted(self._reports):
+            report.sources.append(pickle.loads(self._reports.pop(number)))  # noqa: S301 - this object made it
         changes = self._ingest.changes
         report.archive = {
             "added": len(changes.added),
@@ -242,16 +245,17 @@ class Keeper:
                     add_usage(self._connection, rows, self._begin(task)[0])
                 case Finished(task, reading):
                     key, before = self._begin(task)
-                    sources.finish_source(self._connection, key, self._tasks[task].facts, reading)
+                    del self._begun[task]
+                    sources.finish_source(self._connection, key, self._facts.pop(task), reading)
                     if not reading.is_continued:
                         is_whole = not reading.report.failure
                         sources.settle_quarantine(self._connection, key, before, is_whole=is_whole)
-                    self._reports[task] = reading.report
+                    self._reports[task] = pickle.dumps(reading.report, pickle.HIGHEST_PROTOCOL)
 
     def _begin(self, task: int) -> tuple[int, int]:
         """The source's key, and up to which entry its quarantine is of earlier readings."""
         if task not in self._begun:
-            key = sources.source_key(self._connection, self._tasks[task].facts)
+            key = sources.source_key(self._connection, self._facts[task])
             self._begun[task] = key, sources.last_set_aside(self._connection)
         return self._begun[task]
 
@@ -269,7 +273,7 @@ def keep(
     jobs: int = 1,
     advance: Advance = lambda _: None,
 ) -> None:
-    """Read the tasks and join what they hold with the archive, whatever the number of processes."""
+    """Read the tasks and join what they hold with the archive, whatever the number of processes; nobody keeps them."""
     keeper = Keeper(path, tasks)
     try:
         with closing(_frames(tasks, jobs, advance)) as frames:

@@ -102,7 +102,10 @@ def import_units(
     jobs: int = 1,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Read the units and write their documents, in order, whatever the number of processes."""
+    """Read the units and write their documents, in order, whatever the number of processes.
+
+    Units that are done are not kept: in the end, the list is empty.
+    """
     total = sum(unit.size_bytes for unit in units)
     if jobs > 1 and len(units) > 1 and total > _WORTH_PROCESSES and all(unit.source.can_move for unit in units):
         from palaver.workers import in_processes
@@ -117,7 +120,9 @@ def import_units(
             output.end(unit)
             report.sources.append(done)
         return
-    for unit in units:
+    units.reverse()
+    while units:
+        unit = units.pop()
         done = SourceReport(unit.source.label, unit.platform)
         stream = output.begin(unit)
         troubles: list[Exception] = []

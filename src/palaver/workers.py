@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import count
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -41,7 +42,10 @@ def available_cores() -> int:
 def in_processes(
     work: Work, units: list[Unit], options: dict[str, str], *, jobs: int, advance: Advance
 ) -> Iterator[tuple[Unit, Path, SourceReport, list[Quarantined]]]:
-    """Yield each unit with the file of its documents, in order; at most a few finished files wait for their turn."""
+    """Yield each unit with the file of its documents, in order; at most a few finished files wait for their turn.
+
+    Units are taken out of the list, which is empty in the end.
+    """
     # A fresh interpreter for each worker: the same on every system, and safe beside the threads of a progress bar.
     context = multiprocessing.get_context("spawn")
     counter: Any = context.Value("q", 0)
@@ -58,11 +62,12 @@ def in_processes(
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare, initargs=(counter, is_stopping))
         try:
             waiting: list[tuple[Unit, Path, Future[tuple[SourceReport, list[Quarantined]]]]] = []
-            remaining = enumerate(units)
+            numbers = count()
+            units.reverse()
             while True:
-                while len(waiting) < 2 * jobs + 2 and (following := next(remaining, None)):
-                    number, unit = following
-                    part = Path(parts) / f"{number}.jsonl"
+                while len(waiting) < 2 * jobs + 2 and units:
+                    unit = units.pop()
+                    part = Path(parts) / f"{next(numbers)}.jsonl"
                     with _interrupts_held():
                         waiting.append((unit, part, pool.submit(_in_worker, work, unit, options, part)))
                 if not waiting:
@@ -87,7 +92,10 @@ Numbered = Iterator[tuple[int, T]]
 def in_streams(
     work: Callable[[Numbered[T], Advance], Iterator[F]], tasks: list[T], *, jobs: int, advance: Advance
 ) -> Generator[F]:
-    """Yield what processes make of the tasks, as soon as it is made; each takes the next task that nobody has."""
+    """Yield what processes make of the tasks, as soon as it is made; each takes the next task that nobody has.
+
+    Once the processes have the tasks, they are not kept here: the list is empty.
+    """
     context = multiprocessing.get_context("spawn")
     counter: Any = context.Value("q", 0)
     following: Any = context.Value("q", 0)
@@ -107,6 +115,7 @@ def in_streams(
                 with _interrupts_held():
                     process.start()
                 given.close()  # so that its end is seen here
+            tasks.clear()
             running = dict(processes)
             while running:
                 for taken in cast("list[Any]", connection.wait(running, _POLL_SECONDS)):

@@ -125,9 +125,11 @@ main()
 def test_processes_end_with_their_work(case, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     units, _ = pipeline.find([case("forked_pair"), case("resumed_pair")])
+    first = units[0]
     working = in_processes(pipeline._read_to_file, units, {}, jobs=2, advance=lambda _: None)
     unit, part, *_ = next(working)
-    assert unit == units[0]
+    assert unit == first
+    assert units == []  # they are with the processes
     assert part.is_relative_to(tmp_path)
     working.close()
     assert multiprocessing.active_children() == []

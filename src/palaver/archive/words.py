@@ -7,11 +7,14 @@ Json = dict[str, Any]
 
 _LONGEST_WORD = 512
 """A longer run without any space is no word but data: a picture, a signature, a hash."""
-_UNSPACED = re.compile(
-    "([\u3005-\u3007\u3041-\u3096\u309d-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af]+)"
+_SIGN = (
+    "[\u3005-\u3007\u3041-\u3096\u309d-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af]"
 )
-"""Chinese and Japanese: writing without spaces between its words."""
+_UNSPACED = re.compile(f"({_SIGN}{_SIGN}*)")
+"""Chinese and Japanese: writing without spaces between its words.
+
+A sign and any others behind it: as one or more of them, the expression would be tried at every letter of a text."""
 
 
 def searchable(content: list[Json]) -> tuple[str, str, str]:

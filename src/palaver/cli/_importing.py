@@ -101,18 +101,25 @@ def import_all(
     jobs: int | None,
     began: float,
 ) -> Effort:
-    """Read the units platform by platform, since each has its own options; on any failure, leave nothing half done."""
+    """Read the units platform by platform, since each has its own options; on any failure, leave nothing half done.
+
+    Those that are done are not kept: the list is empty then.
+    """
     from palaver.pipeline import import_units
     from palaver.workers import available_cores, collect_rarely
 
     collect_rarely()
     output = destination.output
     total_bytes = sum(unit.size_bytes for unit in units)
+    by_platform: dict[str, list[Unit]] = {}
+    for unit in units:
+        by_platform.setdefault(unit.platform, []).append(unit)
+    units.clear()
     try:
         with _output.Progress(total_bytes, is_quiet=destination.is_terminal) as progress:
-            for platform in dict.fromkeys(unit.platform for unit in units):
+            for platform, its_units in by_platform.items():
                 import_units(
-                    [unit for unit in units if unit.platform == platform],
+                    its_units,
                     report,
                     output,
                     options.get(platform, {}),

@@ -6,6 +6,8 @@ A finding never ends a record; it remarks. Frequent ones are kept as a count wit
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from palaver.model.compact import Compact
+
 Severity = Literal["note", "warning", "error"]
 
 PLACES_KEPT = 20
@@ -30,7 +32,7 @@ def finding_kind(code: str, severity: Severity, meaning: str) -> FindingKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Compact):
     code: str
     severity: Severity
     source: str
@@ -50,7 +52,7 @@ class Finding:
 
 
 @dataclass(slots=True)
-class FindingTally:
+class FindingTally(Compact):
     """All findings of one source: how many of each code, and the first places."""
 
     counts: dict[str, int] = field(default_factory=dict[str, int])

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from palaver.model.compact import Compact
+
 
 class Counts(dict[str, int]):
     """How many of each; a run keeps three of these for every source, and a `Counter` takes five times the room."""
@@ -21,7 +23,7 @@ class Counts(dict[str, int]):
 
 
 @dataclass(slots=True)
-class Ledger:
+class Ledger(Compact):
     read: int = 0
     mapped: int = 0
     folded: Counts = field(default_factory=Counts)

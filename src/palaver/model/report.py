@@ -1,15 +1,18 @@
 """What an import did, source by source, in the shape that `palaver import --json` prints."""
 
+import pickle
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from palaver.model.compact import Compact
 from palaver.model.finding import FindingTally
 from palaver.model.ledger import Ledger
 
 
 @dataclass(slots=True)
-class SourceReport:
+class SourceReport(Compact):
     source: str
     platform: str
     size_bytes: int = 0
@@ -47,9 +50,42 @@ class SourceReport:
         return report
 
 
+class SourceReports(Collection[SourceReport]):
+    """Reports in the order in which they came; of many, all but the first are kept in a third of the room."""
+
+    __slots__ = ("_first", "_packed")
+
+    def __init__(self) -> None:
+        self._first: list[SourceReport] = []
+        self._packed: list[bytes] = []
+
+    def append(self, report: SourceReport) -> None:
+        if len(self._first) < _UNPACKED:
+            self._first.append(report)
+        else:
+            self._packed.append(pickle.dumps(report, pickle.HIGHEST_PROTOCOL))
+
+    def extend(self, reports: Iterable[SourceReport]) -> None:
+        for report in reports:
+            self.append(report)
+
+    def __iter__(self) -> Iterator[SourceReport]:
+        yield from self._first
+        yield from map(pickle.loads, self._packed)
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._packed)
+
+    def __contains__(self, report: object) -> bool:
+        return any(one == report for one in self)
+
+
+_UNPACKED = 1_000
+
+
 @dataclass(slots=True)
 class Report:
-    sources: list[SourceReport] = field(default_factory=list[SourceReport])
+    sources: SourceReports = field(default_factory=SourceReports)
     unclaimed: list[str] = field(default_factory=list[str])
     """Files inside folders that no importer reads."""
     refused: list[str] = field(default_factory=list[str])
