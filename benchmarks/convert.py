@@ -8,14 +8,18 @@ This is the measure that limits of conversion are set by; `run.py` measures the 
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import orjson
+
 from cut import cut
+from datasets import WITHIN_STRINGS
 from palaver import pipeline
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
 from palaver.workers import collect_rarely
-from yardstick import parse_all, parse_elements
+from yardstick import Within, parse_all, parse_elements
 
 
 def main() -> None:
@@ -32,8 +36,9 @@ def main() -> None:
     parsing: list[float] = []
     converting: list[float] = []
     for _ in range(arguments.rounds):
-        parsing.append(parse_elements(str(elements)) if elements else _cpu_s(lambda: parse_all(str(source))))
-        converting.append(_cpu_s(lambda: _convert(units)))
+        loads = Within() if arguments.platform in WITHIN_STRINGS else orjson.loads
+        parsing.append(parse_elements(str(elements)) if elements else _cpu_s(partial(parse_all, str(source), loads)))
+        converting.append(_cpu_s(partial(_convert, units)))
     ratio = min(converting) / min(parsing)
     print(f"yardstick {min(parsing):.3f} s, conversion {min(converting):.3f} s, ratio {ratio:.2f}")
 

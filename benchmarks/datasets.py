@@ -27,8 +27,8 @@ REAL_SAMPLES = [
     "vscode-agent",
 ]
 SAMPLE_COPIES = 10
-TRAFFIC = ("azure_openai", "api_trace")
-"""Whose logs keep JSON in strings."""
+WITHIN_STRINGS = ("azure_openai", "api_trace", "roo_code")
+"""Whose files keep much of their JSON as text in strings."""
 
 
 @dataclass(kw_only=True)
@@ -45,7 +45,7 @@ class DataSet:
 
     @property
     def yardstick_options(self) -> list[str]:
-        return ["--within"] if self.platform in TRAFFIC else []
+        return ["--within"] if self.platform in WITHIN_STRINGS else []
 
 
 def start_up(platform: str, data: Path) -> DataSet:

@@ -2,8 +2,8 @@
 
     python benchmarks/yardstick.py DIR             every session file below: read, split on newlines, parsed, discarded;
                                                    every JSON document: read, parsed, discarded
-    python benchmarks/yardstick.py DIR --within    logs of API traffic, which keep JSON in strings: the same, and that
-                                                   JSON is parsed and discarded too
+    python benchmarks/yardstick.py DIR --within    logs of API traffic, tasks of Roo Code: the same, and the JSON that
+                                                   they keep in strings is parsed and discarded too
     python benchmarks/yardstick.py FILE.elements   conversations cut beforehand: parsed, discarded
 
 The process itself is the measure of the first two. Of the third only the parsing counts, so it prints the seconds of
@@ -34,7 +34,7 @@ def parse_all(folder: str, loads: Loads = orjson.loads) -> None:
             if name.endswith(".jsonl"):
                 parse(os.path.join(parent, name), loads)  # noqa: PTH118 - pathlib would be part of the time measured
             elif name.endswith(".json") and not name.endswith(".meta.json"):
-                parse_whole(os.path.join(parent, name))  # noqa: PTH118 - the same
+                parse_whole(os.path.join(parent, name), loads)  # noqa: PTH118 - the same
 
 
 def parse(path: str, loads: Loads) -> None:
@@ -50,20 +50,25 @@ def parse(path: str, loads: Loads) -> None:
             loads(pending)
 
 
-def parse_whole(path: str) -> None:
+def parse_whole(path: str, loads: Loads) -> None:
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - the same
-        orjson.loads(file.read())
+        loads(file.read())
 
 
 class Within:
-    """Parses a line, and what stands as text in it: messages in rows, events of a stream."""
+    """Parses a line or a document, and what stands as text in it: messages in rows, events of a stream, calls."""
 
     def __init__(self) -> None:
         self._pieces: dict[tuple[str, str], dict[int, str]] = {}
         """Of messages that are larger than a row: by call and side, then by the row's number."""
 
-    def __call__(self, line: bytes) -> None:
-        record = orjson.loads(line)
+    def __call__(self, raw: bytes) -> None:
+        record = orjson.loads(raw)
+        if record.__class__ is list:
+            for row in record:
+                if row.get("say") == "api_req_started" or row.get("ask") == "tool":
+                    orjson.loads(row["text"])
+            return
         for side in MESSAGES:
             if text := record.get(side):
                 self._parse_messages(record, side, text)
