@@ -1,5 +1,6 @@
 """What the index holds of what was said: under which time, and in which words."""
 
+import sqlite3
 from contextlib import closing
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
 from palaver.archive.rows import BODY_BITS, rows_of, second_of
-from palaver.archive.words import searchable, spaced, worded
+from palaver.archive.scratch import TOKENIZER
+from palaver.archive.words import _spaced, _spaced_one_by_one, searchable, spaced, worded
 from palaver.model import build
 
 DAYS = ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"]
@@ -62,3 +64,27 @@ def test_what_is_shown_stays_as_it_was_written():
 @given(st.text())
 def test_spacing_adds_nothing_but_spaces(text):
     assert [sign for sign in spaced(text) if sign != " "] == [sign for sign in text if sign != " "]
+
+
+def words_in(texts):
+    """What the index takes for words, in their order."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"create virtual table search using fts5 (text, tokenize = '{TOKENIZER}')")
+        connection.execute("create virtual table vocabulary using fts5vocab (search, instance)")
+        connection.executemany("insert into search values (cast(? as text))", [(text,) for text in texts])
+        return connection.execute("select doc, offset, term from vocabulary order by 1, 2").fetchall()
+
+
+def are_the_same_words(texts):
+    return words_in(map(_spaced, texts)) == words_in(map(_spaced_one_by_one, texts))
+
+
+def test_many_signs_at_once_are_spaced_as_one_by_one_whichever_they_are():
+    planes = (range(0x80, 0x3000), range(0x3000, 0xA100), range(0xF900, 0x10000), range(0x1F000, 0x20100))
+    signs = [chr(code) for plane in (*planes, range(0x32300, 0x32400)) for code in plane]
+    assert are_the_same_words([f"a{sign}b{sign}{sign}1 {sign}é{sign}漢{sign}か {sign}" for sign in signs])
+
+
+@given(st.lists(st.text(st.sampled_from("aé1 \n。、々〇漢字かなカｶＡ１ㄅㅋ〡㊀豈𠀀🄀🎉한…"), min_size=1), max_size=20))
+def test_law_many_signs_at_once_are_spaced_as_one_by_one_in_any_text(texts):
+    assert are_the_same_words(texts)
