@@ -92,6 +92,29 @@ def export(folder: Path) -> tuple[list[Path], int, int]:
     return [target], size_bytes, number
 
 
+def short_messages(folder: Path) -> tuple[list[Path], int]:
+    """Sessions of messages of two words: what is kept about each is many times as large."""
+    folder.mkdir()
+    for session in range(_SESSIONS):
+        name = f"00000000-0000-4000-a000-{session:012}"
+        lines = [
+            {
+                "type": "user",
+                "sessionId": name,
+                "timestamp": f"2026-01-01T00:{number // 60 % 60:02}:00.000Z",
+                "uuid": f"{session:08x}-0000-4000-a000-{number:012}",
+                "parentUuid": f"{session:08x}-0000-4000-a000-{number - 1:012}" if number else None,
+                "message": {"role": "user", "content": f"go {session * _MESSAGES + number}"},
+            }
+            for number in range(_MESSAGES)
+        ]
+        (folder / f"{name}.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    return [folder], _SESSIONS
+
+
+_SESSIONS, _MESSAGES = 16, 6_000
+
+
 def goes_through(platform: str, sources: list[Path], conversations: int, folder: Path) -> None:
     for output in (["--output", folder / "documents.jsonl"], []):
         is_done, complaint = run_under_ceiling(IMPORT, platform, *sources, *output, folder=folder)
@@ -103,6 +126,11 @@ def goes_through(platform: str, sources: list[Path], conversations: int, folder:
 def test_300_mb_of_sessions_go_through_under_the_ceiling(tmp_path):
     sources, size_bytes, conversations = sessions(tmp_path / "source")
     assert size_bytes > SOURCE_BYTES * 0.99
+    goes_through("claude_code", sources, conversations, tmp_path)
+
+
+def test_100_000_short_messages_go_through_under_the_ceiling(tmp_path):
+    sources, conversations = short_messages(tmp_path / "source")
     goes_through("claude_code", sources, conversations, tmp_path)
 
 

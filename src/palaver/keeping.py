@@ -21,7 +21,7 @@ from palaver.archive.checkpoints import Checkpoints
 from palaver.archive.connection import open_to_write, told
 from palaver.archive.ingest import Ingest
 from palaver.archive.memory import UnclaimedFile, remember_unclaimed
-from palaver.archive.rows import ConversationRows, packed, parts_of, unpacked
+from palaver.archive.rows import ROW_BYTES, ConversationRows, packed, parts_of, unpacked
 from palaver.archive.sources import CursorRow, Reading, SetAside
 from palaver.archive.usage_records import UsageRow, add_usage, usage_row
 from palaver.model.build import Document
@@ -32,8 +32,8 @@ from palaver.sources.run import Quarantined, Run
 from palaver.tasks import Task
 
 FRAME_BYTES = 1 << 20
-TRANSACTION_BYTES = 3 << 22
-"""Of most transactions: the first ones are smaller, so that writing begins with what is read first."""
+TRANSACTION_BYTES = 7 << 22
+"""In memory, of most transactions: the first ones are smaller, so that writing begins with what is read first."""
 Advance = Callable[[int], None]
 
 
@@ -42,6 +42,7 @@ class Conversation(NamedTuple):
 
     task: int
     rows: bytes
+    messages: int
 
 
 class Aside(NamedTuple):
@@ -90,7 +91,7 @@ def _events(number: int, task: Task, advance: Advance) -> Iterator[Event]:
         for part in read(task.unit, run, report, _packed, is_measured=False):
             yield from aside
             aside.clear()
-            yield Conversation(number, part)
+            yield Conversation(number, *part)
             for rows in usage.taken():
                 yield Used(number, rows)
         yield from aside
@@ -152,7 +153,7 @@ def _cursor_rows(run: Run) -> list[CursorRow]:
 
 def _size_of(event: Event) -> int:
     match event:
-        case Conversation(_, rows):
+        case Conversation(_, rows, _):
             return len(rows)
         case Aside(_, entry):
             return len(entry.raw)
@@ -160,6 +161,17 @@ def _size_of(event: Event) -> int:
             return sum(len(row.record) for row in rows)
         case Finished():
             return 256
+
+
+def _weight_of(event: Event) -> int:
+    """What an event takes up in memory when it is written: of short messages, much more than their texts."""
+    match event:
+        case Conversation(_, _, count):
+            return _size_of(event) + ROW_BYTES * count
+        case Used(_, rows):
+            return _size_of(event) + ROW_BYTES * len(rows)
+        case _:
+            return _size_of(event)
 
 
 class Keeper:
@@ -182,7 +194,7 @@ class Keeper:
     def take(self, frame: Frame) -> None:
         """Take in a frame; several are written together, which saves much of the index's work."""
         self._waiting += frame
-        self._waiting_bytes += sum(map(_size_of, frame))
+        self._waiting_bytes += sum(map(_weight_of, frame))
         if self._waiting_bytes > self._enough_bytes:
             self.flush()
             self._enough_bytes = min(2 * self._enough_bytes, TRANSACTION_BYTES)
@@ -260,8 +272,9 @@ class Keeper:
         return self._begun[task]
 
 
-def _packed(document: Document) -> Iterator[bytes]:
-    return map(packed, parts_of(document, FRAME_BYTES))
+def _packed(document: Document) -> Iterator[tuple[bytes, int]]:
+    """The rows, and of how many messages they are."""
+    return ((packed(part), len(part.messages)) for part in parts_of(document, FRAME_BYTES))
 
 
 def keep(

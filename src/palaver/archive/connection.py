@@ -12,7 +12,7 @@ from palaver.errors import ArchiveError
 
 FILE_NAME = "archive.db"
 PAGE_BYTES = 1 << 14
-CACHE_KILOBYTES = 24 << 10
+CACHE_KILOBYTES = 16 << 10
 LOG_BYTES = 1 << 26
 BUSY_SECONDS = 120.0
 """How long one import waits for another one's transaction, which takes a fraction of a second."""

@@ -24,6 +24,8 @@ _RETOLD_IN_COLUMNS = _IN_COLUMNS - {"tokens"}
 _SORTED = orjson.OPT_SORT_KEYS
 _LARGEST = (1 << 63) - 1
 
+ROW_BYTES = 1 << 11
+"""About what the rows of a message take up in memory besides its texts."""
 BODY_BITS = 31
 _LAST_SECOND = (1 << 32) - 1
 
@@ -118,7 +120,7 @@ def parts_of(document: Document, at_most_bytes: int) -> Iterator[ConversationRow
         row, body = message_row(message, position)
         messages.append(row)
         bodies.append(body)
-        size_bytes += 2 * len(body.content) + len(row.rest)
+        size_bytes += 2 * len(body.content) + len(row.rest) + ROW_BYTES
     yield whole._replace(messages=messages, bodies=bodies)
 
 
