@@ -85,6 +85,17 @@ def test_fragments_are_numbered_and_the_last_is_final(tmp_path):
     assert report.conversations == 1
 
 
+def test_of_short_lines_fewer_bytes_are_a_fragment(tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "LATER_FRAGMENT_BYTES", 1000)
+    monkeypatch.setattr(jsonl, "CHUNK_BYTES", 1000)
+    made, _ = read(tmp_path, conversation(120))
+    assert len(made) == 1
+    monkeypatch.setattr(session, "FRAGMENT_LINES", 50)
+    made, _ = read(tmp_path, conversation(120))
+    assert len(made) > 3
+    assert len(made[0]["messages"]) >= 50
+
+
 def test_fragments_say_together_what_one_document_says(tmp_path, monkeypatch):
     lines = conversation(120)
     (whole,), _ = read(tmp_path, lines)

@@ -41,6 +41,8 @@ FRAGMENT_BYTES = 1 << 24
 """What is smaller is one document. Of what is larger, the rest comes in small fragments: what the processor's cache
 still holds is checked and written in half the time."""
 LATER_FRAGMENT_BYTES = 1 << 20
+FRAGMENT_LINES = 1 << 14
+"""Of short lines, fewer bytes are as much: what is made of each takes up a kilobyte and more."""
 
 Json = dict[str, Any]
 Tally = Counter[Disposition]
@@ -120,6 +122,7 @@ class SessionReader:
         dispositions: list[Disposition] = []
         dispose = dispositions.append
         limit = records.taken + FRAGMENT_BYTES
+        look = records.taken + min(FRAGMENT_BYTES, LATER_FRAGMENT_BYTES)
         for record in records:
             try:
                 handler = handlers[record["type"]]
@@ -141,8 +144,11 @@ class SessionReader:
                 self.run.quarantined(UNFORESEEN, records.raw, records.where(), message)
                 continue
             dispose(disposition)
-            if records.taken > limit:
-                limit = records.taken + LATER_FRAGMENT_BYTES
+            if records.taken > look:
+                look = records.taken + LATER_FRAGMENT_BYTES
+                if records.taken <= limit and len(dispositions) < FRAGMENT_LINES:
+                    continue
+                limit = 0
                 tally.update(dispositions)
                 dispositions.clear()
                 for transcript in routes.all():
