@@ -286,7 +286,10 @@ def keep(
     jobs: int = 1,
     advance: Advance = lambda _: None,
 ) -> None:
-    """Read the tasks and join what they hold with the archive, whatever the number of processes; nobody keeps them."""
+    """Read the tasks and join what they hold with the archive, whatever the number of processes.
+
+    Processes take the tasks over: the list is empty then.
+    """
     keeper = Keeper(path, tasks)
     try:
         with closing(_frames(tasks, jobs, advance)) as frames:

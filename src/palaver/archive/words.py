@@ -19,8 +19,8 @@ _RUN = re.compile(rb"([\xe3-\xe9][\x80-\xbf\xe3-\xe9]*)")
 _LETTERS = re.compile(rb"\xe3(?:\x80[\xa1-\xbc]|\x81\x80|\x82[\x97\x98]|[\x84-\x8f])")
 """The letters and numerals there that are no such signs, and signs among them."""
 _FORMS = re.compile(rb"\xef[\xa4-\xab\xbd\xbe]")
-_ANCIENT = re.compile(rb"\xf0[\xa0-\xb2]")
-"""These, and forms of other widths, are such signs elsewhere."""
+"""Such signs in other forms and widths, which stand elsewhere, as do the rare ones."""
+_RARE = re.compile(rb"\xf0[\xa0-\xb2]")
 
 
 def searchable(content: list[Json]) -> tuple[str, str, str]:
@@ -55,7 +55,7 @@ def _spaced(text: str) -> bytes:
     if (
         (b"\xe3" in plain and _LETTERS.search(plain))
         or (b"\xef" in plain and _FORMS.search(plain))
-        or (b"\xf0" in plain and _ANCIENT.search(plain))
+        or (b"\xf0" in plain and _RARE.search(plain))
     ):
         return _spaced_one_by_one(text)
     parts = _RUN.split(plain)
