@@ -81,6 +81,11 @@ def keep_all(plan: "Plan", *, jobs: int | None, began: float) -> Effort:
     return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)
 
 
+def answer(report: "Report") -> None:
+    """Print a report as JSON, source by source: of ten thousands, all at once would take more than reading them."""
+    _output.answer_json_with(report.outline(), "sources", (source.to_json() for source in report.sources))
+
+
 def archive_told() -> Sentences:
     from palaver.cli._archive import archive_path
 

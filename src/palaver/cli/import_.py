@@ -114,13 +114,13 @@ def _refuse(report: "Report", *, is_anything_found: bool, as_json: bool) -> None
         _output.complain(refusal)
     if report.refused and not is_anything_found:
         if as_json:
-            _output.answer_json(report.to_json())
+            _importing.answer(report)
         raise typer.Exit(report.exit_code)
 
 
 def _tell(report: "Report", effort: _importing.Effort, told: _importing.Sentences, *, as_json: bool) -> NoReturn:
     if as_json:
-        _output.answer_json(report.to_json())
+        _importing.answer(report)
     elif report.sources or report.unchanged:
         from palaver.cli._summary import summary
 

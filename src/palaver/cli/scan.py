@@ -47,7 +47,7 @@ def scan(
         _output.complain(refusal)
     if not (plan.tasks or report.unchanged):
         if as_json:
-            _output.answer_json(report.to_json())
+            _importing.answer(report)
         elif since:
             _output.tell(f"No file has changed since {moment(since)}.")
         else:
@@ -62,7 +62,7 @@ def scan(
         else:
             effort = _importing.keep_all(plan, jobs=jobs, began=began)
         if as_json:
-            _output.answer_json(report.to_json())
+            _importing.answer(report)
         else:
             from palaver.cli._summary import found_where, summary
 

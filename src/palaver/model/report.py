@@ -123,9 +123,8 @@ class Report:
         return totals
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "sources": [source.to_json() for source in self.sources],
-            "unclaimed": self.unclaimed,
-            "refused": self.refused,
-            "totals": self.totals(),
-        }
+        return {**self.outline(), "sources": [source.to_json() for source in self.sources]}
+
+    def outline(self) -> dict[str, Any]:
+        """The same without the sources, which may be very many."""
+        return {"totals": self.totals(), "refused": self.refused, "unclaimed": self.unclaimed}
