@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from os.path import normcase
 from pathlib import Path, PurePosixPath
 
 from palaver.errors import PalaverError
@@ -97,16 +98,16 @@ def discover(path: Path, judge: Judge, recall: Recall = lambda _: None) -> Itera
 
 
 def _in_folder(top: Path, judge: Judge, recall: Recall) -> Iterator[Unit | Unclaimed]:
-    claimed: set[Path] = set()
+    claimed: set[str] = set()  # of paths: as objects, ten thousands of them take five times the room
     for folder in walk_folders(top):
-        if not claimed.isdisjoint((folder, *folder.parents)):
+        if not claimed.isdisjoint(map(normcase, (folder, *folder.parents))):
             continue
         unit, members = _judged_with_members(Source.at(folder), judge)
         if isinstance(unit, Unit):
             yield unit
-            claimed.update(folder / member for member in members)
+            claimed.update(normcase(folder / member) for member in members)
             if not members:
-                claimed.add(folder)
+                claimed.add(normcase(folder))
                 continue
         try:
             files = files_of(folder)
@@ -115,14 +116,14 @@ def _in_folder(top: Path, judge: Judge, recall: Recall) -> Iterator[Unit | Uncla
             continue
         disk = DiskFolder(folder)
         for file in files:
-            if file in claimed:
+            if normcase(file) in claimed:
                 continue
             source = Source(disk, file.name)
             if (recalled := recall(str(file))) is None and _is_zip(source):
                 yield from _in_zip(source, judge)
                 continue
             found, members = _judged_with_members(source, judge if recalled is None else lambda _: recalled)
-            claimed.update(folder / member for member in members)
+            claimed.update(normcase(folder / member) for member in members)
             yield found
 
 
