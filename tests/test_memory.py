@@ -112,7 +112,7 @@ def short_messages(folder: Path) -> tuple[list[Path], int]:
     return [folder], _SESSIONS
 
 
-_SESSIONS, _MESSAGES = 16, 6_000
+_SESSIONS, _MESSAGES = 16, 6_250
 
 
 def goes_through(platform: str, sources: list[Path], conversations: int, folder: Path) -> None:

@@ -18,9 +18,14 @@ def source_report(number):
     return report
 
 
+def add(report, count):
+    for number in range(count):
+        report.sources.append(source_report(number))
+
+
 def test_reports_of_many_sources_are_as_they_were_and_in_order():
     report = Report()
-    report.sources.extend(source_report(number) for number in range(MANY))
+    add(report, MANY)
     assert len(report.sources) == MANY
     assert list(report.sources) == [source_report(number) for number in range(MANY)]
     last = list(report.sources)[-1]
@@ -32,7 +37,7 @@ def test_reports_of_many_sources_are_as_they_were_and_in_order():
 
 def test_what_is_told_counts_those_that_are_packed():
     report = Report()
-    report.sources.extend(source_report(number) for number in range(MANY))
+    add(report, MANY)
     assert report.totals()["messages"] == sum(1_000 + number for number in range(MANY))
     assert report.totals()["findings"] == {"unfinished-tail": MANY}
     assert len(report.to_json()["sources"]) == MANY
@@ -42,9 +47,9 @@ def test_what_is_told_counts_those_that_are_packed():
 
 def test_a_report_of_many_takes_little_room():
     report = Report()
-    report.sources.extend(source_report(number) for number in range(1_000))
+    add(report, 1_000)
     tracemalloc.start()
-    report.sources.extend(source_report(number) for number in range(2_000))
+    add(report, 2_000)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert taken / 2_000 < 700

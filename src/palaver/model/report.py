@@ -2,7 +2,7 @@
 
 import pickle
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,7 @@ class SourceReport(Compact):
         return report
 
 
-class SourceReports(Collection[SourceReport]):
+class SourceReports:
     """Reports in the order in which they came; of many, all but the first are kept in a third of the room."""
 
     __slots__ = ("_first", "_packed")
@@ -65,19 +65,12 @@ class SourceReports(Collection[SourceReport]):
         else:
             self._packed.append(pickle.dumps(report, pickle.HIGHEST_PROTOCOL))
 
-    def extend(self, reports: Iterable[SourceReport]) -> None:
-        for report in reports:
-            self.append(report)
-
     def __iter__(self) -> Iterator[SourceReport]:
         yield from self._first
         yield from map(pickle.loads, self._packed)
 
     def __len__(self) -> int:
         return len(self._first) + len(self._packed)
-
-    def __contains__(self, report: object) -> bool:
-        return any(one == report for one in self)
 
 
 _UNPACKED = 1_000
