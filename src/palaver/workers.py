@@ -142,26 +142,25 @@ _FRAMES_WAITING = 24
 
 
 def _packed(frame: Any, path: str) -> bytes:
-    """What a process has made, as a message: larger things lie in a file, since a pipe takes them in small sips."""
-    message = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
-    if len(message) > _SMALL_BYTES:
-        try:
-            Path(path).write_bytes(message)
-        except OSError:  # no room there: sips, then
-            return message
-        return _IN_FILE + os.fsencode(path)
-    return message
+    """What a process has made, as a message: it lies in a file, since a pipe takes it in small sips."""
+    try:
+        with Path(path).open("wb") as file:
+            pickle.dump(frame, file, pickle.HIGHEST_PROTOCOL)
+    except OSError:  # no room there: sips, then
+        return pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
+    return _IN_FILE + os.fsencode(path)
 
 
 def _unpacked(message: bytes) -> Any:
-    if message.startswith(_IN_FILE):
-        path = Path(os.fsdecode(message.removeprefix(_IN_FILE)))
-        message = path.read_bytes()
-        path.unlink()
-    return pickle.loads(message)  # noqa: S301 - a process of our own wrote it
+    if not message.startswith(_IN_FILE):
+        return pickle.loads(message)  # noqa: S301 - a process of our own wrote it
+    path = Path(os.fsdecode(message.removeprefix(_IN_FILE)))
+    with path.open("rb") as file:
+        frame = pickle.load(file)  # noqa: S301 - the same
+    path.unlink()
+    return frame
 
 
-_SMALL_BYTES = 1 << 13
 _IN_FILE = b"file "  # no pickle begins so
 _ENDED_FROM_OUTSIDE = "a worker process was ended from outside, perhaps for lack of memory: try again with --jobs 1"
 _PATIENCE_SECONDS = 10.0

@@ -35,6 +35,8 @@ _LISTED = 20_000
 _NEVER = 1 << 62
 _PROBE = 80
 """Asking the index about one body, and scoring it later, costs as much as looking at this many hits."""
+_AHEAD = 32
+"""How many hits are taken along whenever it is asked: that costs a quarter of asking."""
 _ASKED_ONE_BY_ONE = 100
 _ANY = ("true", "true")
 # Every body is some message's, but for those that only older versions of messages have.
@@ -271,13 +273,17 @@ class Hits:
         few = [key for (key,) in self._connection.execute(query, (self._likely_conversations, below))]
         match, values = ("true", []) if self._expression is None else ("search match ?", [self._expression])
         listed = self._listed(below, min(_PROBE * len(few), _LISTED))
-        probe = f"select 1 from search where {match} and rowid = ?"  # noqa: S608 - conditions of ours
+        query = f"select rowid from search where {match} and rowid <= ? order by rowid desc limit {_AHEAD}"  # noqa: S608 - conditions of ours
+        known, down_to = (set[int](), below) if listed is None else (listed, 0)
         for key in few:
             if self._has_enough():
                 return
             self.looked_at += _PROBE if listed is None else 1
-            is_hit = self._connection.execute(probe, (*values, key)).fetchone() if listed is None else key in listed
-            if is_hit and self._is_said(key) and self._is_meant(key):
+            if key < down_to:
+                # What one conversation says was mostly said in one go: those that are asked for next are near.
+                rows = [found for (found,) in self._connection.execute(query, (*values, key))]
+                known, down_to = set(rows), rows[-1] if len(rows) == _AHEAD else 0
+            if key in known and self._is_said(key) and self._is_meant(key):
                 yield key
 
     @cached_property

@@ -12,15 +12,25 @@ _UNSPACED = re.compile(
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af]+)"
 )
 """Chinese and Japanese: writing without spaces between its words."""
-_RUN = re.compile(rb"([\xe3-\xe9][\x80-\xbf\xe3-\xe9]*)")
-"""What is between U+3000 and U+9FFF, in UTF-8, where each takes three bytes: such signs, and what belongs to no word.
-
-(A byte and those that may follow it are soon found. One or more of a kind are not: that is tried at every byte.)"""
 _LETTERS = re.compile(rb"\xe3(?:\x80[\xa1-\xbc]|\x81\x80|\x82[\x97\x98]|[\x84-\x8f])")
-"""The letters and numerals there that are no such signs, and signs among them."""
+"""From U+3000 to U+9FFF, which take three bytes in UTF-8, nearly all are such signs or belong to no word. Not so these:
+letters and numerals, and signs among them."""
 _FORMS = re.compile(rb"\xef[\xa4-\xab\xbd\xbe]")
 """Such signs in other forms and widths, which stand elsewhere, as do the rare ones."""
 _RARE = re.compile(rb"\xf0[\xa0-\xb2]")
+_RUN = re.compile(rb"([\xe3-\xe9][\x80-\xbf\xe3-\xe9]*)")
+"""Such signs, where they make up most of a text.
+
+(A byte and those that may follow it are soon found. One or more of a kind are not: that is tried at every byte.)"""
+_FIRST_BYTES = tuple((bytes((byte,)), bytes((b" "[0], byte))) for byte in range(0xE3, 0xEA))
+_KINDS = (
+    b"".join(b"w" if chr(byte).isalnum() else b" " for byte in range(0x80))
+    + b"-" * 0x40
+    + b"w" * (0xE3 - 0xC0)
+    + b"s" * (0xEA - 0xE3)
+    + b"w" * (0x100 - 0xEA)
+)
+"""What each byte begins: a sign (s), what may be a word (w), or nothing, since another one comes before it (-)."""
 
 
 def searchable(content: list[Json]) -> tuple[str, str, str]:
@@ -58,6 +68,11 @@ def _spaced(text: str) -> bytes:
         or (b"\xf0" in plain and _RARE.search(plain))
     ):
         return _spaced_one_by_one(text)
+    return _spaced_by_runs(plain) if len(plain) > 2 * len(text) else _spaced_apart(plain)
+
+
+def _spaced_by_runs(plain: bytes) -> bytes:
+    """Where signs are many: their bytes, the first of all of them and so on, are put between spaces."""
     parts = _RUN.split(plain)
     if len(parts) == 1:
         return plain
@@ -67,6 +82,22 @@ def _spaced(text: str) -> bytes:
     del spaced[0]
     parts[1::2] = spaced.split(b" \0\0\0 ")
     return b" ".join(parts)
+
+
+def _spaced_apart(plain: bytes) -> bytes:
+    """Where signs are few: a space goes before each of them, and after those that a word follows."""
+    between = plain.translate(_KINDS).split(b"s--w")
+    if len(between) > 1:
+        parts: list[bytes] = []
+        start = end = 0
+        for kinds in between[:-1]:
+            end += len(kinds) + 3
+            parts.append(plain[start:end])
+            start, end = end, end + 1
+        plain = b" ".join([*parts, plain[start:]])
+    for first, spaced in _FIRST_BYTES:
+        plain = plain.replace(first, spaced)
+    return plain
 
 
 def _spaced_one_by_one(text: str) -> bytes:
