@@ -8,21 +8,16 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from palaver.importers._findings import (
-    BAD_TIMESTAMP,
-    INFERRED_TIMESTAMP,
-    MADE_CALL_ID,
-    MISSING_PARENT,
-    PARENT_CYCLE,
-)
+from palaver.importers._findings import MADE_CALL_ID
 from palaver.importers.claude_code.branches import mark_abandoned
 from palaver.importers.claude_code.document import document
 from palaver.importers.claude_code.flushed import Flushed, signature
 from palaver.importers.claude_code.header import Header
 from palaver.importers.claude_code.reading import Reading
+from palaver.importers.claude_code.settling import settle
 from palaver.model import build
 from palaver.model.ids import deterministic_uuid
-from palaver.model.timestamps import are_canonical, normalize_timestamp
+from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.run import Run
 
 Json = dict[str, Any]
@@ -31,7 +26,6 @@ Place = tuple[Any, Any, Any]
 """Of a line: its own uuid, its parent's, its time."""
 
 _OPEN_MESSAGES = 64
-_timestamp = itemgetter("timestamp")
 ROOT: Json = {}
 _LATEST = "~"
 
@@ -48,11 +42,12 @@ def place_of(record: Json) -> Place:
 class Transcript:
     # More attributes than the interpreter keeps in its fast way without this.
     __slots__ = (
-        *("_earliest", "_fallback_time", "_flushed", "_is_fork", "_latest", "_latest_flushed", "_orphans"),
+        *("_earliest", "_fallback_time", "_flushed", "_is_fork", "_latest", "_latest_flushed"),
         *("_summary_ids", "agent_id", "answers", "calls", "completed", "conversation_id", "cost", "custom", "facts"),
-        *("fork_point", "header", "is_sidechain", "links", "messages", "models", "new_tasks", "outer", "parent_id"),
+        *("fork_point", "header", "is_sidechain", "links", "messages", "models", "new_tasks", "orphans", "outer"),
         *(
             "answered_before",
+            "parent_id",
             "position",
             "previous_links",
             "prompted",
@@ -96,6 +91,8 @@ class Transcript:
         """API message id to message, while more lines of it may come."""
         self.calls: dict[str, Any] = {}
         """Tool call id to input, while its result may come."""
+        self.orphans: list[tuple[Json, str]] = []
+        """Messages whose parent is not known yet, with the line it has to be."""
         self.unnamed: list[Json] = []
         """Tool calls without an id, until their message has one."""
         self.unanswered: list[str] = []
@@ -135,7 +132,6 @@ class Transcript:
         self._fallback_time = fallback_time
         self._earliest = _LATEST
         self._latest = ""
-        self._orphans: list[tuple[Json, str]] = []
         self.previous_links: dict[str, str] = {}
         self._flushed: Flushed | None = None
         self._latest_flushed = ""
@@ -170,7 +166,7 @@ class Transcript:
         if not above:
             del message["parent_message_id"]
             if above is None:
-                self._orphans.append((message, parent))
+                self.orphans.append((message, parent))
             elif parent is not None and parent.__class__ is not str:
                 metadata["parentUuid"] = parent
         if self._is_fork:
@@ -210,9 +206,13 @@ class Transcript:
             timestamp = normalize_timestamp(value)
         except ValueError:
             return None
-        self._latest = max(self._latest, timestamp)
-        self._earliest = min(self._earliest, timestamp)
+        self.widen([timestamp])
         return timestamp
+
+    def widen(self, times: list[str]) -> None:
+        """Widen the conversation's span by some times in the schema's spelling."""
+        self._earliest = min(self._earliest, *times)
+        self._latest = max(self._latest, *times)
 
     def name_calls(self, message: Json) -> None:
         """Give ids to the tool calls of a message that came without."""
@@ -299,7 +299,7 @@ class Transcript:
                 break
         if not first_open:
             return None
-        self._settle()
+        settle(self)
         leaving, self.messages = self.messages[:first_open], self.messages[first_open:]
         made = document(self, leaving, is_final=False)
         self.sequence += 1
@@ -309,7 +309,7 @@ class Transcript:
 
     def finish(self) -> Json | None:
         """Hand out the rest; None when there never was a message."""
-        self._settle()
+        settle(self)
         if not self.messages and not self.sequence:
             return None
         self.prompted += mark_abandoned(self.messages)
@@ -320,93 +320,6 @@ class Transcript:
     def close(self) -> None:
         if self._flushed is not None:
             self._flushed.close()
-
-    def _settle(self) -> None:
-        """Resolve what had to wait for later lines: times and parents."""
-        if self._orphans:
-            position = {message["message_id"]: index for index, message in enumerate(self.messages)}
-            for message, parent in self._orphans:
-                self._adopt(message, parent, position)
-            self._orphans = []
-        times = list(map(_timestamp, self.messages))
-        if not are_canonical(times):
-            times = self._date()
-        if self.completed:
-            times += self._complete()
-        if times:
-            self._earliest = min(self._earliest, *times)
-            self._latest = max(self._latest, *times)
-
-    def _complete(self) -> list[str]:
-        """Bring the times at which answers were complete into the schema's spelling."""
-        completed, self.completed = self.completed, []
-        times = [metadata["completed_at"] for metadata in completed]
-        if are_canonical(times):
-            return times
-        for metadata in completed:
-            time = metadata.pop("completed_at", None)
-            if (known := self.note_time(time)) is not None:
-                metadata["completed_at"] = known
-            elif time is not None:
-                metadata.setdefault("source_fields", {})["timestamp"] = time
-                self.run.note(BAD_TIMESTAMP, f"answer {metadata.get('api_message_id')}")
-        return []
-
-    def _adopt(self, message: Json, parent: str, position: dict[str, int]) -> None:
-        known = self.resolve(parent)
-        message_id = message["message_id"]
-        if known and known != message_id:
-            message["parent_message_id"] = known
-            if self._is_cycle(message):
-                del message["parent_message_id"]
-                self.run.note(PARENT_CYCLE, f"message {message_id}")
-        elif known == message_id:
-            self.run.note(PARENT_CYCLE, f"message {message_id}")
-        elif known is None and self.outer and (point := self.outer.resolve(parent)) is not None:
-            self.fork_point = self.fork_point or point or None
-        elif known is None:
-            message["metadata"]["missing_parent"] = parent
-            index = position.get(message_id, 0)
-            if index and not self.is_sidechain:
-                message["parent_message_id"] = self.messages[index - 1]["message_id"]
-                if self._is_cycle(message):
-                    del message["parent_message_id"]
-                else:
-                    message["metadata"]["parent_inferred"] = True
-            self.run.note(MISSING_PARENT, f"message {message_id}")
-
-    def _is_cycle(self, message: Json) -> bool:
-        seen = {message["message_id"]}
-        parent = message.get("parent_message_id")
-        while parent is not None:
-            if parent in seen:
-                return True
-            seen.add(parent)
-            above = self.links.get(parent)
-            parent = above.get("parent_message_id") if above else None
-        return False
-
-    def _date(self) -> list[str]:
-        """Bring every time into the schema's spelling; a message without one gets the nearest that is known."""
-        undated: list[Json] = []
-        for message in self.messages:
-            time = message["timestamp"]
-            if (known := self.note_time(time)) is None:
-                undated.append(message)
-                if time is not None:
-                    message["metadata"]["timestamp"] = time
-                message["timestamp"] = None
-            else:
-                message["timestamp"] = known
-        for message in undated:
-            parent = self.links.get(message.get("parent_message_id", ""))
-            nearest = parent.get("timestamp") if parent else None
-            metadata = message["metadata"]
-            kind = BAD_TIMESTAMP if "timestamp" in metadata else INFERRED_TIMESTAMP
-            self.run.note(kind, f"message {message['message_id']}")
-            message["timestamp"] = nearest or self.created_at
-            metadata["timestamp_inferred"] = True
-        return [message["timestamp"] for message in self.messages]
 
     @property
     def span(self) -> tuple[str, str]:
