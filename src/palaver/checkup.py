@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import time_ns
 
-from palaver.archive import health
+from palaver.archive import hashes, health
 from palaver.archive.connection import open_to_read, open_to_write, told
 from palaver.archive.forgetting import overwrite
 from palaver.archive.health import Check, in_words
@@ -60,7 +60,7 @@ def _of_archive(archive: Path, *, is_full: bool) -> Iterator[Check]:
 def _of_contents(connection: sqlite3.Connection, *, is_full: bool) -> Iterator[Check]:
     yield health.tables(connection)
     yield health.references(connection)
-    yield health.unused_bodies(connection)
+    yield health.contents(connection)
     yield health.headers(connection, is_full=is_full)
     yield health.documents(connection, is_valid, is_full=is_full)
     yield health.unused_space(connection)
@@ -85,6 +85,7 @@ def repair(archive: Path) -> list[str]:
         connection.execute("begin immediate")
         try:
             removed = remove_unused_bodies(connection)
+            hashes.rebuild(connection)
             indexed = rebuild_index(connection)
             connection.execute("commit")
         except BaseException:

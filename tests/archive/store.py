@@ -89,7 +89,7 @@ def dumped(connection: sqlite3.Connection) -> Iterator[str]:
         for (values,) in connection.execute(f"select {quoted} from {name}"):
             yield f"insert into {name} values ({values});"
     for kind, _, sql in made:
-        if kind == "index":
+        if kind in {"index", "trigger"}:
             yield f"{sql};"
     yield f"pragma user_version = {len(MIGRATIONS)};"
     yield f"pragma application_id = {APPLICATION_ID};"

@@ -31,7 +31,8 @@ CHECKS = {
     "index": health.index,
     "full index": lambda connection: health.index(connection, is_full=True),
     "index structure": health.index_structure,
-    "contents": health.unused_bodies,
+    "contents": health.contents,
+    "contents, by hash": health.contents,
     "headers": health.headers,
     "full headers": lambda connection: health.headers(connection, is_full=True),
     "documents": lambda connection: health.documents(connection, is_valid),
@@ -54,6 +55,7 @@ DAMAGE = {
     "index": "delete from search_docsize",
     "full index": "update body set search_key = search_key + (1 << 31) where body_key = 2",
     "contents": "insert into body values (9999, x'00', 9999, 0, '[]')",
+    "contents, by hash": "delete from recent_hash where body = 2",
     "headers": "update conversation set title = 'another'",
     "full headers": """update conversation set header = json_set(header, '$.title', 'another')""",
     "documents": "update message set role = 'nobody'",
@@ -114,7 +116,7 @@ def test_what_nobody_uses_is_removed_and_nothing_else(archive, tmp_path):
     archive.execute("begin")
     assert mending.remove_unused_bodies(archive) == 1
     archive.execute("commit")
-    assert health.unused_bodies(archive).verdict == "ok"
+    assert health.contents(archive).verdict == "ok"
     assert exported(tmp_path / "archive.db") == before
 
 

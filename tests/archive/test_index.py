@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
-from palaver.archive.migrations import MIGRATIONS
 from palaver.archive.rows import BODY_BITS, rows_of, second_of
 from palaver.archive.scratch import TOKENIZER
 from palaver.archive.words import _spaced, _spaced_one_by_one, searchable, spaced, worded
@@ -92,19 +91,20 @@ def test_law_many_signs_at_once_are_spaced_as_one_by_one_in_any_text(texts):
     assert are_the_same_words(texts)
 
 
-def test_an_index_that_was_put_together_otherwise_goes_on_growing(tmp_path, monkeypatch):
+def test_an_index_that_was_put_together_otherwise_goes_on_growing(archive):
     words = [f"word{number} {'and so on ' * (number % 7)}" for number in range(300)]
     documents = [saying(text, DAYS[number % 3], f"c{number}") for number, text in enumerate(words)]
-    with monkeypatch.context() as earlier:
-        earlier.setattr("palaver.archive.migrations.MIGRATIONS", MIGRATIONS[:2])
-        with closing(open_to_write(tmp_path / "archive.db")) as connection:
-            for document in documents[:100]:
-                add(connection, document)
-    with closing(open_to_write(tmp_path / "archive.db")) as connection:
-        for document in documents[100:]:
-            add(connection, document)
-        connection.execute("insert into search (search, rank) values ('integrity-check', 0)")
-        assert all(len(numbers(connection, f"word{number}")) == 1 for number in range(300))
-        connection.execute("insert into search (search) values ('optimize')")
-        connection.execute("insert into search (search, rank) values ('integrity-check', 0)")
-        assert all(len(numbers(connection, f"word{number}")) == 1 for number in range(300))
+    configure = "insert into search (search, rank) values (?, ?)"
+    now = archive.execute("select k, v from search_config where k in ('automerge', 'crisismerge', 'pgsz')").fetchall()
+    assert len(now) == 3
+    archive.executemany(configure, [("automerge", 8), ("crisismerge", 16), ("pgsz", 4050)])
+    for document in documents[:100]:
+        add(archive, document)
+    archive.executemany(configure, now)
+    for document in documents[100:]:
+        add(archive, document)
+    archive.execute("insert into search (search, rank) values ('integrity-check', 0)")
+    assert all(len(numbers(archive, f"word{number}")) == 1 for number in range(300))
+    archive.execute("insert into search (search) values ('optimize')")
+    archive.execute("insert into search (search, rank) values ('integrity-check', 0)")
+    assert all(len(numbers(archive, f"word{number}")) == 1 for number in range(300))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import orjson
 
-from palaver.archive import merge
+from palaver.archive import hashes, merge
 from palaver.archive.ingest import columns_of
 from palaver.archive.migrations import MIGRATIONS, version
 from palaver.archive.reading import document
@@ -134,13 +134,16 @@ def index_structure(connection: sqlite3.Connection) -> Check:
 # -- conversations ------------------------------------------------------------------------------------------------
 
 
-def unused_bodies(connection: sqlite3.Connection) -> Check:
+def contents(connection: sqlite3.Connection) -> Check:
+    """Whether every content belongs to a message, and is found when it comes again."""
     (unused,) = connection.execute(
         "select count(*) from body where not exists (select 1 from message where body = body_key) "
         "and not exists (select 1 from revision where body = body_key)"
     ).fetchone()
     if unused:
         return Check("contents", "warning", f"{unused:,} contents belong to no message", REPAIR)
+    if lost := hashes.lost(connection):
+        return Check("contents", "warning", f"{lost:,} contents would be stored a second time", REPAIR)
     return Check("contents", "ok", "every content belongs to a message")
 
 

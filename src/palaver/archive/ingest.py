@@ -6,14 +6,13 @@ What is new is the rule and goes in by the thousand; only what was there before 
 import sqlite3
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
 
-from palaver.archive import merge
+from palaver.archive import hashes, merge
 from palaver.archive.calls import COUNTS, Figures, join_call
 from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow
 from palaver.archive.versions import join_version
@@ -52,8 +51,6 @@ _ADD_SUMMARY = (
     "excluded.summary, summary) where excluded.position > position or "
     "(excluded.timestamp, length(excluded.summary), excluded.summary) > (timestamp, length(summary), summary)"
 )
-_AT_ONCE = 400
-"""How many values one statement is asked about."""
 
 
 class Changes(NamedTuple):
@@ -97,7 +94,7 @@ class Ingest:
         for row in rows:
             if row.second < distinct.setdefault(row.hash, row).second:
                 distinct[row.hash] = row
-        known = self._known_bodies(distinct)
+        known = hashes.known_bodies(self._connection, distinct)
         keys = {body_hash: number for body_hash, (number, _) in known.items()}
         new = [row for row in distinct.values() if row.hash not in keys]
         # The index takes in one run of growing numbers at a time; these grow with the time of what was said.
@@ -106,6 +103,7 @@ class Ingest:
         numbered = [(number, _search_key(row, number), row) for number, row in enumerate(new, first)]
         many = self._connection.executemany
         many(_ADD_BODY, [(number, row.hash, search, row.is_error, row.content) for number, search, row in numbered])
+        hashes.remember(self._connection, [(row.hash, number) for number, _, row in numbered])
         calls = [(number, Counter(row.tools)) for number, _, row in numbered if row.tools]
         many(_ADD_TOOL, [(number, tool, count) for number, counts in calls for tool, count in counts.items()])
         keys.update((row.hash, number) for number, _, row in numbered)
@@ -129,14 +127,6 @@ class Ingest:
             self._connection.execute(statement, values)
             done = until
         self._connection.executemany(_ADD_WORDS, added[done:])
-
-    def _known_bodies(self, hashes: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
-        known: dict[bytes, tuple[int, int]] = {}
-        remaining = iter(hashes)
-        while some := list(islice(remaining, _AT_ONCE)):
-            query = f"select hash, body_key, search_key from body where hash in ({_marks(some)})"  # noqa: S608 - only marks
-            known.update((row[0], row[1:]) for row in self._connection.execute(query, some))
-        return known
 
     # -- conversations ----------------------------------------------------------------------------------------------
 
@@ -300,7 +290,3 @@ def columns_of(header: Json) -> tuple[Any, ...]:
         bool(session.get("is_sidechain")) or (is_recovered and "parent_conversation_id" in session),
         session.get("parent_conversation_id"),
     )
-
-
-def _marks(values: Sequence[Any]) -> str:
-    return ", ".join("?" * len(values))
