@@ -157,11 +157,11 @@ def test_what_is_found_is_what_reading_everything_finds(documents, query, settin
         assert_all_is_found(connection, documents, query, settings)
 
 
-@given(archives, queries, settings_of_search, st.sampled_from([0, 1_000]))
-def test_the_same_is_found_where_messages_are_collected_first(documents, query, settings, probe):
+@given(archives, queries, settings_of_search, st.sampled_from([0, 1_000]), st.sampled_from([1, 2, 32]))
+def test_the_same_is_found_where_messages_are_collected_first(documents, query, settings, probe, ahead):
     settings = {**settings, "filters": replace(settings["filters"], platforms=("toy",))}
     costs = patch.object(plan.Hits, "_collecting_costs", lambda _: 1)
-    constants = patch.multiple(plan, _PATIENCE=1, _PROBE=probe, _ASKED_ONE_BY_ONE=1)
+    constants = patch.multiple(plan, _PATIENCE=1, _PROBE=probe, _AHEAD=ahead, _ASKED_ONE_BY_ONE=1)
     with archive_of(documents) as connection, constants, costs:
         assert_all_is_found(connection, documents, query, settings)
 
