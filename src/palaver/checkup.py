@@ -60,7 +60,7 @@ def _of_archive(archive: Path, *, is_full: bool) -> Iterator[Check]:
 def _of_contents(connection: sqlite3.Connection, *, is_full: bool) -> Iterator[Check]:
     yield health.tables(connection)
     yield health.references(connection)
-    yield health.contents(connection)
+    yield health.contents(connection, is_full=is_full)
     yield health.headers(connection, is_full=is_full)
     yield health.documents(connection, is_valid, is_full=is_full)
     yield health.unused_space(connection)

@@ -14,8 +14,7 @@ _AT_ONCE = 400
 """How many values one statement is asked about."""
 _FEW = 1 << 15
 _SHARE = 16
-"""As many times as many contents there are as hashes that may wait."""
-_LOST = "not exists (select 1 from {0} where {0}.hash = body.hash and {0}.body = body_key)"
+"""The latest hashes are many when they are more than that, and more than this part of all contents."""
 
 
 def known_bodies(connection: sqlite3.Connection, hashes: Iterable[bytes]) -> dict[bytes, tuple[int, int]]:
@@ -43,10 +42,11 @@ def remember(connection: sqlite3.Connection, numbers: Iterable[tuple[bytes, int]
         connection.execute("delete from recent_hash")
 
 
-def lost(connection: sqlite3.Connection) -> int:
-    """How many contents are not found by their hash, so that they would be stored a second time."""
-    query = f"select count(*) from body where {' and '.join(map(_LOST.format, _TABLES))}"  # noqa: S608 - ours
-    return connection.execute(query).fetchone()[0]
+def is_known(connection: sqlite3.Connection, body: int) -> bool:
+    """Whether a content is found by its hash; otherwise it would be stored a second time."""
+    (content_hash,) = connection.execute("select hash from body where body_key = ?", (body,)).fetchone()
+    found = known_bodies(connection, [content_hash]).get(content_hash)
+    return found is not None and found[0] == body
 
 
 def rebuild(connection: sqlite3.Connection) -> None:

@@ -22,7 +22,7 @@ _RUN = re.compile(rb"([\xe3-\xe9][\x80-\xbf\xe3-\xe9]*)")
 """Such signs, where they make up most of a text.
 
 (A byte and those that may follow it are soon found. One or more of a kind are not: that is tried at every byte.)"""
-_FIRST_BYTES = tuple((bytes((byte,)), bytes((b" "[0], byte))) for byte in range(0xE3, 0xEA))
+_FIRST_BYTES = tuple((bytes((byte,)), b" " + bytes((byte,))) for byte in range(0xE3, 0xEA))
 _KINDS = (
     b"".join(b"w" if chr(byte).isalnum() else b" " for byte in range(0x80))
     + b"-" * 0x40
