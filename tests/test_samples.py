@@ -35,11 +35,18 @@ pytestmark = pytest.mark.skipif(
     not SAMPLES.is_dir(), reason=f"there are no samples at {SAMPLES} (PALAVER_SAMPLES names another folder)"
 )
 
-OTHER_FOLDERS = {"github_copilot": "copilot", "api_trace": "claude_trace"}
-"""Sample folders that are not named like the platform."""
+FOLDERS = {
+    "github_copilot": ("copilot",),
+    "api_trace": ("claude_trace",),
+    # Cowork's sessions and audit logs are lines of Claude Code, until they have a platform name of their own.
+    "claude_code": ("claude_code", "claude_cowork"),
+}
+"""Sample folders of platforms that have another name or several; the first one holds nothing but the platform's."""
 OF_OTHERS = {
     "claude_code/ccusage/fixtures/codex/sessions/project-alpha/session-alpha.jsonl": "a rollout of Codex",
     "claude_code/claude-replay/docs/demo-session.jsonl": "turns as claude-replay writes them itself",
+    "claude_code/claude-replay/test/e2e/fixture-paced-wording.jsonl": "a transcript of Cursor's agent",
+    "claude_code/claude-replay/test/fixture-paced.jsonl": "a transcript of Cursor's agent",
     "chatgpt/model-comparisons-2023/message_feedback.json": "ratings of messages that are not there",
     "chatgpt/openwebui-importer/invalid_unicode.json": "texts without any word of who said them",
     "azure_openai/synthetic-llm-log-chunked/facts.json": "what there is to find beside it",
@@ -171,11 +178,11 @@ def test_metrics_are_the_sum_of_the_messages(imported):
 @pytest.mark.parametrize("platform", platforms())
 def test_files_of_other_platforms_are_not_claimed(platform):
     """A `maybe` is for files without any mark of their maker; it can only be for the format's own kind of file."""
-    own = OTHER_FOLDERS.get(platform, platform)
-    others = [path for path in sample_files() if path.relative_to(SAMPLES).parts[0] != own]
+    own = FOLDERS.get(platform, (platform,))
+    others = [path for path in sample_files() if path.relative_to(SAMPLES).parts[0] not in own]
     verdicts = {path: importer(platform).recognizes(Source.at(path)) for path in others}
     assert {relative(path): match.reason for path, match in verdicts.items() if match.verdict == "yes"} == {}
-    own_suffixes = {path.suffix for path in sample_files(own)}
+    own_suffixes = {path.suffix for path in sample_files(own[0])}
     assert {
         relative(path): match.reason
         for path, match in verdicts.items()
@@ -186,7 +193,7 @@ def test_files_of_other_platforms_are_not_claimed(platform):
 @pytest.mark.parametrize("platform", platforms())
 def test_every_sample_of_a_platform_is_claimed(imported, platform):
     """Everything in a platform's folder is read, but for empty files, command texts, and those that are of others."""
-    own = OTHER_FOLDERS.get(platform, platform)
+    own = FOLDERS.get(platform, (platform,))[0]
     unread = {
         relative(path)
         for path in sample_files(own)

@@ -51,7 +51,34 @@ def test_an_empty_session(tmp_path):
         b'data: {"type":"message_start","message":{"id":"m","content":[]}}\n\n',
         [],
         {"type": ["user"], "session_id": []},
+        {"type": "message", "id": "a", "parentId": None, "message": {"role": "user", "content": "hi", "usage": {}}},
+        {"role": "user", "message": {"content": [{"type": "text", "text": "hi"}]}},
+        {"message": {"role": "assistant", "content": [], "usage": {"input_tokens": 1}}},
+        {"type": "made-up", "uuid": "a", "parentUuid": None, "sessionId": "s", "message": {"content": "hi"}},
+        {"type": "system", "uuid": "a", "sessionId": "s", "subtype": "rewind", "systemPayload": {"truncatedCount": 2}},
     ],
 )
 def test_lines_of_others(tmp_path, line):
     assert verdict(tmp_path, "lines.jsonl", line) == "no"
+
+
+def test_a_session_of_a_gemini_fork(tmp_path):
+    """Qwen Code names its fields as Claude Code does, but keeps `parts` in a message."""
+    common = {"uuid": "a", "parentUuid": None, "sessionId": "s"}
+    system = {**common, "type": "system", "subtype": "local_command"}
+    reply = {**common, "type": "assistant", "message": {"role": "model", "parts": [{"text": "hi"}]}}
+    long = {**common, "type": "user", "message": {"role": "user", "parts": [{"text": LONG}]}}
+    assert verdict(tmp_path, "chat.jsonl", reply, system) == "no"
+    assert verdict(tmp_path, SESSION, long) == "no"
+
+
+def test_lines_without_a_mark_of_their_own(tmp_path):
+    line = {"type": "user", "message": {"role": "user", "content": "hi"}}
+    assert verdict(tmp_path, "lines.jsonl", line) == "maybe"
+    assert verdict(tmp_path, "lines.jsonl", line, {**line, "isSidechain": False}) == "yes"
+
+
+def test_usage_of_the_oldest_versions(tmp_path):
+    message = {"role": "assistant", "usage": {"input_tokens": 1}}
+    assert verdict(tmp_path, "chat.jsonl", {"message": message, "costUSD": 0.1}) == "yes"
+    assert verdict(tmp_path, "chat.jsonl", {"message": message}) == "no"

@@ -36,6 +36,9 @@ _EDITORS_LOG = re.compile(rb'\{\s*"kind"\s*:\s*[0-9]')
 _EDITORS_SESSION = re.compile(rb'"(?:requests|history)"\s*:\s*\[')
 """Chats of Copilot and Continue: their sessions, too, have ids."""
 _LONG_FIRST_LINE = re.compile(rb'"(?:parentUuid|isSidechain|sessionId)"\s*:')
+_GEMINI_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*"role"\s*:\s*"[a-z]*"\s*,\s*"parts"\s*:')
+_UNTYPED_MARKS = ("sessionId", "requestId", "costUSD")
+"""Fields that the oldest versions wrote beside a message; other products write a message without a type as well."""
 
 
 def guess(source: Source) -> Guess:
@@ -57,13 +60,16 @@ def guess(source: Source) -> Guess:
         return Guess(None, "")
     best = Guess(None, "")
     for record in _objects(head):
+        if _is_of_gemini_fork(record):
+            return Guess(None, "")
         found = _judge(record)
         if found.form and found.is_sure:
             return found
         best = best if best.form else found
     is_cut = b"\n" not in head and head.startswith(b"{") and not _EDITORS_LOG.match(head)
-    is_like_session = _LONG_FIRST_LINE.search(head, 0, 4096) and not _EDITORS_SESSION.search(head)
-    if best.form is None and is_cut and (is_like_session or _is_named_like_session(source)):
+    is_of_others = _EDITORS_SESSION.search(head) or _GEMINI_MESSAGE.search(head)
+    is_like_session = _LONG_FIRST_LINE.search(head, 0, 4096) or _is_named_like_session(source)
+    if best.form is None and is_cut and is_like_session and not is_of_others:
         return Guess("session", "a first line, longer than was looked at, of a session")
     return best
 
@@ -96,8 +102,8 @@ def _by_name(source: Source) -> Guess:
 def _judge(record: Json) -> Guess:
     kind = record.get("type")
     message = record.get("message")
-    if "payload" in record or (type(message) is dict and "parts" in message):
-        return Guess(None, "")
+    if "payload" in record:
+        return Guess(None, "")  # a rollout of Codex
     if "contextItems" in record or type(record.get("history")) is list:
         return Guess(None, "")  # an item, or the whole, of a session of Continue
     if type(record.get("display")) is str and ("pastedContents" in record or "project" in record):
@@ -107,7 +113,7 @@ def _judge(record: Json) -> Guess:
     if type(kind) is str and kind in HANDLERS:
         has_fields = any(field in record for field in _SESSION_FIELDS)
         if kind in {"user", "assistant"} and type(message) is dict:
-            return Guess("session", f"a line of type {kind!r} with a message", has_fields or "content" in message)
+            return Guess("session", f"a line of type {kind!r} with a message", has_fields)
         if has_fields or (kind in _FACT_TYPES and "data" not in record):
             return Guess("session", f"a line of type {kind!r}")
         if kind == "user" and type(record.get("content")) is str and "id" not in record:
@@ -115,10 +121,16 @@ def _judge(record: Json) -> Guess:
         if "tool_use_id" in record or "tool_name" in record:
             return Guess("session", f"a line of type {kind!r}", is_sure=False)
         return Guess(None, "")
-    if type(message) is dict and ("usage" in message or "content" in message):
-        is_sure = "sessionId" in record and "usage" in message
-        return Guess("session", "lines with messages of the API's shape", is_sure)
+    mark = next((field for field in _UNTYPED_MARKS if field in record), None)
+    if mark and kind is None and type(message) is dict and "usage" in message:
+        return Guess("session", f"lines with `usage` and `{mark}`")
     return Guess(None, "")
+
+
+def _is_of_gemini_fork(record: Json) -> bool:
+    """Return whether a line is of Qwen Code or its kind, which name their fields as Claude Code does."""
+    message = record.get("message")
+    return "systemPayload" in record or (type(message) is dict and "parts" in message)
 
 
 def _is_stream(record: Json) -> bool:
