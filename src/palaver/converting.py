@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 
 from palaver.errors import ContentError, OptionError
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.model.upgrade import upgrade
 from palaver.streams import assemble
 from palaver.validate.schema import is_valid, schema_errors
 from palaver.wire import formats, wire_format
 from palaver.wire._contract import Loss, Written
-
-Json = dict[str, Any]
 
 UCS = "ucs"
 DIALECTS = ("api", "seed")
@@ -34,7 +33,7 @@ _REQUEST_KEYS = {
 
 
 class Converted(NamedTuple):
-    payload: Json
+    payload: JsonObject
     losses: list[Loss]
 
 
@@ -43,7 +42,7 @@ def names() -> list[str]:
     return [*formats(), UCS]
 
 
-def stream_payload(body: bytes, source: str) -> tuple[Json, list[str]]:
+def stream_payload(body: bytes, source: str) -> tuple[JsonObject, list[str]]:
     """The response that a recorded stream adds up to, and what was odd about it."""
     if source == UCS:
         raise ContentError("a stream of events is no conversation document")
@@ -59,7 +58,7 @@ def convert(value: Any, source: str, target: str, *, dialect: str = "api", time:
     losses = list(parts.losses)
     if target == UCS:
         return Converted(_conversation(parts, time), losses + _unkept(parts))
-    made: Json = {}
+    made: JsonObject = {}
     for name, part in (("request", parts.request), ("response", parts.response)):
         if part is not None:
             payload, lost = _written(part, name, target, dialect)
@@ -70,8 +69,8 @@ def convert(value: Any, source: str, target: str, *, dialect: str = "api", time:
 
 
 class _Parts(NamedTuple):
-    request: Json | None
-    response: Json | None
+    request: JsonObject | None
+    response: JsonObject | None
     provider: str
     losses: Iterable[Loss] = ()
 
@@ -80,7 +79,7 @@ class _Parts(NamedTuple):
         return self.request is not None and self.response is not None
 
 
-def _read(value: Json, source: str) -> _Parts:
+def _read(value: JsonObject, source: str) -> _Parts:
     if source == UCS:
         request, losses = _request_of(value)
         return _Parts(request, None, "", losses)
@@ -102,7 +101,7 @@ def _read(value: Json, source: str) -> _Parts:
     raise ContentError(f"this is neither a request nor a response of {source}")
 
 
-def _written(part: Json, name: str, target: str, dialect: str) -> Written:
+def _written(part: JsonObject, name: str, target: str, dialect: str) -> Written:
     wire = wire_format(target)
     write: Callable[..., Written] = wire.request_to_wire if name == "request" else wire.response_to_wire
     if dialect == DIALECTS[0] or (target, name) == ("openai-chat", "request"):
@@ -118,14 +117,14 @@ _CARRIED = {"message_id", "role", "content"}
 _HEADER = ("title", "session", "context", "summaries", "metrics", "tags", "rating", "created_at", "updated_at")
 
 
-def _request_of(document: Json) -> tuple[Json, list[Loss]]:
+def _request_of(document: JsonObject) -> tuple[JsonObject, list[Loss]]:
     """A conversation as the request that would continue it: what was shown last, as far as APIs have a place for it."""
     document = upgrade(document)
     if not is_valid(document):
         error = next(schema_errors(document))
         raise ContentError(f"no conversation document: {error.pointer or '/'}: {error.message}")
     losses: list[Loss] = []
-    request: Json = {"model": document["platform"].get("model") or "unknown", "messages": []}
+    request: JsonObject = {"model": document["platform"].get("model") or "unknown", "messages": []}
     for index, message in enumerate(document["messages"]):
         where = f"/messages/{index}"
         if (message.get("metadata") or {}).get("on_active_path") is False:
@@ -148,14 +147,14 @@ def _request_of(document: Json) -> tuple[Json, list[Loss]]:
     return request, [*losses, *_left_out(document)]
 
 
-def _plain(block: Json, where: str, losses: list[Loss]) -> Json:
+def _plain(block: JsonObject, where: str, losses: list[Loss]) -> JsonObject:
     if block["type"] != "code":
         return block
     losses.append(Loss(where, "code became text between fences", "changed"))
     return build.text(f"```{block.get('language') or ''}\n{block['code']}\n```")
 
 
-def _left_out(document: Json) -> list[Loss]:
+def _left_out(document: JsonObject) -> list[Loss]:
     """What no API has a place for, each kind told once, where it stands first."""
     losses = [Loss(f"/{name}", "a request has no place for it") for name in _HEADER if document.get(name) is not None]
     first: dict[str, tuple[int, int]] = {}
@@ -170,10 +169,10 @@ def _left_out(document: Json) -> list[Loss]:
     return losses
 
 
-def _conversation(parts: _Parts, time: str) -> Json:
+def _conversation(parts: _Parts, time: str) -> JsonObject:
     """A request with its answer as a conversation; it has no times of its own, so all have the given one."""
     request = parts.request or {"messages": [], "model": None}
-    said: list[tuple[str, list[Json], Json]] = []
+    said: list[tuple[str, list[JsonObject], JsonObject]] = []
     if system := request.get("system"):
         said.append(("system", system, {"author_kind": "harness"}))
     said += [(one["role"], one["content"], _about(one)) for one in request["messages"]]
@@ -183,7 +182,7 @@ def _conversation(parts: _Parts, time: str) -> Json:
     model = (parts.response or {}).get("model") or request["model"]
     name = _PLATFORMS.get(parts.provider, parts.provider or "other")
     identity = deterministic_uuid(f"{name}-{said!r}")
-    messages: list[Json] = []
+    messages: list[JsonObject] = []
     for number, (role, content, metadata) in enumerate(said):
         made = build.message(
             message_id=f"{identity}-{number}",
@@ -195,7 +194,7 @@ def _conversation(parts: _Parts, time: str) -> Json:
         messages.append(made)
     if parts.response is not None and (tokens := _tokens(parts.response.get("usage"))):
         messages[-1]["tokens"] = tokens
-    platform: Json = {"name": name}
+    platform: JsonObject = {"name": name}
     if model:
         platform["model"] = model
     return build.conversation(conversation_id=identity, platform=platform, created_at=time, messages=messages)
@@ -207,10 +206,10 @@ _PLATFORMS = {"openai": "openai_api", "anthropic": "anthropic_api", "google": "g
 _ROLES: dict[str, build.Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
 
-def _about(message: Json) -> Json:
+def _about(message: JsonObject) -> JsonObject:
     kinds = {"user": "human", "assistant": "model", "tool": "tool"}
     is_result = any(block["type"] == "tool_result" for block in message["content"])
-    about: Json = {"author_kind": "tool" if is_result else kinds[message["role"]]}
+    about: JsonObject = {"author_kind": "tool" if is_result else kinds[message["role"]]}
     for name, kept in (
         ("provider_data", "provider_data"),
         ("finish_reason", "stop_reason"),
@@ -221,7 +220,7 @@ def _about(message: Json) -> Json:
     return about
 
 
-def _tokens(usage: Json | None) -> Json:
+def _tokens(usage: JsonObject | None) -> JsonObject:
     """Counts in the conversation's words."""
     names = {
         "input_tokens": "input_tokens",

@@ -25,7 +25,6 @@ from palaver.sources.source import Source
 from palaver.validate.recognition import own_form
 from palaver.validate.schema import is_valid
 
-Json = dict[str, Any]
 Advance = Callable[[int], None]
 
 TRACE = "trace"

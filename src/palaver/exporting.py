@@ -15,10 +15,9 @@ from palaver.errors import SourceError
 from palaver.exporters import exporter
 from palaver.exporters._contract import MessageCost
 from palaver.exporters._facts import author_kind, is_last, model
+from palaver.model.build import JsonObject
 from palaver.outputs import AtomicFile
 from palaver.prices import Prices
-
-Json = dict[str, Any]
 
 
 class WrittenFile(NamedTuple):
@@ -61,14 +60,14 @@ class Export:
             name, whole = _with_name(document(self._connection, key), names)
             self._write(folder / name, self._written(whole))
 
-    def _written(self, counted: Iterable[Json]) -> Iterator[bytes]:
+    def _written(self, counted: Iterable[JsonObject]) -> Iterator[bytes]:
         # By `map`, since a name for the document would hold it while the next one is made.
         for piece in self._exporter.write(map(self._count, counted), cost=self._cost):
             self.size_bytes += len(piece)
             self._advance(len(piece))
             yield piece
 
-    def _count(self, written: Json) -> Json:
+    def _count(self, written: JsonObject) -> JsonObject:
         self.messages += len(written["messages"])
         self.conversations += is_last(written)
         return written
@@ -93,7 +92,7 @@ def message_cost(config: Config) -> MessageCost:
     """What a message costs by the public prices of its time, or by the user's own."""
     prices = Prices(config)
 
-    def cost(message: Json, of: Json) -> Any:
+    def cost(message: JsonObject, of: JsonObject) -> Any:
         tokens = message.get("tokens")
         found = prices.cost(model(message, of), tokens, message["timestamp"], of["platform"]["name"])
         return found.amount if found else None
@@ -101,7 +100,7 @@ def message_cost(config: Config) -> MessageCost:
     return cost
 
 
-def _with_name(whole: Iterator[Json], names: "FileNames") -> tuple[str, Iterator[Json]]:
+def _with_name(whole: Iterator[JsonObject], names: "FileNames") -> tuple[str, Iterator[JsonObject]]:
     first = next(whole)
     return names.name_of(first), chain([first], whole)
 
@@ -122,7 +121,7 @@ class FileNames:
         self._suffix = suffix
         self._taken: set[str] = set()
 
-    def name_of(self, made: Json) -> str:
+    def name_of(self, made: JsonObject) -> str:
         """The same for the same conversation, unless another one has that name already."""
         platform, name = made["platform"]["name"], made["conversation_id"]
         parts = [made["created_at"][:10], slug(made.get("title") or "") or slug(_first_words(made)), _short_id(name)]
@@ -154,7 +153,7 @@ def _short_id(conversation_id: str) -> str:
     return found[0].strip("-_") if found else ""
 
 
-def _first_words(made: Json) -> str:
+def _first_words(made: JsonObject) -> str:
     """What a person said first."""
     for message in made["messages"]:
         if message["role"] == "user" and author_kind(message) in {"human", ""}:

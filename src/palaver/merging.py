@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from palaver.errors import PalaverError, SourceError
 from palaver.importers._findings import UNFORESEEN
+from palaver.model.build import JsonObject
 from palaver.model.report import SourceReport
 from palaver.redact.logs import masked_entry, masked_text
 from palaver.sources.damage import NOT_AN_OBJECT, TOO_DEEP
@@ -30,7 +31,6 @@ from palaver.streams.entries import chunk_bytes, encoded, is_merged, message_id,
 from palaver.streams.matching import Claim, Index, Stream, Unmatched, match
 from palaver.streams.merged import Fault, Timed, merged, rebuilt, takes_a_stream, timed
 
-Json = dict[str, Any]
 Advance = Callable[[int], None]
 Write = Callable[[bytes], object]
 
@@ -247,7 +247,7 @@ class _Writer:
         self._shelf = shelf
         self._write = write
 
-    def entry(self, number: int, entry: Json, claims: list[Claim]) -> None:
+    def entry(self, number: int, entry: JsonObject, claims: list[Claim]) -> None:
         # A copy: the reader holds on to its records, and should not to all that becomes of them.
         entry = dict(entry)
         faults: list[Fault] = []
@@ -326,5 +326,5 @@ class _Writer:
         self._write(written({"error": error}) + b"\n")
 
 
-def _counted(records: list[Json]) -> str:
+def _counted(records: list[JsonObject]) -> str:
     return f"{len(records):,} chunk{'' if len(records) == 1 else 's'}"

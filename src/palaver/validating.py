@@ -12,12 +12,12 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from palaver.archive import reading, retold
 from palaver.archive.connection import open_to_read, told
 from palaver.errors import PalaverError
 from palaver.importers import description, importer, judge, load_whole, platforms, winner
+from palaver.model.build import JsonObject
 from palaver.model.finding import Finding, FindingTally
 from palaver.model.report import SourceReport
 from palaver.model.rules import Rule
@@ -39,7 +39,6 @@ from palaver.validate.rules import cooked as cooked_rules
 from palaver.validate.rules import exchange as exchange_rules
 from palaver.validate.tally import Found, ReportTally, SourceTally
 
-Json = dict[str, Any]
 Advance = Callable[[int], None]
 
 _LINE = re.compile(r"(?:.*: )?line (\d+)")
@@ -103,7 +102,7 @@ class _Task:
 
 def report_on_paths(
     found: discovery.Found, question: Question, *, jobs: int = 1, advance: Advance = lambda _: None
-) -> Json:
+) -> JsonObject:
     """Judge everything that was found, whatever the number of processes."""
     tally = ReportTally(question.most_examples)
     tasks = [_Task(unit, question) for unit in found.units]
@@ -192,7 +191,7 @@ def _check_whole(unit: Unit, tally: SourceTally, judging: Judge, advance: Advanc
 
 
 def _judge_one(
-    document: Json, kind: str, tally: SourceTally, judging: Judge, *, where: str = "", line: int | None = None
+    document: JsonObject, kind: str, tally: SourceTally, judging: Judge, *, where: str = "", line: int | None = None
 ) -> None:
     tally.documents += 1
     if kind == "exchange" or kind == "cooked" or kind == "usage":  # noqa: PLR1714 - so that the type is known
@@ -263,7 +262,7 @@ def _add_findings(tally: SourceTally, findings: FindingTally, excerpts: dict[tup
 # -- the archive ----------------------------------------------------------------------------------------------------
 
 
-def report_on_archive(path: Path, question: Question, *, advance: Advance = lambda _: None) -> Json:
+def report_on_archive(path: Path, question: Question, *, advance: Advance = lambda _: None) -> JsonObject:
     """Judge every conversation in the archive; what was noticed when it was read is told with it."""
     tally = ReportTally(question.most_examples)
     with closing(open_to_read(path)) as connection, told(path):
@@ -290,7 +289,9 @@ def report_on_archive(path: Path, question: Question, *, advance: Advance = lamb
     return _reported(tally, question, "archive", [], [])
 
 
-def _reported(tally: ReportTally, question: Question, subject: str, refused: list[str], unclaimed: list[str]) -> Json:
+def _reported(
+    tally: ReportTally, question: Question, subject: str, refused: list[str], unclaimed: list[str]
+) -> JsonObject:
     for platform in {source["read_as"] for source in tally.sources} & set(platforms()):
         load_whole(platform)  # what was noticed in other processes has its meaning there
     asked = [rule for rule in all_rules() if _is_asked(rule, question)]

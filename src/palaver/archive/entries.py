@@ -7,12 +7,11 @@ import sqlite3
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from palaver.archive.children import Child, Children
 from palaver.archive.viewing import Selection, Viewed, viewed
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _LOOK_AHEAD = 100
 """How many messages behind its call a result may be to stand with it; others stand where they are."""
@@ -22,9 +21,9 @@ _MOST_BYTES_HELD = 1 << 25
 @dataclass(frozen=True, slots=True)
 class Entry:
     message: Viewed
-    content: list[Json]
+    content: list[JsonObject]
     """The message's own, without the results that stand with their calls."""
-    results: dict[str, Json]
+    results: dict[str, JsonObject]
     """Of its calls, by their id."""
     children: list[Child]
 
@@ -63,11 +62,11 @@ def entries(
         yield Unplaced(rest)
 
 
-def _entry(message: Viewed, content: list[Json], ahead: "_Ahead", children: Children) -> Entry | None:
+def _entry(message: Viewed, content: list[JsonObject], ahead: "_Ahead", children: Children) -> Entry | None:
     """None for a message of which everything stands with the calls before it."""
     if not content:
         return None
-    results: dict[str, Json] = {}
+    results: dict[str, JsonObject] = {}
     leads = [message.message_id, *_agents_named_by(message)]
     for block in content:
         if block["type"] == "tool_use":
@@ -98,18 +97,18 @@ class _Ahead:
         self._next = selection.begin
         self._held: deque[Viewed] = deque()
         self._held_bytes = 0
-        self._results: dict[str, deque[tuple[Viewed, Json]]] = {}
+        self._results: dict[str, deque[tuple[Viewed, JsonObject]]] = {}
         self._told: set[int] = set()
         """Results, by what they are in memory as long as their message is held."""
 
-    def take(self, place: int) -> tuple[Viewed, list[Json]]:
+    def take(self, place: int) -> tuple[Viewed, list[JsonObject]]:
         """The message at the next place, and what of it has not been told."""
         if self._next == place:
             self._look()
         self._place = place
         message = self._held.popleft()
         self._held_bytes -= message.size_bytes
-        content: list[Json] = []
+        content: list[JsonObject] = []
         for block in message.content:
             if id(block) in self._told:
                 self._told.discard(id(block))
@@ -119,7 +118,7 @@ class _Ahead:
                 self._drop(block)
         return message, content
 
-    def result(self, call: str) -> tuple[Viewed, Json] | None:
+    def result(self, call: str) -> tuple[Viewed, JsonObject] | None:
         while not self._results.get(call):
             is_far = self._next > self._place + _LOOK_AHEAD or self._held_bytes > _MOST_BYTES_HELD
             if is_far or self._next == len(self._steps):
@@ -140,7 +139,7 @@ class _Ahead:
             if block["type"] == "tool_result":
                 self._results.setdefault(block["tool_use_id"], deque()).append((message, block))
 
-    def _drop(self, block: Json) -> None:
+    def _drop(self, block: JsonObject) -> None:
         """A result that nobody asked for before its turn came."""
         waiting = self._results.pop(block["tool_use_id"], deque())
         if rest := deque(pair for pair in waiting if pair[1] is not block):

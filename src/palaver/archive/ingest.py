@@ -17,8 +17,7 @@ from palaver.archive.calls import COUNTS, Figures, join_call
 from palaver.archive.rows import BODY_BITS, BodyRow, ConversationRows, MessageRow
 from palaver.archive.versions import join_version
 from palaver.archive.withheld import withhold
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
 _ADD_WORDS = (
@@ -276,7 +275,7 @@ def _bound(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
     )
 
 
-def columns_of(header: Json) -> tuple[Any, ...]:
+def columns_of(header: JsonObject) -> tuple[Any, ...]:
     """What of a header can be asked for in SQL: title, project, model, status, is_sidechain, parent."""
     session = header.get("session") or {}
     is_recovered = "recovered_from" in (header["platform"].get("metadata") or {})

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
+
 Paths = set[tuple[str, ...]]
 State = tuple[str, bytes, bytes]
 """When the account was last changed by its source, its hash, its header."""
@@ -20,7 +21,7 @@ _HANDS: dict[str | None, int] = {"history": 0, "request": 1}
 _FIRST_HAND = 2
 
 
-def version_key(blocks: int, rest: Json, timestamp: str, version: bytes) -> tuple[Any, ...]:
+def version_key(blocks: int, rest: JsonObject, timestamp: str, version: bytes) -> tuple[Any, ...]:
     """The greater, the later or the fuller: by the source's own time of revision, how it is known, blocks, certainty.
 
     Of two that are known from requests the earlier is greater, since it is nearer to when it was said.
@@ -33,17 +34,17 @@ def version_key(blocks: int, rest: Json, timestamp: str, version: bytes) -> tupl
     return revised, hand, blocks, -doubts, earliness, len(orjson.dumps(rest)), version
 
 
-def is_retold(metadata: Json) -> bool:
+def is_retold(metadata: JsonObject) -> bool:
     """Whether this account comes from a later request only, and knows of no call of its own."""
     return metadata.get("known_from") in _HANDS and not metadata.get("api_message_id")
 
 
-def says_nothing_more(rest: Json) -> bool:
+def says_nothing_more(rest: JsonObject) -> bool:
     """Whether a version that a greater one with the same body stands for can be let go."""
     return "tokens" not in rest and is_retold(rest.get("metadata") or {})
 
 
-def joined_tokens(one: Json | None, other: Json | None) -> Json | None:
+def joined_tokens(one: JsonObject | None, other: JsonObject | None) -> JsonObject | None:
     """The field-wise maximum."""
     if one is None or other is None:
         return other if one is None else one
@@ -103,9 +104,9 @@ def with_state(states: list[State], new: State) -> list[State] | None:
     return None if sorted(kept) == sorted(states) else kept
 
 
-def header_of(states: list[State]) -> Json:
+def header_of(states: list[State]) -> JsonObject:
     """Every field from the latest account that has it."""
-    merged: Json = {}
+    merged: JsonObject = {}
     for _, _, header in sorted(states, key=state_key):
         _lay_over(merged, orjson.loads(header))
     return merged
@@ -117,7 +118,7 @@ def state_key(state: State) -> tuple[str, int, bytes]:
     return updated_at, len(header), state_hash
 
 
-def _lay_over(below: Json, above: Json) -> None:
+def _lay_over(below: JsonObject, above: JsonObject) -> None:
     for key, value in above.items():
         held = below.get(key)
         if isinstance(value, dict) and value and isinstance(held, dict):
@@ -126,11 +127,11 @@ def _lay_over(below: Json, above: Json) -> None:
             below[key] = value
 
 
-def _fields(header: Json) -> tuple[Paths, Paths]:
+def _fields(header: JsonObject) -> tuple[Paths, Paths]:
     """The names that lead to every value that is no object of its own: to those that say something, and the others."""
     filled: Paths = set()
     empty: Paths = set()
-    stack: list[tuple[tuple[str, ...], Json]] = [((), header)]
+    stack: list[tuple[tuple[str, ...], JsonObject]] = [((), header)]
     while stack:
         path, branch = stack.pop()
         for key, value in branch.items():

@@ -8,14 +8,15 @@ import orjson
 from palaver.archive.children import Child, children_of
 from palaver.archive.copies import CountedThere, counted_elsewhere
 from palaver.archive.listing import Listed, listed
-from palaver.archive.viewing import IS_OFF_PATH, Json
+from palaver.archive.viewing import IS_OFF_PATH
+from palaver.model.build import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
     key: int
     listed: Listed
-    header: Json
+    header: JsonObject
     models: list[str]
     """Those that messages name, the most frequent first; else that of the whole."""
     tool_calls: int
@@ -25,7 +26,7 @@ class Overview:
     """Messages that are not on the active path, and the branches they form."""
     revised: int
     """Messages of which other versions are kept."""
-    summaries: list[Json]
+    summaries: list[JsonObject]
     children: list[Child]
     parent_title: str | None
     """None when the parent is not in the archive."""
@@ -90,6 +91,6 @@ def _branches(connection: sqlite3.Connection, key: int) -> tuple[int, int]:
     return connection.execute(query, (key,)).fetchone()
 
 
-def _summaries(connection: sqlite3.Connection, key: int) -> list[Json]:
+def _summaries(connection: sqlite3.Connection, key: int) -> list[JsonObject]:
     query = "select summary from summary where conversation = ? order by position, timestamp, summary_id"
     return [orjson.loads(summary) for (summary,) in connection.execute(query, (key,))]

@@ -7,10 +7,8 @@ from typing import Any
 import orjson
 
 from palaver.model import SCHEMA_VERSION
-from palaver.model.build import Document
+from palaver.model.build import Document, JsonObject
 from palaver.model.metrics import MetricsTally
-
-Json = dict[str, Any]
 
 FRAGMENT_BYTES = 1 << 23
 """Up to here a conversation is one document: whoever reads or writes it needs about ten times that much memory."""
@@ -49,7 +47,7 @@ def document(connection: sqlite3.Connection, key: int) -> Iterator[Document]:
     header = _header(connection, key)
     stated = header.pop("metrics", None)
     tally = MetricsTally()
-    messages: list[Json] = []
+    messages: list[JsonObject] = []
     sequence = start = size_bytes = 0
     for row in connection.execute(_MESSAGES, (key,)):
         if size_bytes > FRAGMENT_BYTES:
@@ -79,16 +77,16 @@ def whole_document(connection: sqlite3.Connection, key: int) -> Document:
     return whole
 
 
-def _metrics(tally: MetricsTally, stated: Json | None) -> Json:
+def _metrics(tally: MetricsTally, stated: JsonObject | None) -> JsonObject:
     """The totals; of those that the source stated, the ones that say something else."""
     counted = tally.metrics()
     return tally.metrics({name: value for name, value in (stated or {}).items() if counted.get(name) != value})
 
 
-def message_of(row: tuple[Any, ...]) -> Json:
+def message_of(row: tuple[Any, ...]) -> JsonObject:
     """A message from its columns, those of `MESSAGE`."""
     message_id, parent, role, timestamp, content, tokens, rest = row
-    message: Json = {"message_id": message_id}
+    message: JsonObject = {"message_id": message_id}
     if parent is not None:
         message["parent_message_id"] = parent
     message["role"] = role
@@ -106,7 +104,7 @@ def _header(connection: sqlite3.Connection, key: int) -> Document:
         "where conversation_key = ?",
         (key,),
     ).fetchone()
-    facts: Json = orjson.loads(header)
+    facts: JsonObject = orjson.loads(header)
     if rating := rating_of(connection, platform, conversation_id):
         facts = dict(sorted({**facts, "rating": rating}.items()))
     made: Document = {"schema_version": SCHEMA_VERSION, "conversation_id": conversation_id}
@@ -125,7 +123,7 @@ def _header(connection: sqlite3.Connection, key: int) -> Document:
     return made
 
 
-def rating_of(connection: sqlite3.Connection, platform: str, conversation_id: str) -> Json | None:
+def rating_of(connection: sqlite3.Connection, platform: str, conversation_id: str) -> JsonObject | None:
     """The rating given by hand, which stands before that of a source."""
     query = "select feedback, rated_at, score from rating where platform = ? and conversation_id = ?"
     for found in connection.execute(query, (platform, conversation_id)):

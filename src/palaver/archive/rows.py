@@ -12,9 +12,7 @@ import orjson
 
 from palaver.archive.merge import is_retold
 from palaver.archive.words import encoded
-from palaver.model.build import Document
-
-Json = dict[str, Any]
+from palaver.model.build import Document, JsonObject
 
 _APART = frozenset(
     ("schema_version", "conversation_id", "messages", "summaries", "tags", "created_at", "updated_at", "fragment")
@@ -124,10 +122,10 @@ def parts_of(document: Document, at_most_bytes: int) -> Iterator[ConversationRow
     yield whole._replace(messages=messages, bodies=bodies)
 
 
-_WHOLE: Json = {}
+_WHOLE: JsonObject = {}
 
 
-def message_row(message: Json, position: int) -> tuple[MessageRow, BodyRow]:
+def message_row(message: JsonObject, position: int) -> tuple[MessageRow, BodyRow]:
     content, role, timestamp = message["content"], message["role"], message["timestamp"]
     body = orjson.dumps(content, option=_SORTED)
     body_hash = hashlib.blake2b(body, digest_size=16, person=_PERSONS[role]).digest()
@@ -172,13 +170,13 @@ _PERSONS = {role: role.encode() for role in ("user", "assistant", "system", "too
 
 
 def _text(value: Any) -> str | None:
-    return value if value.__class__ is str else None
+    return value if isinstance(value, str) else None
 
 
 NO_COUNTS: tuple[int | None, ...] = (None,) * 6
 
 
-def token_counts(tokens: Json) -> tuple[int | None, ...]:
+def token_counts(tokens: JsonObject) -> tuple[int | None, ...]:
     """The numbers that have columns: input, output, cache read, cache write, of that for an hour, thinking."""
     lifetimes = tokens.get("cache_creation") or _WHOLE
     counts = (

@@ -4,13 +4,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from palaver.archive.query import Query, Term, any_of
 from palaver.archive.scratch import Range, Scratch
 from palaver.archive.words import spaced, worded
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 COLUMNS = ("text", "thinking", "tool")
 """Of the index, in its order."""
@@ -49,7 +47,7 @@ class Snippet:
         return self.start + len(self.text) < len(self.piece.text)
 
 
-def pieces(content: list[Json], columns: Iterable[str] = ()) -> Iterator[Piece]:
+def pieces(content: list[JsonObject], columns: Iterable[str] = ()) -> Iterator[Piece]:
     """What the index holds of a message, block by block."""
     wanted = tuple(columns) or COLUMNS
     for block in content:
@@ -61,7 +59,9 @@ def pieces(content: list[Json], columns: Iterable[str] = ()) -> Iterator[Piece]:
                 yield Piece(column, kind, tool, answered, text)
 
 
-def snippet(content: list[Json], columns: Iterable[str], query: Query, room: int, scratch: Scratch) -> Snippet | None:
+def snippet(
+    content: list[JsonObject], columns: Iterable[str], query: Query, room: int, scratch: Scratch
+) -> Snippet | None:
     """The passage where most of the words stand closest together; the beginning where none is found."""
     best: tuple[int, int, Piece, Range, list[Range]] | None = None
     first: Piece | None = None

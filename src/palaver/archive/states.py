@@ -7,7 +7,7 @@ it is lost on the way to another archive, whatever that one knows already.
 
 import sqlite3
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -15,9 +15,7 @@ from palaver.archive.calls import calls_of
 from palaver.archive.merge import State, is_retold, state_key
 from palaver.archive.reading import MESSAGE, message_of, rating_of, tags_of
 from palaver.model import SCHEMA_VERSION
-from palaver.model.build import Document
-
-Json = dict[str, Any]
+from palaver.model.build import Document, JsonObject
 
 _REVISIONS = (
     "select m.position, m.message_key, r.message_id, r.version from revision r "
@@ -44,8 +42,8 @@ class _Part(NamedTuple):
     """What one document holds, beside its header."""
 
     start: int
-    messages: list[Json]
-    summaries: list[Json]
+    messages: list[JsonObject]
+    summaries: list[JsonObject]
     is_last: bool = False
 
 
@@ -79,7 +77,7 @@ def _headers(connection: sqlite3.Connection, key: int) -> tuple[list[Document], 
     if rating := rating_of(connection, platform, conversation_id):
         latest["rating"] = rating
 
-    def document(header: Json, created_at: str, updated_at: str | None) -> Document:
+    def document(header: JsonObject, created_at: str, updated_at: str | None) -> Document:
         made: Document = {"schema_version": SCHEMA_VERSION, "conversation_id": conversation_id, **header}
         made["created_at"] = created_at
         if updated_at is not None:
@@ -107,7 +105,7 @@ def _parts(connection: sqlite3.Connection, key: int) -> Iterator[_Part]:
     yield from (_Part(start, [], summaries) for start, summaries in others if summaries)
     summaries = first[1]
     start = size_bytes = 0
-    messages: list[Json] = []
+    messages: list[JsonObject] = []
     for message_key in _in_chains(connection, key):
         position, api_id, is_split, *row = connection.execute(_MESSAGE_AT, (message_key,)).fetchone()
         if position != start + len(messages) or size_bytes > _PART_BYTES:
@@ -123,14 +121,14 @@ def _parts(connection: sqlite3.Connection, key: int) -> Iterator[_Part]:
     yield _Part(start, messages, summaries, is_last=True)
 
 
-def _older_versions(connection: sqlite3.Connection, key: int) -> Iterator[list[Json]]:
+def _older_versions(connection: sqlite3.Connection, key: int) -> Iterator[list[JsonObject]]:
     """Older versions of messages, none of them in a later place than the message has, and none twice in one document.
 
     The place of a message is the last one that any account gives it, so that these do not move it.
     """
     waiting: list[tuple[int, int, str, bytes]] = connection.execute(_REVISIONS, (key,)).fetchall()
     while waiting:
-        chosen: list[Json] = []
+        chosen: list[JsonObject] = []
         names: set[str] = set()
         later: list[tuple[int, int, str, bytes]] = []
         size_bytes = 0
@@ -147,7 +145,7 @@ def _older_versions(connection: sqlite3.Connection, key: int) -> Iterator[list[J
         waiting = later
 
 
-def _own_figures(connection: sqlite3.Connection, message_key: int, metadata: Json) -> bytes | None:
+def _own_figures(connection: sqlite3.Connection, message_key: int, metadata: JsonObject) -> bytes | None:
     """What the call that a version tells of has used; figures of a message are those of one of its calls."""
     if is_retold(metadata):
         return None
@@ -156,16 +154,16 @@ def _own_figures(connection: sqlite3.Connection, message_key: int, metadata: Jso
     return figures.tokens if figures else None
 
 
-def _summaries(connection: sqlite3.Connection, key: int) -> Iterator[tuple[int, list[Json]]]:
+def _summaries(connection: sqlite3.Connection, key: int) -> Iterator[tuple[int, list[JsonObject]]]:
     """Summaries by the fragment that they stand in; where places are empty, a summary stands in these as well."""
-    open_lists: list[tuple[int, list[Json]]] = []
+    open_lists: list[tuple[int, list[JsonObject]]] = []
     for position, summary in connection.execute(_SUMMARIES, (key,)):
         start, index = position >> _SUMMARY_BITS, position & ((1 << _SUMMARY_BITS) - 1)
         for place, listed in open_lists:
             if place == start and len(listed) <= index:
                 break
         else:
-            listed: list[Json] = []
+            listed: list[JsonObject] = []
             open_lists.append((start, listed))
         listed += [orjson.loads(summary)] * (index + 1 - len(listed))
     yield from open_lists

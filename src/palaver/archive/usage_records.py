@@ -6,13 +6,12 @@ then the greater text; so neither order nor repetition matters.
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from palaver.archive.rows import NO_COUNTS, token_counts
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 class UsageRow(NamedTuple):
@@ -51,7 +50,7 @@ _ADD_ORIGIN = (
 )
 
 
-def usage_row(record: Json) -> UsageRow:
+def usage_row(record: JsonObject) -> UsageRow:
     """What a valid record says, ready to be stored; this runs where records are read."""
     platform = record["platform"]
     subject = record.get("subject") or _NOTHING
@@ -73,7 +72,7 @@ def usage_row(record: Json) -> UsageRow:
     return UsageRow._make(row)
 
 
-_NOTHING: Json = {}
+_NOTHING: JsonObject = {}
 
 
 def add_usage(connection: sqlite3.Connection, rows: Sequence[UsageRow], source: int | None) -> None:
@@ -83,7 +82,7 @@ def add_usage(connection: sqlite3.Connection, rows: Sequence[UsageRow], source: 
         connection.executemany(_ADD_ORIGIN, [(source, row.platform, row.usage_id) for row in rows])
 
 
-def usage_records(connection: sqlite3.Connection) -> Iterator[Json]:
+def usage_records(connection: sqlite3.Connection) -> Iterator[JsonObject]:
     """Every record as it came, in an order that does not depend on when."""
     query = "select cast(record as blob) from usage_record order by platform, usage_id"
     for (record,) in connection.execute(query):

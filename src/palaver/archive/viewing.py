@@ -3,13 +3,12 @@
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from palaver.errors import ArchiveError
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 IS_OFF_PATH = "coalesce(json_extract({}.rest, '$.metadata.on_active_path') = 0, 0)"
 _STEPS = f"""
@@ -47,20 +46,20 @@ class Viewed:
     api_message_id: str | None
     body: int
     size_bytes: int
-    content: list[Json]
-    tokens: Json | None
-    rest: Json
+    content: list[JsonObject]
+    tokens: JsonObject | None
+    rest: JsonObject
 
     @property
-    def metadata(self) -> Json:
+    def metadata(self) -> JsonObject:
         return self.rest.get("metadata") or {}
 
     @property
     def is_off_path(self) -> bool:
         return self.metadata.get("on_active_path") is False
 
-    def document(self) -> Json:
-        parts: Json = {"message_id": self.message_id}
+    def document(self) -> JsonObject:
+        parts: JsonObject = {"message_id": self.message_id}
         if self.parent_message_id is not None:
             parts["parent_message_id"] = self.parent_message_id
         parts |= {"role": self.role, "timestamp": self.timestamp, "content": self.content}
@@ -159,7 +158,7 @@ def viewed(connection: sqlite3.Connection, key: int) -> Viewed:
     )
 
 
-def revisions_of(connection: sqlite3.Connection, message: Viewed) -> list[Json]:
+def revisions_of(connection: sqlite3.Connection, message: Viewed) -> list[JsonObject]:
     """The other versions of a message that are kept, as message documents."""
     rows = connection.execute(
         "select r.parent_message_id, r.role, r.timestamp, cast(b.content as blob), cast(r.rest as blob) "

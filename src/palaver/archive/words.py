@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _LONGEST_WORD = 512
 """A longer run without any space is no word but data: a picture, a signature, a hash."""
@@ -33,7 +33,7 @@ _KINDS = (
 """What each byte begins: a sign (s), what may be a word (w), or nothing, since another one comes before it (-)."""
 
 
-def searchable(content: list[Json]) -> tuple[str, str, str]:
+def searchable(content: list[JsonObject]) -> tuple[str, str, str]:
     """The words of some blocks as the index takes them in.
 
     To forget a body, the index is told its words again: whoever changes this makes the index anew in a migration.
@@ -42,7 +42,7 @@ def searchable(content: list[Json]) -> tuple[str, str, str]:
     return spaced(said), spaced(thought), spaced(tools)
 
 
-def encoded(content: list[Json]) -> tuple[bytes, bytes, bytes]:
+def encoded(content: list[JsonObject]) -> tuple[bytes, bytes, bytes]:
     """The same in UTF-8: a quarter of the room where there is an emoji among them, and not encoded again."""
     if len(content) == 1 and len(block := content[0]) == 2 and block["type"] == "text":
         return _spaced(block["text"]), b"", b""
@@ -109,7 +109,7 @@ def _spaced_one_by_one(text: str) -> bytes:
     return " ".join(spaced).encode()
 
 
-def worded(content: list[Json]) -> tuple[str, str, str]:
+def worded(content: list[JsonObject]) -> tuple[str, str, str]:
     """The words of some blocks: what was said, what was thought, what tools were given and gave back."""
     said: list[str] = []
     thought: list[str] = []
@@ -133,7 +133,7 @@ def worded(content: list[Json]) -> tuple[str, str, str]:
 
 
 def _add_result(content: Any, tools: list[str]) -> None:
-    if content.__class__ is str:
+    if isinstance(content, str):
         tools.append(content)
         return
     for block in content:
@@ -143,7 +143,7 @@ def _add_result(content: Any, tools: list[str]) -> None:
             _add_strings({key: value for key, value in block.items() if key != "type"}, tools)
 
 
-def _add_other(kind: str, block: Json, said: list[str]) -> None:
+def _add_other(kind: str, block: JsonObject, said: list[str]) -> None:
     match kind:
         case "code":
             said += [word for key in ("code", "file_path") if (word := block.get(key))]
@@ -157,7 +157,7 @@ def _add_other(kind: str, block: Json, said: list[str]) -> None:
             _add_strings({key: value for key, value in block.items() if key != "type"}, said)
 
 
-def _address(block: Json) -> str | None:
+def _address(block: JsonObject) -> str | None:
     """Where a picture or file is, unless its bytes stand there themselves."""
     match block.get("source"):
         case {"type": "url" | "file", "data": str(address)} if len(address) < _LONGEST_WORD:
@@ -171,10 +171,10 @@ def _add_strings(value: Any, words: list[str]) -> None:
     stack: list[Any] = [value]
     while stack:
         value = stack.pop()
-        if value.__class__ is str:
+        if isinstance(value, str):
             if value and (len(value) <= _LONGEST_WORD or " " in value or "\n" in value):
                 words.append(value)
-        elif value.__class__ is dict:
+        elif isinstance(value, dict):
             stack.extend([value[key] for key in sorted(value, reverse=True)])
-        elif value.__class__ is list:
+        elif isinstance(value, list):
             stack.extend(reversed(value))

@@ -10,8 +10,7 @@ from rich.text import Text
 
 from palaver.cli._words import counted, gist, plain, size, visible
 from palaver.cli._wrapping import cut, wrapped
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 INDENT = 2
 _GIST = 100
@@ -40,7 +39,9 @@ class Look:
         return replace(self, width=None if self.width is None else max(self.width - by, 20))
 
 
-def lines_of(block: Json, look: Look, project: str | None = None, result: Json | None = None) -> Iterator[Text]:
+def lines_of(
+    block: JsonObject, look: Look, project: str | None = None, result: JsonObject | None = None
+) -> Iterator[Text]:
     """What is shown of one block, indented; a call together with its result."""
     match block:
         case {"type": "text", "text": str(text)}:
@@ -74,7 +75,7 @@ def measured(text: str) -> str:
     return counted(lines, "line") if lines > 1 else counted(len(text.rstrip("\n")), "character")
 
 
-def result_text(block: Json) -> str:
+def result_text(block: JsonObject) -> str:
     """The words of a result; whatever else it holds is told in its place."""
     content = block["content"]
     if isinstance(content, str):
@@ -91,7 +92,7 @@ def result_text(block: Json) -> str:
     return "\n".join(texts)
 
 
-def told(result: Json | None) -> Text:
+def told(result: JsonObject | None) -> Text:
     """How a call ended, and how much came back."""
     if result is None:
         return Text("no result", "dim yellow")
@@ -120,7 +121,7 @@ def _inside(path: str, project: str | None) -> str:
     return path
 
 
-def _text(block: Json, text: str, look: Look) -> Iterator[Text]:
+def _text(block: JsonObject, text: str, look: Look) -> Iterator[Text]:
     if text.strip():
         yield from _indented(wrapped(visible(text), _room(look)), INDENT)
     if citations := block.get("citations"):
@@ -129,7 +130,7 @@ def _text(block: Json, text: str, look: Look) -> Iterator[Text]:
             yield from _indented([gist(_compact(citation)) for citation in citations], 2 * INDENT, "dim")
 
 
-def _thinking(block: Json, look: Look) -> Iterator[Text]:
+def _thinking(block: JsonObject, look: Look) -> Iterator[Text]:
     thought = block.get("thinking") or ""
     if not thought.strip():
         yield _note(look, "thinking", "withheld")
@@ -139,7 +140,7 @@ def _thinking(block: Json, look: Look) -> Iterator[Text]:
         yield _note(look, "thinking", measured(thought))
 
 
-def _call(name: str, arguments: Any, result: Json | None, look: Look, project: str | None) -> Iterator[Text]:
+def _call(name: str, arguments: Any, result: JsonObject | None, look: Look, project: str | None) -> Iterator[Text]:
     yield _aligned(Text(plain(name), "bold"), gist_of_call(arguments, project), told(result), look)
     if not look.tools:
         return
@@ -154,7 +155,7 @@ def _call(name: str, arguments: Any, result: Json | None, look: Look, project: s
         yield from _result(result, look)
 
 
-def _result(result: Json, look: Look) -> Iterator[Text]:
+def _result(result: JsonObject, look: Look) -> Iterator[Text]:
     text = visible(result_text(result)).rstrip("\n")
     room = _room(look, 2 * INDENT + 2)
     for line in text.split("\n") if text else []:
@@ -162,7 +163,7 @@ def _result(result: Json, look: Look) -> Iterator[Text]:
             yield Text.assemble(" " * 2 * INDENT, ("│ ", "dim"), (piece, "red" if result.get("is_error") else "dim"))
 
 
-def _other(block: Json, look: Look) -> Iterator[Text]:
+def _other(block: JsonObject, look: Look) -> Iterator[Text]:
     kind, raw = (block["kind"], block["raw"]) if block["type"] == "opaque" else (block["type"], block)
     if look.everything:
         yield _note(look, plain(kind))
@@ -182,7 +183,7 @@ def _aligned(name: Text, words: str, outcome: Text, look: Look) -> Text:
     return line.append(words).append(" " * (room - cell_len(words) + 2)).append_text(outcome)
 
 
-def _binary(block: Json) -> list[str]:
+def _binary(block: JsonObject) -> list[str]:
     """What a picture or file is: its type, and its size or where it is."""
     source = block.get("source") or {}
     media_type = block.get("media_type") or source.get("media_type")
@@ -197,7 +198,7 @@ def _binary(block: Json) -> list[str]:
     return words
 
 
-def _place_of_code(block: Json) -> str:
+def _place_of_code(block: JsonObject) -> str:
     lines = block.get("line_range") or {}
     name = plain(block.get("file_path") or "")
     if lines.get("start"):

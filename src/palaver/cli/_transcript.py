@@ -11,11 +11,12 @@ from palaver.archive.copies import Copies, Copy
 from palaver.archive.entries import Entry, LeftOut, Unplaced, entries
 from palaver.archive.naming import Names
 from palaver.archive.overview import Overview
-from palaver.archive.viewing import Json, Selection, Viewed, revisions_of, select
+from palaver.archive.viewing import Selection, Viewed, revisions_of, select
 from palaver.cli._blocks import INDENT, Look, lines_of, measured
 from palaver.cli._overview import other_branches
 from palaver.cli._words import amount, counted, gist, local, plain
 from palaver.cli._wrapping import cut
+from palaver.model.build import JsonObject
 from palaver.prices import Prices
 
 _WHO = {
@@ -259,7 +260,7 @@ def _moment(timestamp: str) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else plain(timestamp)
 
 
-def _tokens(tokens: Json, *, is_partial: bool) -> str:
+def _tokens(tokens: JsonObject, *, is_partial: bool) -> str:
     names = {
         "input_tokens": "in",
         "output_tokens": "out",

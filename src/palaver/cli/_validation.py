@@ -1,7 +1,7 @@
 """A validation report in a terminal: totals, ledgers, findings with examples, coverage, drift, the verdict."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.padding import Padding
 from rich.table import Table
@@ -10,11 +10,11 @@ from rich.text import Text
 from palaver.cli import _chart, _output
 from palaver.cli._verdict import verdict
 from palaver.cli._words import counted, place, plain, size, tallied
+from palaver.model.build import JsonObject
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Json = dict[str, Any]
 
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _SOURCES_SHOWN = 10
@@ -29,7 +29,7 @@ _ALWAYS = {"messages[].message_id", "messages[].role", "messages[].timestamp"}
 _LEDGER = (("mapped", "green"), ("folded", "cyan"), ("skipped", "bright_black"), ("quarantined", "red"))
 
 
-def shown(report: Json, most_examples: int) -> "Iterator[RenderableType]":
+def shown(report: JsonObject, most_examples: int) -> "Iterator[RenderableType]":
     """Everything that a reader wants at a glance; what a report in a file tells at length is cut short here."""
     yield _totals(report)
     if report["totals"]["records"]["read"]:
@@ -47,7 +47,7 @@ def shown(report: Json, most_examples: int) -> "Iterator[RenderableType]":
     yield _apart(last_lines(report))
 
 
-def last_lines(report: Json) -> Text:
+def last_lines(report: JsonObject) -> Text:
     """The same two lines with which an import ends."""
     totals = report["totals"]
     return verdict(
@@ -60,7 +60,7 @@ def last_lines(report: Json) -> Text:
     )
 
 
-def _totals(report: Json) -> Text:
+def _totals(report: JsonObject) -> Text:
     totals = report["totals"]
     parts = [
         counted(totals["sources"], "source"),
@@ -75,7 +75,7 @@ def _totals(report: Json) -> Text:
 # -- the ledger -----------------------------------------------------------------------------------------------------
 
 
-def _ledgers(report: Json) -> Table:
+def _ledgers(report: JsonObject) -> Table:
     """What became of every record: of all of them, and of each source that is not as it should be."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
@@ -92,14 +92,14 @@ def _ledgers(report: Json) -> Table:
     return table
 
 
-def _source(source: Json) -> Text:
+def _source(source: JsonObject) -> Text:
     told = Text(f"{place(source['source'])}: {_parts(source['records'])}")
     if source["failure"]:
         told.append(f"; {plain(source['failure'])}", "red")
     return told
 
 
-def _sum(records: Json, noun: str) -> Text:
+def _sum(records: JsonObject, noun: str) -> Text:
     told = Text(f"{records['read']:,} {noun} read = {_parts(records)}")
     for name in ("skipped", "quarantined"):
         if records[name]:
@@ -107,11 +107,11 @@ def _sum(records: Json, noun: str) -> Text:
     return told
 
 
-def _parts(records: Json) -> str:
+def _parts(records: JsonObject) -> str:
     return " + ".join(f"{_number(records, name):,} {name}" for name, _ in _LEDGER)
 
 
-def _bar(records: Json) -> Text:
+def _bar(records: JsonObject) -> Text:
     """A bar of the four parts; whatever is not nothing shows."""
     told = Text()
     left, read, letter = _BAR, records["read"], "█" if _chart.can_draw() else "#"
@@ -123,7 +123,7 @@ def _bar(records: Json) -> Text:
     return told.append(" " * left)
 
 
-def _number(records: Json, name: str) -> int:
+def _number(records: JsonObject, name: str) -> int:
     value = records[name]
     return sum(value.values()) if isinstance(value, dict) else value
 
@@ -131,7 +131,7 @@ def _number(records: Json, name: str) -> int:
 # -- findings -------------------------------------------------------------------------------------------------------
 
 
-def _group(group: Json) -> Text:
+def _group(group: JsonObject) -> Text:
     style = _STYLES[group["severity"]]
     where = f" in {counted(group['sources'], 'source')}" if group["sources"] else ""
     return Text.assemble(
@@ -142,7 +142,7 @@ def _group(group: Json) -> Text:
     )
 
 
-def _examples(group: Json, most: int) -> Iterator[Text]:
+def _examples(group: JsonObject, most: int) -> Iterator[Text]:
     most = min(most, _OF_NOTES) if group["severity"] == "note" else most
     for example in group["examples"][:most]:
         told = Text("  ").append_text(_at(example))
@@ -155,7 +155,7 @@ def _examples(group: Json, most: int) -> Iterator[Text]:
         yield Text(f"  and {more:,} more", "dim")
 
 
-def _at(example: Json) -> Text:
+def _at(example: JsonObject) -> Text:
     """The place in one word that editors understand, then the conversation and the pointer."""
     told = Text(place(example["source"]) if example["source"] else "the archive")
     if example["line"] is not None:
@@ -169,7 +169,7 @@ def _at(example: Json) -> Text:
 # -- what the conversations are made of ------------------------------------------------------------------------------
 
 
-def _coverage(coverage: Json) -> Table:
+def _coverage(coverage: JsonObject) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
@@ -197,7 +197,7 @@ def _and_more(number: int) -> str:
     return f", and {number} more" if number > 0 else ""
 
 
-def _drift(drift: list[Json]) -> Table:
+def _drift(drift: list[JsonObject]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(justify="right", no_wrap=True)
     for _ in range(2):
@@ -229,6 +229,6 @@ def _apart(part: "RenderableType") -> Padding:
     return Padding(part, (1, 0, 0, 0), expand=False)
 
 
-def show(report: Json, most_examples: int) -> None:
+def show(report: JsonObject, most_examples: int) -> None:
     for part in shown(report, most_examples):
         _output.answer(part)

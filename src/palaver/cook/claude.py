@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from palaver.cook.pieces import IMAGE, Json, Pairing, Pieces, as_text, call, parsed_arguments, piece, result, tool
+from palaver.cook.pieces import IMAGE, Pairing, Pieces, as_text, call, parsed_arguments, piece, result, tool
+from palaver.model.build import JsonObject
 
 _SERVER_CALLS = {"tool_use", "server_tool_use", "mcp_tool_use"}
 
 
-def system_pieces(request: Json) -> Pieces:
+def system_pieces(request: JsonObject) -> Pieces:
     system = request.get("system")
     if isinstance(system, str):
         return [piece("system", system)]
@@ -23,7 +24,7 @@ def message_pieces(message: Any, pairing: Pairing) -> Pieces:
     if not isinstance(content, list):
         return [piece(role, content if isinstance(content, str) else "" if content is None else as_text(content))]
     made: Pieces = []
-    calls: list[Json] = []
+    calls: list[JsonObject] = []
     for block in content:
         match block:
             case {"type": "thinking", "thinking": str(thought)}:
@@ -63,7 +64,7 @@ def _result(content: Any) -> str:
     return content if isinstance(content, str) else "" if content is None else as_text(content)
 
 
-def request_tools(request: Json) -> list[Json]:
+def request_tools(request: JsonObject) -> list[JsonObject]:
     stated = request.get("tools")
     return [
         tool(raw.get("name", raw.get("type")), raw.get("description"), raw.get("input_schema"))
@@ -72,7 +73,7 @@ def request_tools(request: Json) -> list[Json]:
     ]
 
 
-def response_pieces(response: Json, pairing: Pairing) -> Pieces:
+def response_pieces(response: JsonObject, pairing: Pairing) -> Pieces:
     if not isinstance(response.get("content"), list | str):
         return []
     return message_pieces({**response, "role": "assistant"}, pairing)

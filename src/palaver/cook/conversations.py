@@ -2,14 +2,13 @@
 
 from array import array
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from palaver.cook.exchanges import block_pieces
 from palaver.cook.pieces import Pieces, piece
 from palaver.cook.table import Table
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import milliseconds_of
-
-Json = dict[str, Any]
 
 
 class Answer(NamedTuple):
@@ -46,7 +45,7 @@ class Conversations:
         self._table = table
         self._open: dict[tuple[str, str], _Open] = {}
 
-    def answers(self, document: Json) -> list[Answer]:
+    def answers(self, document: JsonObject) -> list[Answer]:
         identity = document["platform"]["name"], document["conversation_id"]
         fragment = document.get("fragment")
         so_far = self._open.setdefault(identity, _Open())
@@ -57,8 +56,8 @@ class Conversations:
             answer for message in document["messages"] if (answer := self._take(message, so_far, model)) is not None
         ]
 
-    def _take(self, message: Json, so_far: _Open, model: str | None) -> Answer | None:
-        metadata: Json = message.get("metadata") or {}
+    def _take(self, message: JsonObject, so_far: _Open, model: str | None) -> Answer | None:
+        metadata: JsonObject = message.get("metadata") or {}
         pieces = _pieces(message, metadata)
         message_id = message["message_id"]
         parent = message.get("parent_message_id")
@@ -94,7 +93,7 @@ class Conversations:
         return chain
 
 
-def _pieces(message: Json, metadata: Json) -> Pieces:
+def _pieces(message: JsonObject, metadata: JsonObject) -> Pieces:
     """What a model was sent; notes of the program that only it reads are none."""
     content = message["content"]
     if metadata.get("hidden") and all(block["type"] == "opaque" for block in content):

@@ -2,24 +2,25 @@
 
 from typing import Any
 
-from palaver.cook.pieces import IMAGE, Json, Pieces, as_text, call, piece, result, tool
+from palaver.cook.pieces import IMAGE, Pieces, as_text, call, piece, result, tool
+from palaver.model.build import JsonObject
 
 
-def request_pieces(request: Json) -> Pieces:
+def request_pieces(request: JsonObject) -> Pieces:
     made = [piece("system", _words(block)) for block in request.get("system") or ()]
     for message in request["messages"]:
         made += block_pieces(message["role"], message["content"])
     return made
 
 
-def response_pieces(response: Json) -> Pieces:
+def response_pieces(response: JsonObject) -> Pieces:
     return block_pieces("assistant", response["content"])
 
 
-def block_pieces(role: str, content: list[Json]) -> Pieces:
+def block_pieces(role: str, content: list[JsonObject]) -> Pieces:
     """What the blocks of one message become; calls go into one piece behind the others."""
     made: Pieces = []
-    calls: list[Json] = []
+    calls: list[JsonObject] = []
     speaker = role if role in {"user", "assistant", "system"} else "user"
     for block in content:
         match block["type"]:
@@ -37,7 +38,7 @@ def block_pieces(role: str, content: list[Json]) -> Pieces:
     return made
 
 
-def _words(block: Json) -> str:
+def _words(block: JsonObject) -> str:
     match block:
         case {"type": "text", "text": str(text)}:
             return text
@@ -64,7 +65,7 @@ def _result(content: Any) -> str:
     return content if isinstance(content, str) else "\n".join(map(_words, content))
 
 
-def request_tools(request: Json) -> list[Json]:
+def request_tools(request: JsonObject) -> list[JsonObject]:
     return [
         tool(stated["name"], stated.get("description"), stated.get("parameters"))
         for stated in request.get("tools") or ()

@@ -13,12 +13,11 @@ from palaver.cook.detection import Format, detect
 from palaver.cook.parents import Request, parents
 from palaver.cook.pieces import Pairing, Pieces, piece
 from palaver.cook.table import Table
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import milliseconds_of, normalize_timestamp
 from palaver.streams import assemble_events
 from palaver.streams.sse import events_of_lines
 from palaver.wire import wire_format
-
-Json = dict[str, Any]
 
 _WIRE = {"openai": "openai-chat", "claude": "anthropic", "gemini": "gemini", "responses": "openai-responses"}
 _BATCH = 256
@@ -51,7 +50,7 @@ class Kitchen:
     def tools(self) -> int:
         return len(self._table.tools)
 
-    def add_record(self, record: Json, stated: Format | None = None) -> list[str]:
+    def add_record(self, record: JsonObject, stated: Format | None = None) -> list[str]:
         """Take a trace record, in the format that it is in or that is stated; what was odd about it, in sentences."""
         request: Any = record.get("request")
         request = request if isinstance(request, dict) else {}
@@ -80,7 +79,7 @@ class Kitchen:
         )
         return odd
 
-    def add_exchange(self, exchange: Json) -> None:
+    def add_exchange(self, exchange: JsonObject) -> None:
         """Take an exchange in the superset format."""
         response = exchange["response"]
         error = exchange.get("error")
@@ -94,7 +93,7 @@ class Kitchen:
             duration_ms=exchange.get("duration_ms"),
         )
 
-    def add_document(self, document: Json) -> None:
+    def add_document(self, document: JsonObject) -> None:
         """Take a conversation document, or a fragment of one."""
         for answer in self._conversations.answers(document):
             self._requests.append(Request(answer.timestamp, answer.model, answer.messages, answer.response, array("I")))
@@ -139,7 +138,7 @@ class Kitchen:
         self,
         messages: "array[int]",
         got: Pieces,
-        tools: list[Json],
+        tools: list[JsonObject],
         *,
         identifier: str,
         timestamp: int,
@@ -151,7 +150,7 @@ class Kitchen:
         is_number = isinstance(duration_ms, int | float) and not isinstance(duration_ms, bool) and duration_ms >= 0
         self._names.append((identifier, round(duration_ms) if is_number else 0))
 
-    def _told(self) -> Iterator[Json]:
+    def _told(self) -> Iterator[JsonObject]:
         for request, parent, (identifier, duration_ms) in zip(
             self._requests, parents(self._requests), self._names, strict=True
         ):
@@ -167,7 +166,7 @@ class Kitchen:
             }
 
 
-def _whole_response(response: Any, kind: Format, odd: list[str]) -> Json | None:
+def _whole_response(response: Any, kind: Format, odd: list[str]) -> JsonObject | None:
     """The response as it would have come in one piece."""
     match response:
         case {"sse_lines": list() as lines}:
@@ -181,8 +180,8 @@ def _whole_response(response: Any, kind: Format, odd: list[str]) -> Json | None:
 
 
 def _through_wire(
-    request: Json, response: Json | None, kind: Format, model: Any
-) -> tuple[Pieces, Pieces, list[Json], Any]:
+    request: JsonObject, response: JsonObject | None, kind: Format, model: Any
+) -> tuple[Pieces, Pieces, list[JsonObject], Any]:
     wire = wire_format(_WIRE[kind])
     sent = wire.request_from_wire(request)
     got = wire.response_from_wire(response) if response and not wire.error_from_wire(response) else None
@@ -194,7 +193,7 @@ def _through_wire(
     )
 
 
-def _answered(error: Any, response: Json | None, got: Pieces) -> Pieces:
+def _answered(error: Any, response: JsonObject | None, got: Pieces) -> Pieces:
     """What came back, in words where it was an error; never nothing."""
     if not error and response and not got:
         stated = response.get("error")

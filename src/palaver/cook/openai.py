@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from palaver.cook.pieces import IMAGE, Json, Pairing, Pieces, as_text, call, parsed_arguments, piece, result, tool
+from palaver.cook.pieces import IMAGE, Pairing, Pieces, as_text, call, parsed_arguments, piece, result, tool
+from palaver.model.build import JsonObject
 
 _ROLES = {"developer": "system", "tool": "tool_result", "function": "tool_result"}
 
 
-def system_pieces(_request: Json) -> Pieces:
+def system_pieces(_request: JsonObject) -> Pieces:
     """None: the system prompt is a message among the others."""
     return []
 
@@ -44,9 +45,9 @@ def message_pieces(message: Any, pairing: Pairing) -> Pieces:
     return made or [piece(kind, "")]
 
 
-def _calls(message: Json, pairing: Pairing) -> list[Json]:
+def _calls(message: JsonObject, pairing: Pairing) -> list[JsonObject]:
     stated = message.get("tool_calls")
-    made: list[Json] = []
+    made: list[JsonObject] = []
     for raw in stated if isinstance(stated, list) else ():
         if isinstance(raw, dict):
             function: Any = raw.get("function") or raw.get("custom") or {}
@@ -81,8 +82,8 @@ def _part(part: Any) -> str:
             return as_text(part)
 
 
-def request_tools(request: Json) -> list[Json]:
-    made: list[Json] = []
+def request_tools(request: JsonObject) -> list[JsonObject]:
+    made: list[JsonObject] = []
     stated = request.get("tools")
     for raw in stated if isinstance(stated, list) else ():
         match raw:
@@ -102,7 +103,7 @@ def request_tools(request: Json) -> list[Json]:
     ]
 
 
-def response_pieces(response: Json, pairing: Pairing) -> Pieces:
+def response_pieces(response: JsonObject, pairing: Pairing) -> Pieces:
     match response.get("choices"):
         case [{"message": dict() as message}, *_]:
             return message_pieces({"role": "assistant", **message}, pairing)

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-Json = dict[str, Any]
-Pieces = list[Json]
+from palaver.model.build import JsonObject
+
+Pieces = list[JsonObject]
 
 IMAGE = "[image]"
 
@@ -13,10 +14,10 @@ def piece(
     role: str,
     content: str = "",
     *,
-    tool_calls: list[Json] | None = None,
+    tool_calls: list[JsonObject] | None = None,
     tool_use_id: str | None = None,
     is_error: bool | None = None,
-) -> Json:
+) -> JsonObject:
     return {
         "role": role,
         "content": content,
@@ -26,16 +27,16 @@ def piece(
     }
 
 
-def call(name: Any, arguments: Any, identifier: str) -> Json:
+def call(name: Any, arguments: Any, identifier: str) -> JsonObject:
     return {"name": _text(name), "arguments": arguments, "id": identifier}
 
 
-def result(content: str, tool_use_id: str | None, *, is_error: Any = None) -> Json:
+def result(content: str, tool_use_id: str | None, *, is_error: Any = None) -> JsonObject:
     """A tool's result; one that does not say whether it failed did not."""
     return piece("tool_result", content, tool_use_id=tool_use_id, is_error=bool(is_error))
 
 
-def tool(name: Any, description: Any, parameters: Any) -> Json:
+def tool(name: Any, description: Any, parameters: Any) -> JsonObject:
     return {
         "name": _text(name),
         "description": _text(description),
@@ -43,7 +44,7 @@ def tool(name: Any, description: Any, parameters: Any) -> Json:
     }
 
 
-def parsed_arguments(text: Any) -> Json:
+def parsed_arguments(text: Any) -> JsonObject:
     """Arguments from the text that the model wrote; what is no object is kept as it was written."""
     if isinstance(text, dict):
         return text

@@ -9,14 +9,13 @@ from urllib.parse import quote
 import orjson
 
 from palaver.exporters._prose import code, fenced, inline, one_line, prose
+from palaver.model.build import JsonObject
 from palaver.model.text import is_encoded, strings
-
-Json = dict[str, Any]
 
 _GIST = 80
 
 
-def block(value: Json, calls: dict[str, str]) -> Iterator[str]:
+def block(value: JsonObject, calls: dict[str, str]) -> Iterator[str]:
     """The parts of one block; `calls` knows the names of tools by the ids of their calls, and learns new ones."""
     match value["type"]:
         case "text":
@@ -38,7 +37,7 @@ def block(value: Json, calls: dict[str, str]) -> Iterator[str]:
             yield from _leaf(value)
 
 
-def _leaf(value: Json) -> Iterator[str]:
+def _leaf(value: JsonObject) -> Iterator[str]:
     """A block that holds no others."""
     match value["type"]:
         case "text":
@@ -74,13 +73,13 @@ def _html_code(text: str) -> str:
     return f"<code>{html.escape(one_line(text))}</code>"
 
 
-def _first_words(content: str | list[Json]) -> str:
+def _first_words(content: str | list[JsonObject]) -> str:
     if isinstance(content, str):
         return content
     return next((value["text"] for value in content if value.get("type") == "text"), "")
 
 
-def _given(arguments: Json) -> list[str]:
+def _given(arguments: JsonObject) -> list[str]:
     """A tool's input: long texts as they are, one by one, behind all that fits on a line each."""
     short: list[str] = []
     long: list[str] = []
@@ -95,7 +94,7 @@ def _given(arguments: Json) -> list[str]:
     return ([fenced("\n".join(short))] if short else []) + long or ["*no arguments*"]
 
 
-def _returned(content: str | list[Json]) -> Iterator[str]:
+def _returned(content: str | list[JsonObject]) -> Iterator[str]:
     """What a tool gave back; results within results are told one after the other."""
     stack: list[Any] = [content]
     while stack:
@@ -116,7 +115,7 @@ def _returned(content: str | list[Json]) -> Iterator[str]:
                 yield from _leaf(value)
 
 
-def _lines(line_range: Json) -> str:
+def _lines(line_range: JsonObject) -> str:
     match line_range:
         case {"start": int(start), "end": int(end)}:
             return f", lines {start} to {end}"
@@ -126,7 +125,7 @@ def _lines(line_range: Json) -> str:
             return ""
 
 
-def _picture(source: Json, alt_text: str) -> str:
+def _picture(source: JsonObject, alt_text: str) -> str:
     match source:
         case {"type": "url" | "file", "data": str(address)} if not is_encoded(address):
             return f"![{inline(alt_text)}]({_target(address)})"
@@ -135,7 +134,7 @@ def _picture(source: Json, alt_text: str) -> str:
             return f"*[picture, {_bytes(source)}]*{described}"
 
 
-def _file(value: Json) -> Iterator[str]:
+def _file(value: JsonObject) -> Iterator[str]:
     name = value.get("name") or ""
     media_type = value.get("media_type") or ""
     match value.get("source"):
@@ -149,7 +148,7 @@ def _file(value: Json) -> Iterator[str]:
         yield _folded("Text of the file", [fenced(text)])
 
 
-def _sources(citations: list[Json]) -> Iterator[str]:
+def _sources(citations: list[JsonObject]) -> Iterator[str]:
     """The addresses that a text cites, each once."""
     found: dict[str, str] = {}
     stack: list[Any] = list(reversed(citations))
@@ -175,7 +174,7 @@ def _target(address: str) -> str:
     return f"<{quote(address, safe='/:?#@!$&()*+,;=%~[]' + chr(39))}>"
 
 
-def _bytes(source: Json) -> str:
+def _bytes(source: JsonObject) -> str:
     size = len(source["data"]) * 3 // 4
     return f"{inline(source.get('media_type') or 'unknown type')}, {size:,} bytes"
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Protocol
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
-MessageCost = Callable[[Json, Json], Decimal | None]
+MessageCost = Callable[[JsonObject, JsonObject], Decimal | None]
 """What a message costs in US dollars by some price list, given it and its document; None where nobody knows."""
 
 
@@ -21,7 +21,7 @@ class Exporter(Protocol):
         """How the names of such files end, such as ".md"."""
         ...
 
-    def write(self, documents: Iterable[Json], *, cost: MessageCost | None = None) -> Iterator[bytes]:
+    def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
         """Yield the bytes of the documents, in order; the documents stay what they are.
 
         A long conversation comes as several documents with one id, each with its `fragment`, in order. With `cost`, the

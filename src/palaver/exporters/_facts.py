@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
 from palaver.exporters._contract import MessageCost
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 @dataclass(slots=True)
@@ -29,7 +27,7 @@ class OpenConversations:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str], Progress] = {}
 
-    def enter(self, document: Json) -> Progress:
+    def enter(self, document: JsonObject) -> Progress:
         """What is known of a document's conversation; nothing before its first fragment, and after its last."""
         key = document["platform"]["name"], document["conversation_id"]
         progress = self._open.pop(key, None)
@@ -42,12 +40,12 @@ class OpenConversations:
         return progress
 
 
-def is_last(document: Json) -> bool:
+def is_last(document: JsonObject) -> bool:
     """Whether a document ends its conversation."""
     return (document.get("fragment") or {"final": True})["final"]
 
 
-def project(document: Json) -> str:
+def project(document: JsonObject) -> str:
     match document:
         case {"context": {"workspace": {"path": str(path)}}}:
             return path
@@ -55,11 +53,11 @@ def project(document: Json) -> str:
             return ""
 
 
-def author_kind(message: Json) -> str:
+def author_kind(message: JsonObject) -> str:
     return metadata(message).get("author_kind") or ""
 
 
-def model(message: Json, document: Json) -> str:
+def model(message: JsonObject, document: JsonObject) -> str:
     """The model that wrote a message; empty for what no model wrote."""
     if stated := metadata(message).get("model_override"):
         return stated
@@ -67,11 +65,11 @@ def model(message: Json, document: Json) -> str:
     return (document["platform"].get("model") or "") if is_answer else ""
 
 
-def metadata(message: Json) -> Json:
+def metadata(message: JsonObject) -> JsonObject:
     return message.get("metadata") or {}
 
 
-def stated_cost(message: Json) -> tuple[str, str]:
+def stated_cost(message: JsonObject) -> tuple[str, str]:
     """Amount and currency as the source states them; empty where it does not."""
     match message.get("cost"):
         case {"amount": amount, **rest}:
@@ -80,7 +78,7 @@ def stated_cost(message: Json) -> tuple[str, str]:
             return "", ""
 
 
-def computed_cost(message: Json, document: Json, cost: MessageCost | None) -> Decimal | None:
+def computed_cost(message: JsonObject, document: JsonObject, cost: MessageCost | None) -> Decimal | None:
     """What a message costs, if that is asked for and its source does not say so itself."""
     return cost(message, document) if cost and message.get("cost") is None else None
 

@@ -12,7 +12,6 @@ it: such a cell gets an apostrophe in front, which whoever reads the file otherw
 import csv
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import Any
 
 from palaver.exporters._contract import MessageCost
 from palaver.exporters._facts import (
@@ -24,9 +23,8 @@ from palaver.exporters._facts import (
     project,
     stated_cost,
 )
+from palaver.model.build import JsonObject
 from palaver.model.text import block_texts
-
-Json = dict[str, Any]
 
 _CACHE_TOKENS = ("cache_creation_input_tokens", "cache_read_input_tokens")
 _TOKENS = ("input_tokens", "output_tokens", *_CACHE_TOKENS, "thinking_tokens")
@@ -42,10 +40,10 @@ class Csv:
     title = "one row a message"
     suffix = ".csv"
 
-    def write(self, documents: Iterable[Json], *, cost: MessageCost | None = None) -> Iterator[bytes]:
+    def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
         conversations = OpenConversations()
 
-        def rows(document: Json) -> bytes:
+        def rows(document: JsonObject) -> bytes:
             progress = conversations.enter(document)
             first = progress.written + 1
             progress.written += len(document["messages"])
@@ -67,7 +65,7 @@ def _rows(rows: Iterable[Iterable[str]]) -> bytes:
     return written.getvalue().encode()
 
 
-def _row(message: Json, document: Json, position: int, cost: MessageCost | None) -> list[str]:
+def _row(message: JsonObject, document: JsonObject, position: int, cost: MessageCost | None) -> list[str]:
     texts: dict[str, list[str]] = {"text": [], "thinking": [], "tool": []}
     tools: list[str] = []
     for block in message["content"]:

@@ -8,43 +8,41 @@ import json
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import repeat
-from typing import Any
 
 import orjson
 
 from palaver.exporters._contract import MessageCost
 from palaver.exporters._facts import computed_cost, metadata
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 class JsonLines:
     title = "conversation documents, one a line"
     suffix = ".jsonl"
 
-    def write(self, documents: Iterable[Json], *, cost: MessageCost | None = None) -> Iterator[bytes]:
+    def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
         yield from map(_line, documents if cost is None else map(_priced, documents, repeat(cost)))
 
 
-def _line(document: Json) -> bytes:
+def _line(document: JsonObject) -> bytes:
     try:
         return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # a sum may be past 64 bits, which only the standard library writes
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
-def _priced(document: Json, cost: MessageCost) -> Json:
+def _priced(document: JsonObject, cost: MessageCost) -> JsonObject:
     return {**document, "messages": [_with_cost(message, document, cost) for message in document["messages"]]}
 
 
-def _with_cost(message: Json, document: Json, cost: MessageCost) -> Json:
+def _with_cost(message: JsonObject, document: JsonObject, cost: MessageCost) -> JsonObject:
     amount = computed_cost(message, document, cost)
     if amount is None:
         return message
     return {**message, "metadata": {**metadata(message), "computed_cost": _computed(amount)}}
 
 
-def _computed(amount: Decimal) -> Json:
+def _computed(amount: Decimal) -> JsonObject:
     return {"amount": float(amount), "currency": "USD", "source": "list_prices"}
 
 

@@ -11,7 +11,6 @@ folded (`<details>`). Pictures and files are links; bytes that a document holds 
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from palaver.exporters._blocks import block
 from palaver.exporters._contract import MessageCost
@@ -27,8 +26,7 @@ from palaver.exporters._facts import (
     stated_cost,
 )
 from palaver.exporters._prose import code, inline, prose
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _WHO = {"human": "Human", "model": "Model", "tool": "Tool", "harness": "Harness"}
 _TOKENS = (
@@ -45,11 +43,11 @@ class Markdown:
     title = "text to read and to paste"
     suffix = ".md"
 
-    def write(self, documents: Iterable[Json], *, cost: MessageCost | None = None) -> Iterator[bytes]:
+    def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
         conversations = OpenConversations()
         current: tuple[str, str] | None = None
 
-        def text(document: Json) -> bytes:
+        def text(document: JsonObject) -> bytes:
             nonlocal current
             progress = conversations.enter(document)
             key = document["platform"]["name"], document["conversation_id"]
@@ -66,7 +64,7 @@ class Markdown:
         yield from map(text, documents)
 
 
-def _header(document: Json, *, is_continued: bool) -> Iterator[str]:
+def _header(document: JsonObject, *, is_continued: bool) -> Iterator[str]:
     title = inline(document.get("title") or "") or code(document["conversation_id"])
     yield f"# {title}{' (continued)' if is_continued else ''}"
     if is_continued:
@@ -77,7 +75,7 @@ def _header(document: Json, *, is_continued: bool) -> Iterator[str]:
         yield prose(summary["text"])
 
 
-def _facts(document: Json) -> Iterator[tuple[str, str]]:
+def _facts(document: JsonObject) -> Iterator[tuple[str, str]]:
     platform = document["platform"]
     session = document.get("session") or {}
     workspace = (document.get("context") or {}).get("workspace") or {}
@@ -97,12 +95,12 @@ def _facts(document: Json) -> Iterator[tuple[str, str]]:
         yield "Totals", _sums(document)
 
 
-def _totals(document: Json) -> Iterator[str]:
+def _totals(document: JsonObject) -> Iterator[str]:
     if sums := _sums(document):
         yield f"*Altogether: {sums}*"
 
 
-def _sums(document: Json) -> str:
+def _sums(document: JsonObject) -> str:
     metrics = document.get("metrics") or {}
     tokens = metrics.get("total_tokens") or {}
     messages = metrics.get("total_messages")
@@ -112,7 +110,7 @@ def _sums(document: Json) -> str:
     return ", ".join([*told, f"{amount} {inline(currency)}"] if amount else told)
 
 
-def _message(message: Json, document: Json, progress: Progress, cost: MessageCost | None) -> Iterator[str]:
+def _message(message: JsonObject, document: JsonObject, progress: Progress, cost: MessageCost | None) -> Iterator[str]:
     progress.written += 1
     progress.numbers[message["message_id"]] = progress.written
     who = _WHO.get(author_kind(message)) or message["role"].capitalize()
@@ -124,7 +122,7 @@ def _message(message: Json, document: Json, progress: Progress, cost: MessageCos
         yield from block(value, progress.calls)
 
 
-def _notes(message: Json, document: Json, progress: Progress, cost: MessageCost | None) -> Iterator[str]:
+def _notes(message: JsonObject, document: JsonObject, progress: Progress, cost: MessageCost | None) -> Iterator[str]:
     marks = metadata(message)
     if marks.get("on_active_path") is False:
         yield "left behind: off the active path"

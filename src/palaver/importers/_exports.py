@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from palaver.errors import PalaverError
 from palaver.importers._contract import Match
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.elements import JsonElements
 from palaver.sources.inflate import fast_zlib
@@ -32,7 +33,6 @@ ANOTHER_STATE = finding_kind(
     "another-state", "note", "A conversation stands in the export more than once, in different states; all are kept."
 )
 
-Json = dict[str, Any]
 
 _CONVERSATIONS = re.compile(r"conversations(?:[-_]?[0-9]+)?\.json")
 
@@ -43,7 +43,7 @@ class Service:
 
     hallmark: bytes
     """Bytes that stand at the beginning of each of its files: a look at these costs next to nothing."""
-    is_conversation: Callable[[Json], bool]
+    is_conversation: Callable[[JsonObject], bool]
     """Whether an object is one of its conversations; the end of it may be cut off."""
     reason: str
     """The shape in words."""
@@ -70,7 +70,7 @@ class Service:
             return False  # whoever reads the export tells of it
         return any(self.is_conversation(conversation) for conversation in _glimpsed(source.glimpse()))
 
-    def unwrapped(self, value: Any) -> tuple[Json, Json] | None:
+    def unwrapped(self, value: Any) -> tuple[JsonObject, JsonObject] | None:
         """A conversation and what is wrapped around it, as saved pages have it; None for what is no conversation."""
         if not isinstance(value, dict):
             return None
@@ -139,7 +139,7 @@ class Copies:
         return conversation_id in self._seen
 
 
-def _glimpsed(value: Any) -> Iterator[Json]:
+def _glimpsed(value: Any) -> Iterator[JsonObject]:
     """What may be conversations at the beginning of a file."""
     match value:
         case list() | {"conversations": list()}:

@@ -10,52 +10,52 @@
 As in `build`, nothing is checked here: the published schema judges the finished document.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from palaver.model import SCHEMA_VERSION, build
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 Role = Literal["user", "assistant", "tool"]
 Level = Literal["none", "low", "med", "high"]
 
 
-def request(model: str) -> Json:
+def request(model: str) -> JsonObject:
     return {"model": model, "messages": []}
 
 
-def set_system(request: Json, system: str | list[Json]) -> None:
+def set_system(request: JsonObject, system: str | list[JsonObject]) -> None:
     request["system"] = [build.text(system)] if isinstance(system, str) else system
 
 
-def add_message(request: Json, role: Role, text: str) -> None:
+def add_message(request: JsonObject, role: Role, text: str) -> None:
     add_message_blocks(request, role, [build.text(text)])
 
 
-def add_message_blocks(request: Json, role: Role, blocks: list[Json]) -> None:
+def add_message_blocks(request: JsonObject, role: Role, blocks: list[JsonObject]) -> None:
     request["messages"].append({"role": role, "content": blocks})
 
 
-def set_thinking(request: Json, level: Level, *, include_summary: bool = False) -> None:
+def set_thinking(request: JsonObject, level: Level, *, include_summary: bool = False) -> None:
     request["thinking"] = {"level": level, "include_summary": include_summary}
 
 
-def add_tool(request: Json, name: str, description: str, parameters: Json, *, strict: bool = True) -> None:
+def add_tool(request: JsonObject, name: str, description: str, parameters: JsonObject, *, strict: bool = True) -> None:
     tool = {"name": name, "description": description, "parameters": parameters, "strict": strict}
     request.setdefault("tools", []).append(tool)
 
 
 def exchange(
     exchange_id: str,
-    request: Json,
-    response: Json | None = None,
+    request: JsonObject,
+    response: JsonObject | None = None,
     *,
     provider: str | None = None,
-    error: Json | None = None,
+    error: JsonObject | None = None,
     started_at: str | None = None,
     duration_ms: float | None = None,
-) -> Json:
+) -> JsonObject:
     """A whole exchange; what is not known is left out."""
-    made: Json = {"schema_version": SCHEMA_VERSION, "exchange_id": exchange_id}
+    made: JsonObject = {"schema_version": SCHEMA_VERSION, "exchange_id": exchange_id}
     for name, value in (("provider", provider), ("started_at", started_at), ("duration_ms", duration_ms)):
         if value is not None:
             made[name] = value

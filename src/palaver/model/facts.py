@@ -10,13 +10,13 @@ from itertools import pairwise
 from operator import ge, itemgetter
 from typing import Any, NamedTuple
 
+from palaver.model.build import JsonObject
 from palaver.model.metrics import MetricsTally
 from palaver.model.rules import Path
 
-Json = dict[str, Any]
 Key = str | int
 
-_NOTHING: Json = {}
+_NOTHING: JsonObject = {}
 _NOBODY = object()
 """Stands above the first message: equal to no id."""
 _INCOMPLETE = ("context_incomplete", "missing_parent", "is_compact_summary")
@@ -43,8 +43,8 @@ class Named(NamedTuple):
 class Facts:
     """One document that meets the schema, by columns; `place` says where it is."""
 
-    def __init__(self, document: Json, thread: "Thread", place: str = "") -> None:
-        messages: list[Json] = document["messages"]
+    def __init__(self, document: JsonObject, thread: "Thread", place: str = "") -> None:
+        messages: list[JsonObject] = document["messages"]
         self.document = document
         self.thread = thread
         """What came before this document."""
@@ -53,9 +53,9 @@ class Facts:
         self.ids: list[str] = list(map(_id, messages))
         self.roles: list[str] = list(map(_role, messages))
         self.times: list[str] = list(map(_timestamp, messages))
-        self.contents: list[list[Json]] = list(map(_content, messages))
+        self.contents: list[list[JsonObject]] = list(map(_content, messages))
         self.parents: list[str | None] = [message.get("parent_message_id") for message in messages]
-        self.metadata: list[Json] = [message.get("metadata") or _NOTHING for message in messages]
+        self.metadata: list[JsonObject] = [message.get("metadata") or _NOTHING for message in messages]
         self.calls: list[Block] = []
         self.results: list[Block] = []
         for index, content in enumerate(self.contents):
@@ -107,7 +107,7 @@ class Thread:
         """The time of judging, in the schema's spelling: what is later lies in the future."""
         self.is_whole = is_whole
         """Whether one document is all there is."""
-        self.header: Json = {}
+        self.header: JsonObject = {}
         """The document that came last, without its messages."""
         self.place = ""
         self.messages = 0

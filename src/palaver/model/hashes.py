@@ -2,22 +2,21 @@
 
 import hashlib
 import json
-from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 MESSAGE_FIELDS = ("role", "content", "tool_calls", "tool_use_id", "is_error")
 TOOL_FIELDS = ("name", "description", "parameters")
 
 
-def message_hash(message: Json) -> str:
+def message_hash(message: JsonObject) -> str:
     return _hash({name: message[name] for name in MESSAGE_FIELDS})
 
 
-def tool_hash(tool: Json) -> str:
+def tool_hash(tool: JsonObject) -> str:
     return _hash({name: tool[name] for name in TOOL_FIELDS})
 
 
-def _hash(facts: Json) -> str:
+def _hash(facts: JsonObject) -> str:
     text = json.dumps(facts, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

@@ -4,11 +4,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import milliseconds_of
-
-Json = dict[str, Any]
 
 _FIELDS = (
     ("input_tokens", "input"),
@@ -37,11 +35,11 @@ class MetricsTally:
     def copy(self) -> "MetricsTally":
         return replace(self, tokens=self.tokens.copy())
 
-    def add(self, messages: list[Json]) -> None:
+    def add(self, messages: list[JsonObject]) -> None:
         kinds = list(map(_type, chain.from_iterable(map(_content, messages))))
         self.add_counted(messages, list(map(_timestamp, messages)), kinds.count("tool_use"))
 
-    def add_counted(self, messages: list[Json], times: list[str], tool_calls: int) -> None:
+    def add_counted(self, messages: list[JsonObject], times: list[str], tool_calls: int) -> None:
         """The same for messages of which that much is known already."""
         self.messages += len(messages)
         self.tool_calls += tool_calls
@@ -56,7 +54,7 @@ class MetricsTally:
             self.cost = _sum(self.cost or 0.0, cost["amount"])
             self.currency = cost.get("currency") or self.currency
 
-    def _add_tokens(self, usages: list[Json]) -> None:
+    def _add_tokens(self, usages: list[JsonObject]) -> None:
         try:
             columns = [sum(column) for column in zip(*map(_all_but_thinking, usages), strict=True)]
             columns.append(sum([usage["thinking_tokens"] or 0 for usage in usages if "thinking_tokens" in usage]))
@@ -65,9 +63,9 @@ class MetricsTally:
         for (_, name), total in zip(_FIELDS, columns, strict=True):
             self.tokens[name] += total
 
-    def metrics(self, stated: Json | None = None) -> Json:
+    def metrics(self, stated: JsonObject | None = None) -> JsonObject:
         """The totals; what the source itself stated (`stated`) stands."""
-        metrics: Json = {"total_messages": self.messages}
+        metrics: JsonObject = {"total_messages": self.messages}
         if self.has_tokens:
             totals = self.tokens.items()
             metrics["total_tokens"] = {name: total for name, total in totals if total or name != "thinking"}

@@ -7,15 +7,16 @@ gave back is `tool`. Bytes in base64 are nobody's words.
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from palaver.model.build import JsonObject
+
 Kind = Literal["text", "thinking", "tool"]
-Json = dict[str, Any]
 
 _LONGEST_WORD = 512
 
 
-def block_texts(block: Json) -> Iterator[tuple[Kind, str]]:
+def block_texts(block: JsonObject) -> Iterator[tuple[Kind, str]]:
     """The words of one block, in order; nesting may be as deep as it likes."""
-    stack: list[tuple[Kind, Json]] = [("text", block)]
+    stack: list[tuple[Kind, JsonObject]] = [("text", block)]
     while stack:
         kind, block = stack.pop()
         match block:
@@ -42,7 +43,7 @@ def block_texts(block: Json) -> Iterator[tuple[Kind, str]]:
                 yield from _inside(kind, block)
 
 
-def _stated(kind: Kind, block: Json, *names: str) -> Iterator[tuple[Kind, str]]:
+def _stated(kind: Kind, block: JsonObject, *names: str) -> Iterator[tuple[Kind, str]]:
     for name in names:
         if isinstance(words := block.get(name), str):
             yield kind, words

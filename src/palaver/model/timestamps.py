@@ -79,7 +79,7 @@ def normalize_timestamp(value: object) -> str:
     Numbers below 10,000,000,000 are seconds since 1970, larger ones milliseconds, from 1e14 microseconds and from 1e17
     nanoseconds.
     """
-    if type(value) is float:
+    if isinstance(value, float):
         return from_seconds(value)
     if isinstance(value, str):
         return value if is_canonical(value) else _from_text(value)

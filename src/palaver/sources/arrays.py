@@ -241,7 +241,7 @@ class ArrayElements:
     def _taken(self, raw: bytes, value: Any, error: str | None, size: int = 0) -> Element:
         element = Element(raw, self._index, self._window.offset, value, error)
         if error is None:
-            self._holds_objects = value.__class__ is dict
+            self._holds_objects = isinstance(value, dict)
         self._index += 1
         self._last_bytes = size or len(raw)
         self._window.at += self._last_bytes

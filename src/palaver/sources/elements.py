@@ -220,11 +220,11 @@ def _whole(source: Source, run: Run, key: str, label: str) -> WholeElements | No
     except (SourceError, OSError, *NOT_JSON):
         return None  # whoever reads it with care tells why
     wrapper: dict[str, Any] = {}
-    if key and type(value) is dict:
+    if key and isinstance(value, dict):
         wrapper, value = value, value.pop(key, None)
     elif key:
         return None
-    if type(value) is not list:
+    if not isinstance(value, list):
         return None
     run.advance(len(raw))
     return WholeElements(value, wrapper, run, label)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from palaver.streams._contract import Issue, Json
+from palaver.model.build import JsonObject
+from palaver.streams._contract import Issue
 from palaver.streams._joining import Joined, Write
 from palaver.streams._reading import Issues, as_list, is_index, merge
 
@@ -11,12 +12,12 @@ class Choice:
     def __init__(self, index: int) -> None:
         self._index = index
         self._message = Joined()
-        self._whole_message: Json | None = None
+        self._whole_message: JsonObject | None = None
         self._calls: list[tuple[int, Joined]] = []
         self._call_at: dict[int, Joined] = {}
         self._details: list[Joined] = []
         self._logprobs = Joined()
-        self._beside: Json = {"finish_reason": None}
+        self._beside: JsonObject = {"finish_reason": None}
         self._arguments: dict[int, Write] = {}
         self.writers = self._message.writers
         """How to lengthen each text of the message that has begun."""
@@ -25,7 +26,7 @@ class Choice:
     def is_finished(self) -> bool:
         return self._beside["finish_reason"] is not None
 
-    def write_arguments(self, pieces: list[Json]) -> None:
+    def write_arguments(self, pieces: list[JsonObject]) -> None:
         """Lengthen the arguments of a call that has begun.
 
         Raises:
@@ -37,12 +38,12 @@ class Choice:
             raise KeyError
         self._arguments[piece["index"]](function["arguments"])
 
-    def news(self, delta: Json) -> Json:
+    def news(self, delta: JsonObject) -> JsonObject:
         """A delta without what some servers repeat in every chunk: the role, and nulls of what was named before."""
         knows = self._message.knows
         return {name: value for name, value in delta.items() if not knows(name, value)}
 
-    def agree(self, found: Json) -> None:
+    def agree(self, found: JsonObject) -> None:
         """Check what a filter found.
 
         Raises:
@@ -51,7 +52,7 @@ class Choice:
         if not found.items() <= self._beside["content_filter_results"].items():
             raise ValueError("it found something else")
 
-    def take(self, choice: Json, issues: Issues, sequence: int) -> None:
+    def take(self, choice: JsonObject, issues: Issues, sequence: int) -> None:
         for name, value in choice.items():
             match name, value:
                 case "index", _:
@@ -70,14 +71,14 @@ class Choice:
                 case _:
                     merge(self._beside, {name: value})
 
-    def value(self, events: int, closing: list[Issue]) -> Json:
-        made: Json = {"index": self._index, **self._beside}
+    def value(self, events: int, closing: list[Issue]) -> JsonObject:
+        made: JsonObject = {"index": self._index, **self._beside}
         if logprobs := self._logprobs.value():
             made["logprobs"] = logprobs
         made["message"] = self._whole_message or self._joined_message(events, closing)
         return made
 
-    def _joined_message(self, events: int, closing: list[Issue]) -> Json:
+    def _joined_message(self, events: int, closing: list[Issue]) -> JsonObject:
         message = self._message.value()
         if not message.get("role"):
             closing.append(Issue("incomplete_stream_start", events, f"choice {self._index} has no role"))
@@ -88,7 +89,7 @@ class Choice:
             message["tool_calls"] = [_call(joined) for _, joined in sorted(self._calls, key=lambda call: call[0])]
         return message
 
-    def _take_delta(self, delta: Json, issues: Issues, sequence: int) -> None:
+    def _take_delta(self, delta: JsonObject, issues: Issues, sequence: int) -> None:
         calls, details = delta.get("tool_calls"), delta.get("reasoning_details")
         if calls or details:
             delta = {name: value for name, value in delta.items() if name not in {"tool_calls", "reasoning_details"}}
@@ -104,7 +105,7 @@ class Choice:
             else:
                 issues.note("unexpected_value", sequence, "a reasoning detail that is no object")
 
-    def _take_call(self, piece: Json, issues: Issues, sequence: int) -> None:
+    def _take_call(self, piece: JsonObject, issues: Issues, sequence: int) -> None:
         index = self._place(piece, issues, sequence)
         joined = self._call_at.get(index)
         if joined is not None and _is_another(joined, piece):
@@ -117,7 +118,7 @@ class Choice:
         if joined.has("function") and (write := joined.within("function").writers.get("arguments")):
             self._arguments[index] = write
 
-    def _place(self, piece: Json, issues: Issues, sequence: int) -> int:
+    def _place(self, piece: JsonObject, issues: Issues, sequence: int) -> int:
         index: Any = piece.get("index")
         if is_index(index):
             if index not in self._call_at and index != len(self._call_at):
@@ -129,7 +130,7 @@ class Choice:
             return last + 1
         return last
 
-    def _take_detail(self, piece: Json) -> None:
+    def _take_detail(self, piece: JsonObject) -> None:
         if self._details and str(piece.get("type")).endswith((".text", ".summary")):
             last = self._details[-1]
             if all(last.said(name) == piece.get(name) for name in ("type", "index")):
@@ -139,14 +140,14 @@ class Choice:
         self._details[-1].add(piece)
 
 
-def _is_another(joined: Joined, piece: Json) -> bool:
+def _is_another(joined: Joined, piece: JsonObject) -> bool:
     """Whether a piece begins a new call: it has a name and an id of its own."""
     known, new = joined.said("id"), piece.get("id")
     called = any(isinstance(piece.get(kind), dict) and piece[kind].get("name") for kind in ("function", "custom"))
     return bool(called and known and new and known != new)
 
 
-def _call(joined: Joined) -> Json:
+def _call(joined: Joined) -> JsonObject:
     call = joined.value()
     call.pop("index", None)
     if "function" in call and not call.get("type"):

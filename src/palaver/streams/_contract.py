@@ -11,11 +11,11 @@ be), `incomplete_json` and `invalid_json` (in a tool's input), `missing_index`, 
 `missing_output` (a terminal object without what was streamed before), `more_issues` (so many that they are counted).
 """
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
@@ -40,7 +40,7 @@ class Issue(NamedTuple):
 
 
 class Assembled(NamedTuple):
-    payload: Json
+    payload: JsonObject
     is_complete: bool
     """Whether the stream came to its end, and nothing of it was unreadable."""
     issues: list[Issue]
@@ -61,6 +61,6 @@ class AssemblerModule(Protocol):
 
     Assembler: type[Assembler]
 
-    def recognizes(self, data: Json) -> bool:
+    def recognizes(self, data: JsonObject) -> bool:
         """Whether an event's data is of this format."""
         ...

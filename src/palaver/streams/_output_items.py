@@ -3,7 +3,7 @@
 from io import StringIO
 from typing import Any
 
-from palaver.streams._contract import Json
+from palaver.model.build import JsonObject
 from palaver.streams._joining import Write
 from palaver.streams._reading import as_list, as_text, merge
 
@@ -13,12 +13,12 @@ class _Fields:
 
     __slots__ = ("_lists", "_texts", "_whole", "added", "done")
 
-    def __init__(self, added: Json) -> None:
+    def __init__(self, added: JsonObject) -> None:
         self.added = added
-        self.done: Json | None = None
+        self.done: JsonObject | None = None
         self._texts: dict[str, StringIO] = {}
         self._lists: dict[str, list[Any]] = {}
-        self._whole: Json = {}
+        self._whole: JsonObject = {}
 
     def writer(self, field: str) -> Write:
         return self._texts.setdefault(field, StringIO()).write
@@ -29,7 +29,7 @@ class _Fields:
     def end_text(self, field: str, text: str) -> None:
         self._whole[field] = text
 
-    def value(self) -> Json:
+    def value(self) -> JsonObject:
         if self.done is not None:
             return dict(self.done)
         texts = {field: as_text(self.added.get(field)) + text.getvalue() for field, text in self._texts.items()}
@@ -40,12 +40,12 @@ class _Fields:
 class Item:
     __slots__ = ("_fields", "_parts")
 
-    def __init__(self, added: Json | None = None) -> None:
+    def __init__(self, added: JsonObject | None = None) -> None:
         self._fields = _Fields(added if added is not None else {})
         self._parts: dict[str, dict[int, _Fields]] = {}
 
     @property
-    def done(self) -> Json | None:
+    def done(self) -> JsonObject | None:
         return self._fields.done
 
     def writer(self, field: str, where: str = "", at: int | None = None, part_type: str = "") -> Write:
@@ -55,7 +55,7 @@ class Item:
     def end_text(self, field: str, text: str, where: str = "", at: int | None = None, part_type: str = "") -> None:
         self._part(where, at, part_type).end_text(field, text)
 
-    def take_part(self, where: str, at: int, part: Json, *, is_done: bool) -> None:
+    def take_part(self, where: str, at: int, part: JsonObject, *, is_done: bool) -> None:
         known = self._parts.setdefault(where, {}).setdefault(at, _Fields({}))
         if is_done:
             known.done = part
@@ -66,17 +66,17 @@ class Item:
         """Annotations and log probabilities come one by one."""
         self._part(where, at, part_type).lengthen(field, more)
 
-    def state(self, fields: Json) -> None:
+    def state(self, fields: JsonObject) -> None:
         """What the stream says of the item in passing."""
         merge(self._fields.added, fields)
 
-    def end(self, done: Json) -> None:
+    def end(self, done: JsonObject) -> None:
         """The item as a whole; its pieces are of no use any more."""
         self._fields = _Fields(done)
         self._fields.done = done
         self._parts.clear()
 
-    def value(self) -> Json:
+    def value(self) -> JsonObject:
         item = self._fields.value()
         for where, parts in self._parts.items():
             known = dict(enumerate(as_list(item.get(where))))
@@ -91,5 +91,5 @@ class Item:
     def _part(self, where: str, at: int | None, part_type: str) -> _Fields:
         if not where or at is None:
             return self._fields
-        added: Json = {"type": part_type} if part_type else {}
+        added: JsonObject = {"type": part_type} if part_type else {}
         return self._parts.setdefault(where, {}).setdefault(at, _Fields(added))

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from palaver.streams._contract import Json
+from palaver.model.build import JsonObject
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,6})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
 _VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
@@ -18,7 +18,7 @@ _MOST_SKIPPED = 1_000
 _MOST_STEPS = 100
 
 
-def placed(args: Json, partial: Json) -> Json | None:
+def placed(args: JsonObject, partial: JsonObject) -> JsonObject | None:
     """Arguments with one more value, or more of a text; None where it has no place. What was given stays as it is."""
     named = {_SNAKE.get(name, name): value for name, value in partial.items()}
     steps = _steps(named.get("jsonPath"))

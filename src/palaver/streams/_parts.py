@@ -2,7 +2,7 @@
 
 from io import StringIO
 
-from palaver.streams._contract import Json
+from palaver.model.build import JsonObject
 from palaver.streams._partial_args import placed
 from palaver.streams._reading import Issues, as_list, merge
 
@@ -14,9 +14,9 @@ _THOUGHT = {"text", "thought"}
 
 class Parts:
     def __init__(self) -> None:
-        self._parts: list[_Text | _Call | Json] = []
+        self._parts: list[_Text | _Call | JsonObject] = []
 
-    def add(self, part: Json, issues: Issues, sequence: int) -> None:
+    def add(self, part: JsonObject, issues: Issues, sequence: int) -> None:
         last = self._parts[-1] if self._parts else None
         if isinstance(part.get("text"), str) and (len(part) == 1 or part.keys() == _THOUGHT):
             if not isinstance(last, _Text) or last.is_thought != bool(part.get("thought")):
@@ -34,7 +34,7 @@ class Parts:
         else:
             self._parts.append(part)
 
-    def value(self) -> list[Json]:
+    def value(self) -> list[JsonObject]:
         return [part if isinstance(part, dict) else part.value() for part in self._parts]
 
 
@@ -43,13 +43,13 @@ class _Text:
 
     __slots__ = ("_first", "_text", "is_thought", "write")
 
-    def __init__(self, first: Json) -> None:
+    def __init__(self, first: JsonObject) -> None:
         self._first = first
         self._text = StringIO()
         self.write = self._text.write
         self.is_thought = bool(first.get("thought"))
 
-    def value(self) -> Json:
+    def value(self) -> JsonObject:
         return {**self._first, "text": self._text.getvalue()}
 
 
@@ -60,13 +60,13 @@ class _Call:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._part: Json = {}
-        self._call: Json = {}
-        self._args: Json = {}
+        self._part: JsonObject = {}
+        self._call: JsonObject = {}
+        self._args: JsonObject = {}
         self.is_open = True
 
-    def add(self, part: Json, name: str, issues: Issues, sequence: int) -> None:
-        call: Json = part[name]
+    def add(self, part: JsonObject, name: str, issues: Issues, sequence: int) -> None:
+        call: JsonObject = part[name]
         merge(self._part, {key: value for key, value in part.items() if key != name})
         self.is_open = any(call.get(key) for key in _CONTINUES)
         for key, value in call.items():
@@ -82,7 +82,7 @@ class _Call:
             elif key not in _CONTINUES:
                 merge(self._call, {key: value})
 
-    def value(self) -> Json:
+    def value(self) -> JsonObject:
         call = {**self._call, "args": self._args}
         if self.is_open:
             call["willContinue"] = True

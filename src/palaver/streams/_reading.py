@@ -10,7 +10,8 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from palaver.streams._contract import Assembled, Event, Issue, Json
+from palaver.model.build import JsonObject
+from palaver.streams._contract import Assembled, Event, Issue
 
 parse = msgspec.json.Decoder().decode
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -45,7 +46,7 @@ class Issues:
         self.has_lost = True
         self.note(kind, sequence, detail)
 
-    def parsed(self, event: Event, sequence: int) -> Json | None:
+    def parsed(self, event: Event, sequence: int) -> JsonObject | None:
         """The data as an object; None, and an issue, where it is none. `[DONE]` is none, but may end any stream."""
         try:
             data = parse(event.data)
@@ -60,7 +61,7 @@ class Issues:
         self.lose("corrupted_data", sequence, f"an object was expected: {_start(event)}")
         return None
 
-    def assembled(self, payload: Json, events: int, *, is_complete: bool, closing: list[Issue]) -> Assembled:
+    def assembled(self, payload: JsonObject, events: int, *, is_complete: bool, closing: list[Issue]) -> Assembled:
         """The result; `closing` are issues that stand only if no more events follow."""
         issues = [*self._found, *closing]
         if self._uncounted:
@@ -79,7 +80,7 @@ class Issues:
         return data
 
 
-def merge(into: Json, new: Json) -> None:
+def merge(into: JsonObject, new: JsonObject) -> None:
     """Later values replace earlier ones; null replaces nothing."""
     for name, value in new.items():
         if value is not None or name not in into:
@@ -106,7 +107,7 @@ def _nothing(_: str) -> None:
     """NaN and the infinities have no place in JSON."""
 
 
-def _whole(payload: Json) -> Json:
+def _whole(payload: JsonObject) -> JsonObject:
     """With halves of characters joined where they met, and replaced where they stayed alone."""
     try:
         text = json.dumps(payload, ensure_ascii=False)

@@ -28,7 +28,9 @@ def is_deep(value: Any, most: int = 200) -> bool:
     """Whether a value is nested so deeply that it may be too deep to be written within another one."""
     level = [value]
     for _ in range(most):
-        within = [one for container in level for one in (container.values() if type(container) is dict else container)]
+        within = [
+            one for container in level for one in (container.values() if isinstance(container, dict) else container)
+        ]
         level = [one for one in within if isinstance(one, dict | list)]
         if not level:
             return False

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
-from palaver.streams._contract import Assembled, Event, Issue, Json
+from palaver.model.build import JsonObject
+from palaver.streams._contract import Assembled, Event, Issue
 from palaver.streams._cut_json import closed
 from palaver.streams._reading import TOO_DEEP, UNLIKE_OTHERS, Issues, as_list, as_text, is_index, merge, parse
 from palaver.streams.together import Read
@@ -27,7 +28,7 @@ _TEXTS = {
 _WHOLE = {"citations_delta": "text", "signature_delta": "thinking", "compaction_delta": "compaction"}
 
 
-def recognizes(data: Json) -> bool:
+def recognizes(data: JsonObject) -> bool:
     kind = data.get("type")
     return isinstance(kind, str) and (kind in _EVENTS or kind == "ping" or (kind == "error" and "error" in data))
 
@@ -37,7 +38,7 @@ class _Block:
 
     __slots__ = ("citations", "is_open", "start", "texts")
 
-    def __init__(self, start: Json) -> None:
+    def __init__(self, start: JsonObject) -> None:
         self.start = start
         self.texts: dict[str, StringIO] = {}
         self.citations: list[Any] = []
@@ -54,11 +55,11 @@ class Assembler:
     def __init__(self) -> None:
         self._sequence = -1
         self._issues = Issues()
-        self._message: Json | None = None
-        self._usage: Json = {}
+        self._message: JsonObject | None = None
+        self._usage: JsonObject = {}
         self._blocks: dict[int, _Block] = {}
         self._writers: dict[int, dict[str, tuple[str, Callable[[str], int]]]] = {}
-        self._error: Json | None = None
+        self._error: JsonObject | None = None
         self._has_stopped = False
 
     def feed(self, event: Event) -> None:
@@ -97,7 +98,7 @@ class Assembler:
         events = self._sequence + 1
         closing: list[Issue] = []
         if self._message is None and not self._blocks and self._error is not None:
-            payload: Json = {"type": "error", "error": self._error}
+            payload: JsonObject = {"type": "error", "error": self._error}
             return self._issues.assembled(payload, events, is_complete=False, closing=closing)
         payload = dict(self._message or {})
         if self._blocks or "content" in payload:
@@ -121,13 +122,13 @@ class Assembler:
         if data is not None:
             self._take_safely(event.name, data)
 
-    def _take_safely(self, name: str, data: Json) -> None:
+    def _take_safely(self, name: str, data: JsonObject) -> None:
         try:
             self._take(data.get("type") or name, data)
         except RecursionError:
             self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
 
-    def _take(self, kind: Any, data: Json) -> None:
+    def _take(self, kind: Any, data: JsonObject) -> None:
         if isinstance(kind, str) and kind in _EVENTS:
             if self._has_stopped:
                 self._note("out_of_order", f"{kind} after message_stop")
@@ -157,7 +158,7 @@ class Assembler:
     def _note(self, kind: str, detail: object) -> None:
         self._issues.note(kind, self._sequence, detail)
 
-    def _start_message(self, data: Json) -> None:
+    def _start_message(self, data: JsonObject) -> None:
         message = data.get("message")
         if not isinstance(message, dict):
             self._note("unexpected_value", "message_start without a message")
@@ -173,7 +174,7 @@ class Assembler:
                     block = self._blocks[len(self._blocks)] = _Block(start)
                     block.is_open = False
 
-    def _start_block(self, data: Json) -> None:
+    def _start_block(self, data: JsonObject) -> None:
         index, start = data.get("index"), data.get("content_block")
         if not is_index(index) or not isinstance(start, dict):
             self._note("unexpected_value", f"content_block_start {index}")
@@ -195,7 +196,7 @@ class Assembler:
             case _:
                 pass
 
-    def _add_delta(self, data: Json) -> None:
+    def _add_delta(self, data: JsonObject) -> None:
         index, delta = data.get("index"), data.get("delta")
         if not is_index(index) or not isinstance(delta, dict):
             self._note("unexpected_value", f"content_block_delta {index}")
@@ -233,7 +234,7 @@ class Assembler:
             self._note("out_of_order", f"{kind} for block {index}, which has ended")
         return block
 
-    def _stop_block(self, data: Json) -> None:
+    def _stop_block(self, data: JsonObject) -> None:
         index: Any = data.get("index")
         block = self._blocks.get(index) if is_index(index) else None
         if block is None:
@@ -244,7 +245,7 @@ class Assembler:
             block.is_open = False
             self._writers.pop(index, None)
 
-    def _change_message(self, data: Json) -> None:
+    def _change_message(self, data: JsonObject) -> None:
         message = self._message
         assert message is not None
         for name, value in data.items():
@@ -263,12 +264,12 @@ class Assembler:
             if block.is_open:
                 self._note("unclosed_block", f"block {index}")
 
-    def _fail(self, data: Json) -> None:
+    def _fail(self, data: JsonObject) -> None:
         error = data.get("error")
         self._error = error if isinstance(error, dict) else {"message": str(error)}
         self._note("error_event", f"{self._error.get('type')}: {self._error.get('message')}")
 
-    def _whole(self, index: int, events: int, closing: list[Issue]) -> Json:
+    def _whole(self, index: int, events: int, closing: list[Issue]) -> JsonObject:
         block = self._blocks[index]
         made = dict(block.start)
         for field, joined in block.texts.items():

@@ -8,7 +8,7 @@ what it says is in the words of `_contract`: `incomplete_stream_start`, `incompl
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from palaver.streams._contract import Json
+from palaver.model.build import JsonObject
 from palaver.streams._reading import as_list, is_index
 
 Note = Callable[[str, str], None]
@@ -32,7 +32,7 @@ class Check(Protocol):
     has_ended: bool
     """Whether the last event of the stream has come."""
 
-    def take(self, kind: str, data: Json) -> None:
+    def take(self, kind: str, data: JsonObject) -> None:
         """Look at one event: what it is called, and what it says."""
         ...
 
@@ -61,7 +61,7 @@ class _Anthropic:
         self._open: set[int] = set()
         self._closed: set[int] = set()
 
-    def take(self, kind: str, data: Json) -> None:
+    def take(self, kind: str, data: JsonObject) -> None:
         phase = _PHASES.get(kind)
         if phase is None:
             if kind == "error":
@@ -83,7 +83,7 @@ class _Anthropic:
         self._phase = max(self._phase, phase)
         self.has_ended = self.has_ended or kind == "message_stop"
 
-    def _take_block(self, kind: str, data: Json) -> None:
+    def _take_block(self, kind: str, data: JsonObject) -> None:
         index = data.get("index")
         if not is_index(index):
             self._note("unexpected_value", f"{kind} with index {index}")
@@ -126,7 +126,7 @@ class _OpenAIChat:
         self._note = note
         self._is_finished: dict[int, bool] = {}
 
-    def take(self, kind: str, data: Json) -> None:
+    def take(self, kind: str, data: JsonObject) -> None:
         _ = kind
         if data.get("error") is not None:
             self._note("error_event", _said(data["error"]))
@@ -163,7 +163,7 @@ class _OpenAIResponses:
         self._number: int | None = None
         self._open: set[int] = set()
 
-    def take(self, kind: str, data: Json) -> None:
+    def take(self, kind: str, data: JsonObject) -> None:
         if kind == "error":
             self._note("error_event", _said(data.get("error", data)))
             return
@@ -214,7 +214,7 @@ class _Gemini:
         self._has_begun = False
         self._is_finished: dict[int, bool] = {}
 
-    def take(self, kind: str, data: Json) -> None:
+    def take(self, kind: str, data: JsonObject) -> None:
         _ = kind
         if data.get("error") is not None:
             self._note("error_event", _said(data["error"]))

@@ -9,8 +9,9 @@ both are tangled.
 import re
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.streams import recognize
-from palaver.streams._contract import Event, Json
+from palaver.streams._contract import Event
 from palaver.streams._reading import DONE, NOT_JSON, parse
 from palaver.streams.checking import Check, check
 from palaver.streams.entries import stated_id
@@ -35,7 +36,7 @@ class _Stream:
     def has_ended(self) -> bool:
         return self.check is not None and self.check.has_ended
 
-    def take(self, event: Event, kind: str, data: Json | None) -> None:
+    def take(self, event: Event, kind: str, data: JsonObject | None) -> None:
         if self.check is None and (wire_format := recognize([event])):
             self.check = check(wire_format, self._note)
         if self.check is None:
@@ -118,7 +119,7 @@ class Cutter:
         self._is_within = False
         return placed
 
-    def _choose(self, kind: str, data: Json | None) -> None:
+    def _choose(self, kind: str, data: JsonObject | None) -> None:
         """Find the stream that the chunk with this first event is a part of."""
         current = self._current
         named = stated_id(data) if data is not None else None
@@ -146,7 +147,7 @@ class Cutter:
         elif not stream.is_contradictory:
             self._unfinished = []
 
-    def _take(self, event: Event, kind: str, data: Json | None) -> None:
+    def _take(self, event: Event, kind: str, data: JsonObject | None) -> None:
         stream = self._current
         assert stream is not None
         stream.take(event, kind, data)
@@ -168,7 +169,7 @@ class Cutter:
         self._streams += 1
 
 
-def _read(event: Event) -> tuple[str, Json | None]:
+def _read(event: Event) -> tuple[str, JsonObject | None]:
     """What an event is called, and what it says; None where it is no JSON."""
     try:
         data = parse(event.data)

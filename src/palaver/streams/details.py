@@ -14,8 +14,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.streams import recognize
-from palaver.streams._contract import Event, Json
+from palaver.streams._contract import Event
 from palaver.streams._reading import DONE, NOT_JSON, Issues, parse
 from palaver.streams._writing import Raw, written
 from palaver.streams.checking import Check, check
@@ -85,13 +86,13 @@ class Details:
         """Write an issue down; without a number, of the latest event."""
         self._issues.note(kind, self.count if sequence is None else sequence, detail)
 
-    def issues(self) -> list[Json]:
+    def issues(self) -> list[JsonObject]:
         """All issues; what is missing at the end has the number of the last event."""
         found = self._issues.assembled({}, self.count, is_complete=True, closing=[]).issues
         found.sort(key=lambda issue: issue.sequence)
         return [{**issue._asdict(), "sequence": min(issue.sequence, self.count)} for issue in found]
 
-    def summary(self, *, is_from_chunks: bool) -> Json:
+    def summary(self, *, is_from_chunks: bool) -> JsonObject:
         """All that is to be said of the stream as a whole."""
         first, last = self._first, self._last
         return {
@@ -129,15 +130,15 @@ class Details:
             data: Any = parse(raw)
         except NOT_JSON as error:
             return self._take_carefully(event, time, timestamp, str(error))
-        if type(data) is not dict:
+        if not isinstance(data, dict):
             return self._take_carefully(event, time, timestamp, "an object was expected")
         if b"\n" in raw or b"\r" in raw:
             raw = written(data)
         return self._take_object(event, data, raw, time, timestamp)
 
-    def _take_object(self, event: Event, data: Json, raw: bytes, time: bytes, timestamp: float | None) -> bool:
+    def _take_object(self, event: Event, data: JsonObject, raw: bytes, time: bytes, timestamp: float | None) -> bool:
         kind = data.get("type")
-        if type(kind) is not str:
+        if not isinstance(kind, str):
             kind = event.name
         if kind == "ping":
             return False
@@ -217,7 +218,7 @@ def _milliseconds(first: float | None, last: float | None) -> int:
     return 0 if first is None or last is None else round((last - first) * 1_000)
 
 
-def details_of(body: bytes, timestamp: float | None) -> tuple[Details, Json]:
+def details_of(body: bytes, timestamp: float | None) -> tuple[Details, JsonObject]:
     """The details of a body that was recorded whole: nobody knows when its events came, so all have its own time."""
     pieces: list[bytes] = []
     details = Details(pieces.append)
@@ -226,7 +227,7 @@ def details_of(body: bytes, timestamp: float | None) -> tuple[Details, Json]:
     return details, finished(details, pieces, is_from_chunks=False)
 
 
-def finished(details: Details, pieces: list[bytes], *, is_from_chunks: bool) -> Json:
+def finished(details: Details, pieces: list[bytes], *, is_from_chunks: bool) -> JsonObject:
     """The whole object, of which the events are JSON already."""
     made = details.summary(is_from_chunks=is_from_chunks)
     made["chunks"] = Raw(b"[%b]" % b"".join(pieces))

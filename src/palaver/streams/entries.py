@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.streams import recognize
-from palaver.streams._contract import Json
 from palaver.streams._reading import NOT_JSON, parse
 from palaver.streams.details import is_time
 from palaver.streams.sse import SseParser, events_of
@@ -27,15 +27,15 @@ _IS_JSON = re.compile(r"\ufeff?\s*[\[{]")
 _IS_OBJECT = re.compile(r"\ufeff?\s*\{")
 
 
-def request_id(record: Json) -> str | None:
+def request_id(record: JsonObject) -> str | None:
     """The id that a chunk states, or a part of an entry in itself; None where it states none."""
     stated = record.get("request_id")
-    if type(stated) is str and stated.isascii() and stated.isidentifier():
+    if isinstance(stated, str) and stated.isascii() and stated.isidentifier():
         return stated
     return next((found for name in _ID_NAMES if (found := _id(record.get(name)))), None)
 
 
-def request_ids(entry: Json) -> list[str]:
+def request_ids(entry: JsonObject) -> list[str]:
     """Every id by which chunks may know this entry."""
     found: dict[str, None] = {}
     for part in (entry, entry.get("request"), entry.get("response")):
@@ -49,13 +49,13 @@ def request_ids(entry: Json) -> list[str]:
     return list(found)
 
 
-def own_request_id(entry: Json) -> str | None:
+def own_request_id(entry: JsonObject) -> str | None:
     """The id that the logger itself gave the entry: none from a header."""
     parts = (entry, entry.get("request"), entry.get("response"))
     return next((found for part in parts if isinstance(part, dict) and (found := request_id(part))), None)
 
 
-def headers(part: Json) -> Iterator[tuple[str, Any]]:
+def headers(part: JsonObject) -> Iterator[tuple[str, Any]]:
     """The headers of a request or a response, their names in lower case."""
     match part.get("headers"):
         case dict() as named:
@@ -72,17 +72,17 @@ def headers(part: Json) -> Iterator[tuple[str, Any]]:
             pass
 
 
-def answer(entry: Json) -> Json:
+def answer(entry: JsonObject) -> JsonObject:
     """The response; empty where there is none."""
     response = entry.get("response")
     return response if isinstance(response, dict) else {}
 
 
-def is_merged(entry: Json) -> bool:
+def is_merged(entry: JsonObject) -> bool:
     return isinstance(answer(entry).get("streaming_details"), dict)
 
 
-def is_streamed(entry: Json) -> bool:
+def is_streamed(entry: JsonObject) -> bool:
     """Whether the answer came as a stream, as far as the entry tells."""
     response, request = answer(entry), entry.get("request")
     if any(name == "content-type" and "event-stream" in str(value).lower() for name, value in headers(response)):
@@ -91,7 +91,7 @@ def is_streamed(entry: Json) -> bool:
     return isinstance(asked, dict) and asked.get("stream") is True and not isinstance(response.get("body"), dict)
 
 
-def streamed_body(entry: Json) -> str | None:
+def streamed_body(entry: JsonObject) -> str | None:
     """The recorded stream; None where there is none, or the body is something else."""
     body = answer(entry).get("body_raw")
     if not isinstance(body, str) or not body.strip():
@@ -105,7 +105,7 @@ def streamed_body(entry: Json) -> str | None:
     return body if is_streamed(entry) and "\0" not in body else None
 
 
-def message_id_of_entry(entry: Json) -> str | None:
+def message_id_of_entry(entry: JsonObject) -> str | None:
     """The id of the message that answers."""
     response = answer(entry)
     body = response.get("body")
@@ -127,7 +127,7 @@ def message_id(chunks: Iterable[bytes]) -> str | None:
     return None
 
 
-def stated_id(data: Json) -> str | None:
+def stated_id(data: JsonObject) -> str | None:
     """The id of the message or response that an event, or a whole answer, belongs to."""
     match data:
         case {"type": "message_start", "message": {"id": str(found)}}:
@@ -142,7 +142,7 @@ def stated_id(data: Json) -> str | None:
             return None
 
 
-def answered_at(entry: Json) -> float | None:
+def answered_at(entry: JsonObject) -> float | None:
     return seconds(answer(entry).get("timestamp"))
 
 

@@ -7,7 +7,8 @@ blocked has feedback and no candidate. The SDK writes snake_case, some clients w
 
 from typing import Any
 
-from palaver.streams._contract import Assembled, Event, Issue, Json
+from palaver.model.build import JsonObject
+from palaver.streams._contract import Assembled, Event, Issue
 from palaver.streams._joining import Joined
 from palaver.streams._parts import Parts
 from palaver.streams._reading import TOO_DEEP, Issues, as_list, is_index, merge
@@ -21,7 +22,7 @@ _CITATIONS = {"citationMetadata", "citation_metadata"}
 _LOGPROBS = {"logprobsResult", "logprobs_result"}
 
 
-def recognizes(data: Json) -> bool:
+def recognizes(data: JsonObject) -> bool:
     error = data.get("error")
     is_error = isinstance(error, dict) and isinstance(error.get("status"), str)
     return is_error or not _TELLING.isdisjoint(_unwrapped(data))
@@ -31,7 +32,7 @@ class Assembler:
     def __init__(self) -> None:
         self._sequence = -1
         self._issues = Issues()
-        self._top: Json = {}
+        self._top: JsonObject = {}
         self._candidates: dict[int, _Candidate] = {}
 
     def feed(self, event: Event) -> None:
@@ -43,7 +44,7 @@ class Assembler:
         except RecursionError:
             self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
 
-    def _take(self, data: Json, event: Event) -> None:
+    def _take(self, data: JsonObject, event: Event) -> None:
         if _TELLING.isdisjoint(data) and "error" not in data:
             self._note("unknown_event", data.get("type") or event.name)
             return
@@ -96,16 +97,16 @@ class Assembler:
 
 class _Candidate:
     def __init__(self) -> None:
-        self._content: Json | None = None
+        self._content: JsonObject | None = None
         self._parts = Parts()
         self._logprobs: dict[str, Joined] = {}
-        self._beside: Json = {}
+        self._beside: JsonObject = {}
 
     @property
     def is_finished(self) -> bool:
         return any(self._beside.get(name) is not None for name in _FINISH)
 
-    def take(self, candidate: Json, issues: Issues, sequence: int) -> None:
+    def take(self, candidate: JsonObject, issues: Issues, sequence: int) -> None:
         for name, value in candidate.items():
             if not isinstance(value, dict):
                 if value is not None or name not in self._beside:
@@ -121,14 +122,14 @@ class _Candidate:
             else:
                 self._beside[name] = {**known, **value}
 
-    def value(self) -> Json:
+    def value(self) -> JsonObject:
         made = {**self._beside, **{name: joined.value() for name, joined in self._logprobs.items()}}
         if self._content is not None:
             parts = self._parts.value()
             made["content"] = {**self._content, **({"parts": parts} if parts else {})}
         return made
 
-    def _take_content(self, content: Json, issues: Issues, sequence: int) -> None:
+    def _take_content(self, content: JsonObject, issues: Issues, sequence: int) -> None:
         if self._content is None:
             self._content = {}
         for name, value in content.items():
@@ -143,7 +144,7 @@ class _Candidate:
                     issues.note("unexpected_value", sequence, "a part that is no object")
 
 
-def _unwrapped(data: Json) -> Json:
+def _unwrapped(data: JsonObject) -> JsonObject:
     if "response" not in data:
         return data
     inner = data["response"]
@@ -154,7 +155,7 @@ def _is_blocked(feedback: Any) -> bool:
     return isinstance(feedback, dict) and any(feedback.get(name) for name in ("blockReason", "block_reason"))
 
 
-def _united(known: Json, new: Json) -> Json:
+def _united(known: JsonObject, new: JsonObject) -> JsonObject:
     """With every source once, whether each response tells the new ones or all so far."""
     made = dict(known)
     for name, value in new.items():

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from palaver.streams._contract import Json
+from palaver.model.build import JsonObject
 from palaver.streams.entries import answered_at, is_merged, is_streamed, message_id_of_entry, request_ids
 
 TOLERANCE_SECONDS = 2.0
@@ -62,7 +62,7 @@ class Index:
         self._times: list[tuple[float, int]] = []
         self._is_sorted = True
 
-    def add(self, number: int, entry: Json) -> None:
+    def add(self, number: int, entry: JsonObject) -> None:
         self.count += 1
         for stated in request_ids(entry):
             self._by_request.setdefault(stated, []).append(number)

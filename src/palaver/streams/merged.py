@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from palaver.model.build import JsonObject
 from palaver.streams import assemble, assemble_events
-from palaver.streams._contract import Event, Json
+from palaver.streams._contract import Event
 from palaver.streams.details import Details, as_body, details_of, finished
 from palaver.streams.entries import (
     MILLISECONDS_FROM,
@@ -24,7 +25,7 @@ _OUT_OF_TIME = "timing_anomaly"
 class Timed(NamedTuple):
     """A chunk as it was logged, with its time."""
 
-    record: Json
+    record: JsonObject
     text: str | None
     """What one read gave; None where the record holds no text."""
     time: float | None
@@ -40,10 +41,10 @@ class Fault(NamedTuple):
 
     sequence: int
     detail: str
-    original: Json
+    original: JsonObject
 
 
-def timed(records: list[Json]) -> list[Timed]:
+def timed(records: list[JsonObject]) -> list[Timed]:
     """Chunks of a stream in the order of the file; one without a time has that of the one before, else after."""
     times = [_time(record) for record in records]
     before = next((time for time in times if time is not None), None)
@@ -55,27 +56,27 @@ def timed(records: list[Json]) -> list[Timed]:
     return made
 
 
-def _time(record: Json) -> float | None:
+def _time(record: JsonObject) -> float | None:
     time = record.get("timestamp")
-    if type(time) is float and 0 <= time < MILLISECONDS_FROM:
+    if isinstance(time, float) and 0 <= time < MILLISECONDS_FROM:
         return time
     stated = (seconds(record.get(name)) for name in ("timestamp", "logged_at"))
     return next((time for time in stated if time is not None), None)
 
 
-def takes_a_stream(entry: Json) -> bool:
+def takes_a_stream(entry: JsonObject) -> bool:
     """Whether the entry has a place for a stream, or none at all, so that one can be made."""
     return isinstance(entry.get("response"), dict | None)
 
 
-def merged(entry: Json, chunks: list[Timed], claims: list[Claim], faults: list[Fault]) -> Json:
+def merged(entry: JsonObject, chunks: list[Timed], claims: list[Claim], faults: list[Fault]) -> JsonObject:
     """Put the stream into the entry; its details."""
     for sequence, chunk in enumerate(sorted(chunks, key=Timed.order), 1):
         if chunk.text is None:
             faults.append(Fault(sequence, "there is no text in chunk_data", chunk.record))
     built = _built(chunks)
     _check_ids(entry, claims, built.details)
-    response: Json = dict(answer(entry))
+    response: JsonObject = dict(answer(entry))
     if not response:
         response["timestamp"] = chunks[0].time
     entry["response"] = response
@@ -89,7 +90,7 @@ def merged(entry: Json, chunks: list[Timed], claims: list[Claim], faults: list[F
     return made
 
 
-def rebuilt(entry: Json) -> Json | None:
+def rebuilt(entry: JsonObject) -> JsonObject | None:
     """Put details into the entry from its own body; None where it holds no stream."""
     body = streamed_body(entry)
     if body is None:
@@ -140,7 +141,7 @@ def _assembled(chunks: list[Timed], order: Iterable[int]) -> _Built:
     return _Built(details, pieces, events, texts)
 
 
-def _check_ids(entry: Json, claims: list[Claim], details: Details) -> None:
+def _check_ids(entry: JsonObject, claims: list[Claim], details: Details) -> None:
     stated = sorted({claim.stream.request_id for claim in claims if claim.stream.request_id})
     if len(stated) > 1:
         details.note("request_id_mismatch", f"the chunks state {' and '.join(stated)}")
@@ -148,7 +149,7 @@ def _check_ids(entry: Json, claims: list[Claim], details: Details) -> None:
         details.note("request_id_mismatch", f"the chunks state {stated[0]}, and the entry {own}")
 
 
-def _check_body(entry: Json, built: _Built) -> None:
+def _check_body(entry: JsonObject, built: _Built) -> None:
     """Compare what the chunks say with what the entry holds already."""
     response, wire_format = answer(entry), built.details.wire_format
     raw, body = response.get("body_raw"), response.get("body")

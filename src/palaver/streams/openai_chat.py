@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
+from palaver.model.build import JsonObject
 from palaver.streams._choices import Choice
-from palaver.streams._contract import Assembled, Event, Issue, Json
+from palaver.streams._contract import Assembled, Event, Issue
 from palaver.streams._reading import DONE, TOO_DEEP, UNLIKE_OTHERS, Issues, is_index
 
 _FIRST_COUNTS = {"id", "object", "created", "model"}
@@ -43,7 +44,7 @@ class _Usual(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 _usual = msgspec.json.Decoder(_Usual).decode
 
 
-def recognizes(data: Json) -> bool:
+def recognizes(data: JsonObject) -> bool:
     return isinstance(data.get("choices"), list) or data.get("object") == "chat.completion.chunk"
 
 
@@ -51,8 +52,8 @@ class Assembler:
     def __init__(self) -> None:
         self._sequence = -1
         self._issues = Issues()
-        self._top: Json = {}
-        self._last_top: Json = {}
+        self._top: JsonObject = {}
+        self._last_top: JsonObject = {}
         self._choices: dict[int, Choice] = {}
         self._open: dict[int, Choice] = {}
         self._is_done = False
@@ -120,7 +121,7 @@ class Assembler:
         except RecursionError:
             self._issues.lose("corrupted_data", self._sequence, TOO_DEEP)
 
-    def _take(self, data: Json) -> None:
+    def _take(self, data: JsonObject) -> None:
         choices = data.pop("choices", None)
         data.pop("obfuscation", None)
         if data != self._last_top:
@@ -142,7 +143,7 @@ class Assembler:
             self._opening = opening + key if key and self._openings <= _MOST_OPENINGS else _NO_OPENING
             self._opening_bytes = len(self._opening)
 
-    def _take_top(self, data: Json) -> None:
+    def _take_top(self, data: JsonObject) -> None:
         self._last_top = data
         for name, value in data.items():
             if name in _FIRST_COUNTS:

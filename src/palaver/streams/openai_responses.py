@@ -10,7 +10,8 @@ import re
 from io import StringIO
 from typing import Any, NamedTuple
 
-from palaver.streams._contract import Assembled, Event, Issue, Json
+from palaver.model.build import JsonObject
+from palaver.streams._contract import Assembled, Event, Issue
 from palaver.streams._joining import Write
 from palaver.streams._output_items import Item
 from palaver.streams._reading import TOO_DEEP, UNLIKE_OTHERS, Issues, as_list, is_index, parse
@@ -47,7 +48,7 @@ _PARTS = {
 }
 
 
-def recognizes(data: Json) -> bool:
+def recognizes(data: JsonObject) -> bool:
     kind = data.get("type")
     return isinstance(kind, str) and (kind.startswith("response.") or (kind == "error" and "error" not in data))
 
@@ -56,12 +57,12 @@ class Assembler:
     def __init__(self) -> None:
         self._sequence = -1
         self._issues = Issues()
-        self._response: Json | None = None
-        self._terminal: Json | None = None
+        self._response: JsonObject | None = None
+        self._terminal: JsonObject | None = None
         self._items: dict[int, Item] = {}
         self._writers: dict[tuple[str, int, int | None], Write] = {}
         self._audio: dict[str, StringIO] = {}
-        self._error: Json | None = None
+        self._error: JsonObject | None = None
         self._next_number = -1
         self._has_gap = False
 
@@ -134,7 +135,7 @@ class Assembler:
         self._next_number = max(number + 1, awaited)
         return False
 
-    def _take(self, kind: str, data: Json) -> None:
+    def _take(self, kind: str, data: JsonObject) -> None:
         if kind in _STARTS or kind in _ENDS:
             self._take_response(kind, data.get("response"))
             return
@@ -172,7 +173,7 @@ class Assembler:
                 if isinstance(item, dict):
                     self._items.setdefault(index, Item()).state(item)
 
-    def _fail(self, data: Json) -> None:
+    def _fail(self, data: JsonObject) -> None:
         error = data.get("error")
         if not isinstance(error, dict):
             error = {name: data[name] for name in ("code", "message", "param") if name in data}
@@ -198,7 +199,7 @@ class Assembler:
                 self._note("out_of_order", f"output item {index} is number {len(self._items)}")
             self._items[index] = Item(value)
 
-    def _take_piece(self, kind: str, what: str, verb: str, data: Json) -> bool:
+    def _take_piece(self, kind: str, what: str, verb: str, data: JsonObject) -> bool:
         """Whether the event is of a known kind."""
         index: int = data["output_index"]
         if what in _TEXTS and verb in {"added", "delta", "done"}:
@@ -222,7 +223,7 @@ class Assembler:
             return False
         return True
 
-    def _take_text(self, text: _Text, kind: str, verb: str, data: Json) -> None:
+    def _take_text(self, text: _Text, kind: str, verb: str, data: JsonObject) -> None:
         item = self._item(data["output_index"], kind, text.item)
         at = data.get(text.at) if text.where else None
         if text.where and not is_index(at):
@@ -244,7 +245,7 @@ class Assembler:
         elif verb == "delta":
             self._writers[kind, data["output_index"], at] = write
 
-    def _take_part(self, where: str, name: str, kind: str, verb: str, data: Json) -> None:
+    def _take_part(self, where: str, name: str, kind: str, verb: str, data: JsonObject) -> None:
         at, part = data.get(name), data.get("part")
         if not is_index(at) or not isinstance(part, dict):
             self._note("unexpected_value", kind)
@@ -252,7 +253,7 @@ class Assembler:
         item = self._item(data["output_index"], kind, "message" if where == "content" else "reasoning")
         item.take_part(where, at, part, is_done=verb == "done")
 
-    def _take_shell_output(self, kind: str, verb: str, data: Json) -> None:
+    def _take_shell_output(self, kind: str, verb: str, data: JsonObject) -> None:
         item = self._item(data["output_index"], kind, "shell_call_output")
         at = data.get("command_index")
         if not is_index(at):

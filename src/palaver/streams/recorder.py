@@ -14,8 +14,9 @@ from typing import Any, Self
 import orjson
 
 from palaver.errors import ContentError
+from palaver.model.build import JsonObject
 from palaver.streams import anthropic, assemble, assembler, gemini, openai_chat, openai_responses
-from palaver.streams._contract import Assembler, Event, Json
+from palaver.streams._contract import Assembler, Event
 from palaver.streams._writing import written
 from palaver.streams.details import Details, is_time
 from palaver.streams.journal import Budget, Journal
@@ -107,7 +108,7 @@ class Recording:
     def size_bytes(self) -> int:
         return self._body.size_bytes
 
-    def payload(self) -> Json:
+    def payload(self) -> JsonObject:
         """The response as it would have come without streaming; of a spilled recording this takes its time."""
         if self.wire_format is None:
             return {}
@@ -136,7 +137,7 @@ class Recording:
         yield from self.details()
         yield b"}"
 
-    def to_json(self) -> Json:
+    def to_json(self) -> JsonObject:
         """All as one object: `body_raw`, `streaming_details` and `payload`."""
         made: Any = json.loads(b"".join(self.response()))
         return {**made, "payload": self.payload()}

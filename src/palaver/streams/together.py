@@ -7,10 +7,10 @@ are read as one. All other streams are read event by event.
 import re
 from typing import Any
 
-from palaver.streams._contract import Json
+from palaver.model.build import JsonObject
 from palaver.streams._reading import NOT_JSON, parse
 
-Read = tuple[int, str, Json]
+Read = tuple[int, str, JsonObject]
 """How many events these are, the name of the first, and the data."""
 
 _LARGEST_BYTES = 1 << 20
@@ -60,7 +60,7 @@ def _events(stated: list[bytes], data: list[bytes]) -> list[Read] | None:
     return events
 
 
-def _joined(piece: re.Match[bytes], lines: list[bytes]) -> Json | None:
+def _joined(piece: re.Match[bytes], lines: list[bytes]) -> JsonObject | None:
     """Lines that are the same up to their words, as one."""
     start, end = piece.end(), -len(_END)
     pieces = [line[start:end] for line in lines if line[end:] == _END]
@@ -68,6 +68,6 @@ def _joined(piece: re.Match[bytes], lines: list[bytes]) -> Json | None:
     words: list[Any] = parse(b"[" + b",".join(pieces) + b"]")
     if not len(words) == len(pieces) == len(lines) or set(map(type, words)) != {str}:
         return None
-    value: Json = parse(piece[0][len(_DATA) :] + b'""' + _END)
+    value: JsonObject = parse(piece[0][len(_DATA) :] + b'""' + _END)
     value["delta"][piece[1].decode()] = "".join(words)
     return value

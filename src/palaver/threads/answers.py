@@ -3,13 +3,12 @@
 from typing import Any, NamedTuple
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.threads.call import Call
 from palaver.threads.history import plain
 from palaver.threads.plainly import plain_answer
 from palaver.threads.tokens import tokens_of
 from palaver.wire import wire_format
-
-Json = dict[str, Any]
 
 _MAPPED = frozenset(
     {
@@ -27,11 +26,11 @@ _NOTHING: tuple[Any, ...] = (None, [], {}, "")
 
 
 class Answer(NamedTuple):
-    content: list[Json]
+    content: list[JsonObject]
     number: int
     """Which of several answers to the same request, from 0."""
-    metadata: Json
-    tokens: Json | None
+    metadata: JsonObject
+    tokens: JsonObject | None
 
 
 def answers_of(call: Call) -> list[Answer]:
@@ -51,7 +50,7 @@ def answers_of(call: Call) -> list[Answer]:
     ]
 
 
-def _content(wire: str, payload: Json) -> list[Json]:
+def _content(wire: str, payload: JsonObject) -> list[JsonObject]:
     content = plain_answer(wire, payload)
     if content is None:
         content = [plain(block) for block in wire_format(wire).response_from_wire(payload)["content"]]
@@ -67,9 +66,9 @@ def answered_by(call: Call) -> str | None:
     return None
 
 
-def platform_of(call: Call, name: str) -> Json:
+def platform_of(call: Call, name: str) -> JsonObject:
     """What a call says of the platform: the API's version, the model, and what holds for the conversation."""
-    told: Json = {"name": name}
+    told: JsonObject = {"name": name}
     if call.version:
         told["version"] = call.version
     if model := answered_by(call) or call.platform.get("deployment"):
@@ -77,10 +76,10 @@ def platform_of(call: Call, name: str) -> Json:
     return {**told, "metadata": dict(call.platform)} if call.platform else told
 
 
-def failure_of(call: Call) -> tuple[list[Json], Json]:
+def failure_of(call: Call) -> tuple[list[JsonObject], JsonObject]:
     """What the service said instead of an answer, and what is said of that."""
     error = call.error or {}
-    metadata: Json = {"author_kind": "harness", "request_id": call.call_id, "error": error, **call.answer}
+    metadata: JsonObject = {"author_kind": "harness", "request_id": call.call_id, "error": error, **call.answer}
     if call.duration_ms is not None and call.duration_ms >= 0:
         metadata["duration_ms"] = call.duration_ms
     return [build.text(str(error.get("message") or error.get("category") or ""))], metadata
@@ -95,7 +94,7 @@ def api_id(call: Call) -> str | None:
     return None
 
 
-def _further(wire: str, payload: Json) -> list[Json]:
+def _further(wire: str, payload: JsonObject) -> list[JsonObject]:
     field = {"openai-chat": "choices", "gemini": "candidates"}.get(wire, "")
     choices = payload.get(field)
     if not isinstance(choices, list):
@@ -104,8 +103,8 @@ def _further(wire: str, payload: Json) -> list[Json]:
     return [{**rest, field: [choice]} for choice in choices[1:]]
 
 
-def _about(call: Call, payload: Json) -> Json:
-    about: Json = {"author_kind": "model", "request_id": call.call_id}
+def _about(call: Call, payload: JsonObject) -> JsonObject:
+    about: JsonObject = {"author_kind": "model", "request_id": call.call_id}
     facts: dict[str, Any] = {
         "api_message_id": api_id(call),
         "stop_reason": _stopped(call.wire, payload),
@@ -121,7 +120,7 @@ def _about(call: Call, payload: Json) -> Json:
     return {**about, **{name: value for name, value in call.answer.items() if name not in about}}
 
 
-def _stopped(wire: str, payload: Json) -> str | None:
+def _stopped(wire: str, payload: JsonObject) -> str | None:
     stated: Any = None
     match wire, payload:
         case "openai-chat", {"choices": [{"finish_reason": stated}, *_]}:
@@ -139,12 +138,12 @@ def _stopped(wire: str, payload: Json) -> str | None:
     return stated if isinstance(stated, str) else None
 
 
-def _settings(call: Call) -> Json:
+def _settings(call: Call) -> JsonObject:
     """What was asked for beside the messages, in the source's own words."""
     return {key: value for key, value in call.request.items() if key not in _APART and value not in _NOTHING}
 
 
-def _unmapped(call: Call, payload: Json) -> Json:
+def _unmapped(call: Call, payload: JsonObject) -> JsonObject:
     asked = call.request
     return {
         key: value
@@ -153,7 +152,7 @@ def _unmapped(call: Call, payload: Json) -> Json:
     }
 
 
-def _of_choice(wire: str, payload: Json) -> Json:
+def _of_choice(wire: str, payload: JsonObject) -> JsonObject:
     """What stands beside the message of a choice, and in it beside its words."""
     choices = payload.get("choices") if wire == "openai-chat" else None
     if not isinstance(choices, list) or not choices or not isinstance(choice := choices[0], dict):

@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palaver.model import compose
+from palaver.model.build import JsonObject
 from palaver.wire import wire_format
-
-Json = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -17,11 +16,11 @@ class Call:
     """The log's own id of the request, the same in every file that tells of it: correlation id, request id."""
     wire: str
     """The format of both payloads, as `wire_format` names it: `openai-chat`, `openai-responses`, `anthropic`, …"""
-    request: Json
+    request: JsonObject
     """The payload as it was sent, as far as it is known; parsed."""
-    response: Json | None = None
+    response: JsonObject | None = None
     """The payload of the answer as it would have come in one piece; None where there is none, or an error."""
-    error: Json | None = None
+    error: JsonObject | None = None
     """Why there is no answer, or only a part of one, as `error_from_wire` tells it."""
     started_at: str | None = None
     """When the request was sent, in the schema's spelling."""
@@ -40,18 +39,18 @@ class Call:
     """Of the API."""
     model: str | None = None
     """The model that answered, where the log says so and the answer does not."""
-    platform: Json = field(default_factory=dict[str, Any])
+    platform: JsonObject = field(default_factory=dict[str, Any])
     """What is said of the conversation as a whole: `platform.metadata` (the deployment, …)."""
-    answer: Json = field(default_factory=dict[str, Any])
+    answer: JsonObject = field(default_factory=dict[str, Any])
     """What is said of the answer beside its payload: `metadata` of its message (region, status, filters, …)."""
     helper: str = ""
     """What the client asked this for, where it was not for the person: `title`, `quota`, `topic`, …"""
-    usage: Json | None = None
+    usage: JsonObject | None = None
     """Token counts that the log has beside the payload, by the names of a message's `tokens`; they fill gaps."""
     where: str = ""
     """Where it stands in the source."""
 
-    def exchange(self) -> Json:
+    def exchange(self) -> JsonObject:
         """The call as an exchange document."""
         wire = wire_format(self.wire)
         request = wire.request_from_wire(self.request)

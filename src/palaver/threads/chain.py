@@ -12,7 +12,8 @@ from typing import Any
 
 import orjson
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
+
 Chain = bytes
 
 BEGINNING: Chain = b""
@@ -22,7 +23,7 @@ _BILLING = "x-anthropic-billing-header"
 """How a block of a system prompt begins that is another one in every request."""
 
 
-def following(before: Chain, role: str, content: list[Json]) -> Chain:
+def following(before: Chain, role: str, content: list[JsonObject]) -> Chain:
     """The chain up to and including a message."""
     said = dumped([role, _said(content)])
     return blake2b(before + said, digest_size=_DIGEST_BYTES).digest()
@@ -40,7 +41,7 @@ def without_reminders(text: str) -> str:
     return _REMINDER.sub("", text) if "<system-reminder>" in text else text
 
 
-def _said(content: list[Json]) -> list[Any]:
+def _said(content: list[JsonObject]) -> list[Any]:
     """What was said and done, in order; texts that follow each other are one."""
     if len(content) == 1 and content[0]["type"] == "text":
         words = _words(content[0]["text"]).strip()
@@ -68,7 +69,7 @@ def _words(text: str) -> str:
     return "" if text.startswith(_BILLING) else without_reminders(text)
 
 
-def _done(kind: str, block: Json) -> list[Any]:
+def _done(kind: str, block: JsonObject) -> list[Any]:
     match kind:
         case "tool_use":
             return [kind, block["id"], block["name"], block["input"]]

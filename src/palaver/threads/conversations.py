@@ -13,6 +13,7 @@ from typing import Any, Self
 import msgspec
 import orjson
 
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.ids import deterministic_uuid
 from palaver.spill import LIMIT_BYTES, Spill
@@ -23,7 +24,6 @@ from palaver.threads.history import Histories, Said
 from palaver.threads.marks import Place, Turn
 from palaver.threads.telling import Header, Node, Tools, author_of, told
 
-Json = dict[str, Any]
 Note = Callable[..., None]
 
 UNTHREADED = finding_kind(
@@ -71,7 +71,7 @@ class Threads:
             self._has_waiting = True
             self._waiting.add(previous, call, len(dumped([call.request, call.response])))
 
-    def documents(self) -> Iterator[Json]:
+    def documents(self) -> Iterator[JsonObject]:
         """All conversations; no call can be added any more."""
         self._settle()
         for conversation_id, records in self._spill.groups():
@@ -181,7 +181,7 @@ class Threads:
                     self._tools.clear()
                 self._tools.add((conversation_id, digest))
                 self._spill.add(conversation_id, Tools(digest, tools), 3 * len(dumped(tools)))
-        session: Json = {"session_id": call.session_id} if call.session_id else {}
+        session: JsonObject = {"session_id": call.session_id} if call.session_id else {}
         if call.helper:
             session["is_sidechain"] = True
         time = call.ended_at or call.started_at or ""
@@ -237,7 +237,7 @@ class Threads:
 _NOWHERE = Place(b"", 0, "")
 
 
-def _unanswered(call: Call) -> Json:
+def _unanswered(call: Call) -> JsonObject:
     """What a log says of a call to which nothing came back: there is no answer that could tell it."""
     if call.response is not None or call.error is not None:
         return {}
@@ -248,7 +248,7 @@ def _digest_of(tools: list[Any]) -> bytes:
     return blake2b(dumped(tools), digest_size=16).digest()
 
 
-def _size_of(content: list[Json]) -> int:
+def _size_of(content: list[JsonObject]) -> int:
     """About how many bytes a message takes: its texts and pictures, and something for all else."""
     size_bytes = 800
     for block in content:

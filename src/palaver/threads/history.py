@@ -7,13 +7,12 @@ list up to which another request said the same, byte by byte, is looked up; only
 from dataclasses import dataclass
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.threads.call import Call
 from palaver.threads.chain import BEGINNING, dumped, following
 from palaver.threads.marks import MOST_PLACES, PROMPTING, Marks, Place, Turn, ends_of
 from palaver.threads.plainly import Message, plain_request, plain_texts
 from palaver.wire import wire_format
-
-Json = dict[str, Any]
 
 _LISTS = {
     "openai-chat": "messages",
@@ -102,7 +101,7 @@ class Histories:
         return Said(system, turns, known, fresh, len(turns) - len(messages))
 
 
-def plain(block: Json) -> Json:
+def plain(block: JsonObject) -> JsonObject:
     """A block without what only tells how a format spelled it."""
     notes = block.get("provider_data")
     if not notes:
@@ -113,7 +112,7 @@ def plain(block: Json) -> Json:
     return {**rest, "provider_data": kept} if kept else rest
 
 
-def _source_fields(wire: str, notes: Json) -> Json:
+def _source_fields(wire: str, notes: JsonObject) -> JsonObject:
     """What a source says beside what has a place here; that something is empty, or no error, says nothing."""
     own = _OWN.get(wire, frozenset())
     return {key: value for key, value in notes.items() if key not in own and value not in _NOTHING.get(key, _EMPTY)}
@@ -134,14 +133,14 @@ def _beginning(call: Call) -> int:
 
 def _prompt_mark(prompt: Any) -> int:
     """A hash of a system prompt, which is long, and the same in every request."""
-    if prompt is None or type(prompt) is str:
+    if prompt is None or isinstance(prompt, str):
         return hash(prompt)
-    if type(prompt) is list and (texts := plain_texts(prompt)) is not None:
+    if isinstance(prompt, list) and (texts := plain_texts(prompt)) is not None:
         return hash(tuple([block["text"] for block in texts]))
     return hash(dumped(prompt))
 
 
-def _told(call: Call, tail: list[Any], *, has_prompt: bool) -> tuple[list[Json], list[Message]]:
+def _told(call: Call, tail: list[Any], *, has_prompt: bool) -> tuple[list[JsonObject], list[Message]]:
     """The system prompt, if it is asked for or among the messages, and the messages."""
     prompts = {key: call.request[key] for key in PROMPTS if key in call.request} if has_prompt else {}
     if (found := plain_request(call.wire, tail, prompts)) is not None:
@@ -150,9 +149,9 @@ def _told(call: Call, tail: list[Any], *, has_prompt: bool) -> tuple[list[Json],
     return [plain(block) for block in request.get("system") or ()], [_message(one) for one in request["messages"]]
 
 
-def _message(message: Json) -> Message:
+def _message(message: JsonObject) -> Message:
     """Role, content and metadata of a message as the source has it."""
-    notes: Json = {}
+    notes: JsonObject = {}
     for name, held in (message.get("provider_data") or {}).items():
         notes |= _source_fields(name, held)
     stated = notes.pop("role", message["role"])

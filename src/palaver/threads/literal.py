@@ -1,20 +1,17 @@
 """One call as one conversation, in the literal form of the mapping specification: ids made of the request's id."""
 
-from typing import Any
-
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.threads.answers import answers_of, failure_of, platform_of
 from palaver.threads.call import Call
 from palaver.threads.history import Histories, plain
 from palaver.threads.telling import author_of
 from palaver.wire import wire_format
 
-Json = dict[str, Any]
-
 _PROMPTING = {"system", "developer"}
 
 
-def literal_document(call: Call, platform: str, time: str) -> Json:
+def literal_document(call: Call, platform: str, time: str) -> JsonObject:
     """`<id>-<number>` for what stands in the request, `<id>-response` for what came back; nothing is joined."""
     started = call.started_at or time
     ended = call.ended_at or started
@@ -46,7 +43,7 @@ def literal_document(call: Call, platform: str, time: str) -> Json:
     )
 
 
-def _said(call: Call) -> list[tuple[str, list[Json], Json]]:
+def _said(call: Call) -> list[tuple[str, list[JsonObject], JsonObject]]:
     """Role, content and metadata of every message in the request, system prompts one by one."""
     said = Histories().read_whole(call)
     turns = [*([said.system] if said.system else []), *said.turns]
@@ -65,7 +62,7 @@ def _said(call: Call) -> list[tuple[str, list[Json], Json]]:
     ]
 
 
-def _message(name: str, role: str, time: str, content: list[Json], metadata: Json) -> Json:
+def _message(name: str, role: str, time: str, content: list[JsonObject], metadata: JsonObject) -> JsonObject:
     return build.message(
         message_id=name,
         role=role,  # pyright: ignore[reportArgumentType] - one of the roles, from `history`

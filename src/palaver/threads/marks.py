@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 import orjson
 
+from palaver.model.build import JsonObject
 from palaver.threads.chain import Chain
 from palaver.threads.plainly import only_text
 from palaver.wire._openai_responses_items import role_of_item
-
-Json = dict[str, Any]
 
 MOST_PLACES = 1 << 16
 """How many places are remembered; when there are more, all are forgotten, and requests are read whole again."""
@@ -34,11 +33,11 @@ class Place(msgspec.Struct, frozen=True, gc=False):
 
 class Turn(msgspec.Struct, frozen=True, gc=False):
     role: str
-    content: list[Json]
+    content: list[JsonObject]
     chain: Chain
     before: Chain
     depth: int
-    metadata: Json
+    metadata: JsonObject
 
 
 class Marks:
@@ -87,7 +86,7 @@ class Marks:
             if at >= self._first >= 0:
                 self._places[self._hashes[at]] = Place(turn.chain, turn.depth + 1, conversation_id)
 
-    def expect(self, answer: list[Json], place: Place) -> None:
+    def expect(self, answer: list[JsonObject], place: Place) -> None:
         """Note where the list leads to with an answer behind it: so the next request has it, nearly always."""
         if self._hashes and (item := _repeated(self._wire, answer)) is not None:
             [mark] = _marks(self._wire, [item], self._hashes[-1])
@@ -106,32 +105,32 @@ def _marks(wire: str, items: list[Any], before: int) -> list[int]:
     marks: list[int] = []
     for item in items:
         content = None
-        if type(item) is dict and len(item) == 2 and type(item.get("role")) is str:
+        if isinstance(item, dict) and len(item) == 2 and isinstance(item.get("role"), str):
             content = item.get("content")
-            if wire == "anthropic" and type(content) is list and content:
+            if wire == "anthropic" and isinstance(content, list) and content:
                 # One text alone is the same as a string, which is seen at once where there is nothing else.
                 block = content[0]
-                if len(content) == 1 and type(block) is dict and len(block) == 2 and block.get("type") == "text":
+                if len(content) == 1 and isinstance(block, dict) and len(block) == 2 and block.get("type") == "text":
                     content = block.get("text") or content
                 else:
                     item, content = _unmarked(item, content)
-        said = (item["role"], content) if type(content) is str else orjson.dumps(item)
+        said = (item["role"], content) if isinstance(content, str) else orjson.dumps(item)
         before = hash((before, said))
         marks.append(before)
     return marks
 
 
-def _unmarked(item: Json, content: list[Any]) -> tuple[Json, Any]:
+def _unmarked(item: JsonObject, content: list[Any]) -> tuple[JsonObject, Any]:
     """An item and its content without the mark for the cache, which stands in another message each time."""
     last = content[-1]
-    if type(last) is not dict or "cache_control" not in last or last.get("type") not in _MARKED:
+    if not isinstance(last, dict) or "cache_control" not in last or last.get("type") not in _MARKED:
         return item, content
     last = {name: value for name, value in last.items() if name != "cache_control"}
     content = [*content[:-1], last]
     return {**item, "content": content}, (only_text(last) or content if len(content) == 1 else content)
 
 
-def _repeated(wire: str, answer: list[Json]) -> Json | None:
+def _repeated(wire: str, answer: list[JsonObject]) -> JsonObject | None:
     """An answer as a later request says it again, where it is text alone, which is read as the answer was."""
     text = only_text(answer[0]) if len(answer) == 1 else None
     if not text or wire not in ("openai-chat", "anthropic"):

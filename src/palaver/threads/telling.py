@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.threads.chain import dumped, without_reminders
-
-Json = dict[str, Any]
 
 FRAGMENT_BYTES = 1 << 25
 _TITLE_LETTERS = 200
@@ -29,21 +28,21 @@ class Node(msgspec.Struct, frozen=True, gc=False):
     parent_id: str | None
     depth: int
     role: str
-    content: list[Json]
+    content: list[JsonObject]
     known_from: str
     """`request` or `history`; empty where it is an answer, or anything else that is known first hand."""
     time: str | None
-    metadata: Json
+    metadata: JsonObject
     size_bytes: int
-    tokens: Json | None = None
+    tokens: JsonObject | None = None
 
 
 class Header(msgspec.Struct, frozen=True, gc=False):
     """What one call says of the conversation as a whole."""
 
     time: str
-    platform: Json
-    session: Json
+    platform: JsonObject
+    session: JsonObject
     tools: bytes | None = None
     """Which tools the model was offered."""
 
@@ -55,7 +54,7 @@ class Tools(msgspec.Struct, frozen=True, gc=False):
     definitions: list[Any]
 
 
-def told(conversation_id: str, records: list[Node | Header | Tools], fallback_time: str) -> Iterator[Json]:
+def told(conversation_id: str, records: list[Node | Header | Tools], fallback_time: str) -> Iterator[JsonObject]:
     """The documents of one conversation: one, unless it branches, was repeated, or is too large for one."""
     versions = _versions(record for record in records if isinstance(record, Node))
     if not versions:
@@ -72,7 +71,7 @@ def told(conversation_id: str, records: list[Node | Header | Tools], fallback_ti
     header = _header(records)
     title = _title(first)
     for sequence, run in enumerate(runs):
-        fragment: Json | None = None
+        fragment: JsonObject | None = None
         if len(runs) > 1:
             fragment = {"sequence": sequence, "final": sequence + 1 == len(runs), "start": run[0].depth}
         elif run[0].depth:
@@ -148,7 +147,7 @@ def _rank(key: str) -> int:
     return ("request", "history").index(key) if not key.startswith("=") else -1
 
 
-def _words(block: Json) -> bytes:
+def _words(block: JsonObject) -> bytes:
     """What a block says: seals change, and so do blanks at the ends."""
     said = {key: value.strip() if isinstance(value, str) else value for key, value in block.items()}
     said.pop("signature", None)
@@ -211,9 +210,9 @@ def _header(records: list[Node | Header | Tools]) -> Header:
     """Every field from the latest call that states it."""
     tools = {record.digest: record.definitions for record in records if isinstance(record, Tools)}
     headers = [record for record in records if isinstance(record, Header)]
-    platform: Json = {}
-    session: Json = {}
-    metadata: Json = {}
+    platform: JsonObject = {}
+    session: JsonObject = {}
+    metadata: JsonObject = {}
     for header in sorted(headers, key=lambda one: (one.time, dumped([one.platform, one.session]), one.tools or b"")):
         metadata |= header.platform.get("metadata") or {}
         platform |= header.platform
@@ -233,7 +232,7 @@ def _title(nodes: list[Node]) -> str | None:
     return None
 
 
-def _message(node: Node, time: str, is_inferred: bool) -> Json:  # noqa: FBT001 - a pair of `_times`
+def _message(node: Node, time: str, is_inferred: bool) -> JsonObject:  # noqa: FBT001 - a pair of `_times`
     metadata = node.metadata
     if node.known_from:
         metadata = {"author_kind": author_of(node.role, node.content), "known_from": node.known_from, **metadata}
@@ -250,7 +249,7 @@ def _message(node: Node, time: str, is_inferred: bool) -> Json:  # noqa: FBT001 
     )
 
 
-def author_of(role: str, content: list[Json]) -> str:
+def author_of(role: str, content: list[JsonObject]) -> str:
     """Who wrote what stands in a request."""
     if role == "assistant":
         return "model"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.threads.call import Call
 
-Json = dict[str, Any]
 Path = tuple[str, ...]
 
 _NAMES: dict[str, dict[str, tuple[Path, ...]]] = {
@@ -41,14 +41,14 @@ _TAKEN = {
 _LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 
 
-def stated_tokens(call: Call) -> Json:
+def stated_tokens(call: Call) -> JsonObject:
     """What the payload says."""
     payload = call.response or {}
     usage = payload.get("usageMetadata" if call.wire == "gemini" else "usage")
     return _named(usage, call.wire.partition("-")[0]) if isinstance(usage, dict) else {}
 
 
-def tokens_of(call: Call) -> Json | None:
+def tokens_of(call: Call) -> JsonObject | None:
     """What the payload says and, where that says nothing, what the log says beside it."""
     tokens = stated_tokens(call)
     for name, count in (call.usage or {}).items():
@@ -57,9 +57,9 @@ def tokens_of(call: Call) -> Json | None:
     return tokens or None
 
 
-def _named(usage: Json, wire: str) -> Json:
+def _named(usage: JsonObject, wire: str) -> JsonObject:
     """Counts by our names; all that has none, by its own."""
-    tokens: Json = {}
+    tokens: JsonObject = {}
     for ours, paths in _NAMES[wire].items():
         for path in paths:
             if _is_count(count := _at(usage, path)):
@@ -73,7 +73,7 @@ def _named(usage: Json, wire: str) -> Json:
     return tokens | {name: value for name, value in usage.items() if name not in taken and value is not None}
 
 
-def _at(usage: Json, path: Path) -> Any:
+def _at(usage: JsonObject, path: Path) -> Any:
     value: Any = usage
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None

@@ -6,11 +6,10 @@ from typing import Any
 
 from palaver.errors import ContentError
 from palaver.model import SCHEMA_VERSION
+from palaver.model.build import JsonObject
 from palaver.model.content import normalize_content
 from palaver.model.rules import Fault, Path
 from palaver.model.timestamps import is_canonical, normalize_timestamp
-
-Json = dict[str, Any]
 
 _ROLES = {
     **dict.fromkeys(("human", "person"), "user"),
@@ -22,7 +21,7 @@ _KNOWN_ROLES = {"user", "assistant", "system", "tool", "function"}
 _SHOWN = 40
 
 
-def coerced(document: Json) -> tuple[Json, list[Fault]]:
+def coerced(document: JsonObject) -> tuple[JsonObject, list[Fault]]:
     """A copy with everything converted that safely can be, and what was converted."""
     made = dict(document)
     said: list[Fault] = []
@@ -69,7 +68,7 @@ def _block(block: Any, path: Path, said: list[Fault]) -> Any:
             return block
 
 
-def _change(holder: Json, path: Path, convert: Callable[[Any], Iterator[Any]], said: list[Fault]) -> None:
+def _change(holder: JsonObject, path: Path, convert: Callable[[Any], Iterator[Any]], said: list[Fault]) -> None:
     name = path[-1]
     if isinstance(name, str) and name in holder:
         value = holder[name]
@@ -102,7 +101,7 @@ def _role(value: Any) -> Iterator[str]:
             yield role
 
 
-def _content(value: Any) -> Iterator[list[Json]]:
+def _content(value: Any) -> Iterator[list[JsonObject]]:
     if value is not None and not (isinstance(value, list) and all(isinstance(block, dict) for block in value)):
         with suppress(ContentError):
             yield normalize_content(value)

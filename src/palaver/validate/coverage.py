@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from operator import itemgetter
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.publish import published
 
-Json = dict[str, Any]
 Shape = tuple[str, ...]
 Sorted = tuple[frozenset[str], tuple[str, ...]]
 
@@ -49,9 +48,9 @@ class CoverageTally:
     _open: dict[str, tuple[set[str], str | None]] = field(default_factory=dict[str, tuple[set[str], str | None]])
     _sorted: dict[tuple[str, Shape], Sorted] = field(default_factory=dict[tuple[str, Shape], Sorted])
 
-    def add(self, document: Json) -> bool:
+    def add(self, document: JsonObject) -> bool:
         """Take in a document; whether it holds blocks that are kept whole."""
-        messages: list[Json] = document["messages"]
+        messages: list[JsonObject] = document["messages"]
         self.messages += len(messages)
         self.roles.update(map(_role, messages))
         kinds = Counter(map(_type, chain.from_iterable(map(_content, messages))))
@@ -68,7 +67,7 @@ class CoverageTally:
         self._settle(document, names)
         return "opaque" in kinds
 
-    def _meet_shapes(self, above: str, parts: list[Json], names: set[str]) -> None:
+    def _meet_shapes(self, above: str, parts: list[JsonObject], names: set[str]) -> None:
         if len(self._sorted) > _SHAPES_KEPT:
             self._sorted.clear()
         for shape, count in Counter(map(_shape, parts)).items():
@@ -94,7 +93,7 @@ class CoverageTally:
                 unmapped.append(kept)
         return frozenset(known), tuple(unmapped)
 
-    def _settle(self, document: Json, names: set[str]) -> None:
+    def _settle(self, document: JsonObject, names: set[str]) -> None:
         """A conversation counts once, however many documents it comes in."""
         fragment, version = document.get("fragment"), document["platform"].get("version")
         if fragment:
@@ -140,14 +139,14 @@ class CoverageTally:
             into.count += unmapped.count
 
 
-def _shape(part: Json) -> Shape:
+def _shape(part: JsonObject) -> Shape:
     """The keys that are filled."""
     if None in part.values():
         return tuple(key for key, value in part.items() if value is not None)
     return tuple(part)
 
 
-def _filled(part: Json, above: str) -> Iterator[str]:
+def _filled(part: JsonObject, above: str) -> Iterator[str]:
     """The fields outside messages that a document fills."""
     for key, value in part.items():
         if value is not None and (above or key not in _COUNTED_APART):
@@ -181,7 +180,7 @@ def _parts() -> frozenset[str]:
     }
 
 
-def _fields(schema: Json, above: str) -> Iterator[tuple[str, bool]]:
+def _fields(schema: JsonObject, above: str) -> Iterator[tuple[str, bool]]:
     definitions = published("conversation")["$defs"]
     for name, part in schema["properties"].items():
         full = above + name
@@ -197,7 +196,7 @@ _LEAVES = {"summaries", "messages[].tokens.cache_creation"}
 """Looked at as one."""
 
 
-def _definition(part: Json, definitions: Json) -> Json | None:
+def _definition(part: JsonObject, definitions: JsonObject) -> JsonObject | None:
     """The object that a field holds, or a list of such, if it is one of the schema's own."""
     for branch in (part, part.get("items", {}), *part.get("anyOf", ())):
         if reference := branch.get("$ref"):

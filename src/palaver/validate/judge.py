@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from palaver.errors import OptionError, VersionError
+from palaver.model.build import JsonObject
 from palaver.model.facts import Facts, Thread
 from palaver.model.finding import Severity
 from palaver.model.publish import published
@@ -21,7 +22,6 @@ from palaver.validate.rules import RULES, cooked, exchange
 from palaver.validate.schema import is_valid, schema_errors
 from palaver.validate.tidying import speaks_of, tidied
 
-Json = dict[str, Any]
 Kind = Literal["conversation", "exchange", "cooked", "usage"]
 _OTHER_RULES: dict[str, tuple[Rule, ...]] = {"exchange": exchange.RULES, "cooked": cooked.RULES}
 
@@ -83,10 +83,10 @@ class Judge:
         self._now = normalize_timestamp(datetime.now(UTC))
         self._checks: dict[str, _Checks] = {}
         self._open: dict[tuple[str, str], Thread] = {}
-        self.as_judged: Json = {}
+        self.as_judged: JsonObject = {}
         """The last document, upgraded, and converted where the level allows it."""
 
-    def judge(self, document: Json, place: str = "", *, is_sound: bool = False) -> list[Verdict]:
+    def judge(self, document: JsonObject, place: str = "", *, is_sound: bool = False) -> list[Verdict]:
         """Everything that is wrong with a conversation document, as far as it can be told by now.
 
         One that is known to meet the schema (`is_sound`) is not checked again.
@@ -130,7 +130,7 @@ class Judge:
         self._open.clear()
         return said
 
-    def judge_other(self, document: Json, kind: Kind) -> list[Verdict]:
+    def judge_other(self, document: JsonObject, kind: Kind) -> list[Verdict]:
         """The same for an exchange, a cooked file or a usage record."""
         if not _is_valid(document, kind):
             return _schema_verdicts(document, kind)
@@ -143,7 +143,7 @@ class Judge:
             for verdict in _verdicts(rule, rule.check(document))
         ]
 
-    def _by_rules(self, document: Json, place: str) -> list[Verdict]:
+    def _by_rules(self, document: JsonObject, place: str) -> list[Verdict]:
         checks = self._rules_of(document["platform"]["name"])
         fragment = document.get("fragment")
         identity = document["platform"]["name"], document.get("conversation_id", "")
@@ -181,7 +181,7 @@ class Judge:
         return checks
 
 
-def _is_valid(document: Json, kind: Kind) -> bool:
+def _is_valid(document: JsonObject, kind: Kind) -> bool:
     try:
         return is_valid(document, kind)
     except ValueError:  # nested too deeply, or no Unicode
@@ -193,7 +193,7 @@ def _verdicts(rule: Rule, faults: Iterator[Fault]) -> Iterator[Verdict]:
         yield Verdict(rule.name, fault.severity or rule.severity, "rule", fault.path, fault.message, fault.place)
 
 
-def _schema_verdicts(document: Json, kind: Kind = "conversation") -> list[Verdict]:
+def _schema_verdicts(document: JsonObject, kind: Kind = "conversation") -> list[Verdict]:
     """What the schema refuses; of several faults of one value that have one name, the first."""
     said: dict[tuple[str, Path], Verdict] = {}
     for error in schema_errors(document, kind):
@@ -203,7 +203,7 @@ def _schema_verdicts(document: Json, kind: Kind = "conversation") -> list[Verdic
     return list(said.values())
 
 
-def _unknown_keys(document: Json) -> list[Verdict]:
+def _unknown_keys(document: JsonObject) -> list[Verdict]:
     unknown = document.keys() - _top_keys()
     return [
         Verdict("unknown-key", "error", "schema", (key,), f"The schema knows no key {key!r:.80}")

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
 from palaver.sources.damage import BIG_INTEGER, is_big
 from palaver.validate.schema import SchemaError, is_valid, schema_errors
@@ -25,14 +26,13 @@ INVALID_DOCUMENT = finding_kind(
 )
 FLATTENED = finding_kind("flattened", "warning", "A value nested too deeply to be written is kept as JSON text.")
 
-Json = dict[str, Any]
 Note = Callable[[FindingKind, str, str], None]
 
 _ROUNDS = 8
 _DEEPEST = 100
 
 
-def repaired(document: Json, note: Note) -> Json | None:
+def repaired(document: JsonObject, note: Note) -> JsonObject | None:
     """Set aside what is invalid, round by round; None when that does not help."""
     for _ in range(_ROUNDS):
         if is_valid(document):
@@ -46,7 +46,7 @@ def repaired(document: Json, note: Note) -> Json | None:
     return document if is_valid(document) else None
 
 
-def _set_aside(document: Json, error: SchemaError, note: Note) -> None:
+def _set_aside(document: JsonObject, error: SchemaError, note: Note) -> None:
     match error.path:
         case ("messages", int(index), "content", int(block), *_):
             content = document["messages"][index]["content"]
@@ -66,7 +66,7 @@ def _set_aside(document: Json, error: SchemaError, note: Note) -> None:
             pass
 
 
-def moved(holder: Json, error: SchemaError, keeper: Json, note: Note, above: int = 0) -> None:
+def moved(holder: JsonObject, error: SchemaError, keeper: JsonObject, note: Note, above: int = 0) -> None:
     """Move what is wrong somewhere in `holder`, which stands `above` steps down, to the metadata of `keeper`."""
     path = list(error.path[above:])
     own = ["metadata"] if keeper is holder else ["platform", "metadata"]
@@ -77,7 +77,7 @@ def moved(holder: Json, error: SchemaError, keeper: Json, note: Note, above: int
         note(INVALID_VALUE, error.pointer, error.message)
 
 
-def _move(holder: Json, path: list[str | int], metadata: Json) -> bool:
+def _move(holder: JsonObject, path: list[str | int], metadata: JsonObject) -> bool:
     """Take the value at a path out of its place and keep it in the metadata."""
     node: Any = holder
     for part in path[:-1]:
@@ -102,7 +102,7 @@ def _move(holder: Json, path: list[str | int], metadata: Json) -> bool:
     return True
 
 
-def _wrapped(message: Any, created_at: str) -> Json:
+def _wrapped(message: Any, created_at: str) -> JsonObject:
     message_id = message.get("message_id") if isinstance(message, dict) else None
     return build.message(
         message_id=message_id if isinstance(message_id, str) and message_id else "invalid",
@@ -113,7 +113,7 @@ def _wrapped(message: Any, created_at: str) -> Json:
     )
 
 
-def made_writable(document: Json, note: Note) -> None:
+def made_writable(document: JsonObject, note: Note) -> None:
     """Change what the writer refuses: text for values nested too deeply, digits for integers past 64 bits."""
     parts: list[tuple[str, Any, Any]] = [(f"/{key}", document, key) for key in document if key != "messages"]
     messages = document.get("messages", ())

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.finding import KINDS
 from palaver.model.rules import Rule
 from palaver.model.timestamps import normalize_timestamp
@@ -12,14 +12,12 @@ from palaver.validate.coverage import OTHERS, CoverageTally, schema_fields
 from palaver.validate.levels import Level
 from palaver.validate.tally import SEVERITIES, Found, ReportTally, SourceTally, Stage
 
-Json = dict[str, Any]
-
 VERSION = "1.0.0"
 _UNMAPPED_SHOWN = 200
 _DIGITS = 4
 
 
-def told_source(tally: SourceTally, level: Level) -> Json:
+def told_source(tally: SourceTally, level: Level) -> JsonObject:
     """What is said of one source."""
     findings: dict[str, int] = {}
     for (_, code), group in tally.groups.items():
@@ -48,7 +46,7 @@ def report(
     refused: list[str],
     unclaimed: list[str],
     title: Callable[[str], str],
-) -> Json:
+) -> JsonObject:
     """Everything in the shape of `schema/report`; `title` knows what platforms are called."""
     tally.close()
     total = tally.total
@@ -92,7 +90,7 @@ def report(
     }
 
 
-def _groups(total: SourceTally, asked: dict[str, Rule]) -> list[Json]:
+def _groups(total: SourceTally, asked: dict[str, Rule]) -> list[JsonObject]:
     told = [
         {
             "code": code,
@@ -116,7 +114,7 @@ def _meaning(stage: Stage, code: str, asked: dict[str, Rule]) -> str:
     return f"The published schema refuses a value ({code.removeprefix('schema-').replace('-', ' ')})."
 
 
-def _example(source: str, found: Found) -> Json:
+def _example(source: str, found: Found) -> JsonObject:
     return {
         "source": source,
         "line": found.line,
@@ -128,7 +126,7 @@ def _example(source: str, found: Found) -> Json:
     }
 
 
-def _coverage(platform: str, title: str, tally: CoverageTally) -> Json:
+def _coverage(platform: str, title: str, tally: CoverageTally) -> JsonObject:
     def share(conversations: int) -> float:
         return round(conversations / tally.conversations, _DIGITS) if tally.conversations else 0.0
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
+from palaver.model.build import JsonObject
 from palaver.model.finding import Severity
 from palaver.model.ledger import Ledger
 from palaver.model.rules import Path
@@ -20,7 +21,6 @@ from palaver.validate.judge import Verdict
 from palaver.validate.levels import Level
 from palaver.validate.schema import pointer
 
-Json = dict[str, Any]
 Stage = Literal["reading", "schema", "rule"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -103,7 +103,7 @@ class SourceTally:
         if count and len(group.examples) < self.most_examples:
             group.examples.append((self.source, found))
 
-    def add_verdicts(self, document: Json, verdicts: Iterable[Verdict], line: int | None = None) -> None:
+    def add_verdicts(self, document: JsonObject, verdicts: Iterable[Verdict], line: int | None = None) -> None:
         """Count what a judge said of a document, with an excerpt for those that are shown."""
         is_invalid = False
         conversation_id = document.get("conversation_id")
@@ -129,7 +129,7 @@ class SourceTally:
             )
         self.invalid_documents += is_invalid
 
-    def cover(self, document: Json, describe: Callable[[str], tuple[frozenset[str], frozenset[str]]]) -> None:
+    def cover(self, document: JsonObject, describe: Callable[[str], tuple[frozenset[str], frozenset[str]]]) -> None:
         """Add a document that meets the schema to the coverage of its platform."""
         platform = document["platform"]["name"]
         own_names, known_kinds = describe(platform)
@@ -139,7 +139,7 @@ class SourceTally:
         if coverage.add(document):
             self._meet_unknown(document, platform, known_kinds)
 
-    def _meet_unknown(self, document: Json, platform: str, known_kinds: frozenset[str]) -> None:
+    def _meet_unknown(self, document: JsonObject, platform: str, known_kinds: frozenset[str]) -> None:
         version = document["platform"].get("version") or ""
         for message in document["messages"]:
             for block in message["content"]:
@@ -180,11 +180,11 @@ class ReportTally:
 
     def __init__(self, most_examples: int) -> None:
         self.total = SourceTally("", "", most_examples=most_examples)
-        self.sources: list[Json] = []
+        self.sources: list[JsonObject] = []
         self._numbers: list[int] = []
         self._examples: dict[tuple[Stage, str], list[tuple[int, tuple[str, Found]]]] = {}
 
-    def merge(self, number: int, tally: SourceTally, told: Json) -> None:
+    def merge(self, number: int, tally: SourceTally, told: JsonObject) -> None:
         """Take in a source that was checked; `told` is what is said of it."""
         total = self.total
         self.sources.append(told)

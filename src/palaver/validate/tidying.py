@@ -6,23 +6,22 @@ Messages keep their places. What stands in for a refused value is nothing that a
 from collections.abc import Iterable
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.rules import Path
 
-Json = dict[str, Any]
-
 _UNKNOWN_TIME = "2020-01-01T00:00:00.000Z"
-_NO_BLOCK: Json = {"type": "opaque", "kind": "invalid", "raw": None}
+_NO_BLOCK: JsonObject = {"type": "opaque", "kind": "invalid", "raw": None}
 _REFUSED = object()
 
 
-def tidied(document: Json, refused: Iterable[Path]) -> Json:
+def tidied(document: JsonObject, refused: Iterable[Path]) -> JsonObject:
     """A copy of what the schema did not refuse, with stand-ins where rules need something."""
     paths = [_whole(path) for path in refused]
-    made: Json = _without(document, paths)
+    made: JsonObject = _without(document, paths)
     made["platform"] = {"name": "", **(made.get("platform") or {})}
     made.setdefault("created_at", made.get("updated_at") or _UNKNOWN_TIME)
     messages: list[Any] = made.get("messages") or []
-    made["messages"] = tidy = list[Json]()
+    made["messages"] = tidy = list[JsonObject]()
     time = made["created_at"]
     for index, message in enumerate(messages):
         tidy.append(_complete(message or {}, index, time))
@@ -72,7 +71,7 @@ def _without(value: Any, paths: list[Path], name: str | int = "") -> Any:
             return value
 
 
-def _complete(message: Json, index: int, time: str) -> Json:
+def _complete(message: JsonObject, index: int, time: str) -> JsonObject:
     content: Any = message.get("content")
     return {
         **message,
@@ -87,7 +86,7 @@ def _complete(message: Json, index: int, time: str) -> Json:
 _NEEDED = {"text": "text", "tool_use": "id", "tool_result": "tool_use_id"}
 
 
-def _block(block: Any) -> Json:
+def _block(block: Any) -> JsonObject:
     match block:
         case {"type": str(kind)} if isinstance(block.get(_NEEDED.get(kind, "type")), str):
             return block

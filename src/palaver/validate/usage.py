@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.run import Run
 from palaver.validate.repair import Note, made_writable, moved
@@ -14,13 +15,12 @@ INVALID_USAGE = finding_kind(
     "invalid-usage-record", "error", "A usage record could not be made valid and was not kept."
 )
 
-Json = dict[str, Any]
 
 _REQUIRED = ("schema_version", "usage_id", "kind", "started_at")
 _ROUNDS = 8
 
 
-def passed_on(records: Sequence[Json], run: Run, take: Callable[[Json], Any]) -> int:
+def passed_on(records: Sequence[JsonObject], run: Run, take: Callable[[JsonObject], Any]) -> int:
     """Give records to `take`, which encodes and keeps each; how many there were that were not set aside instead."""
     passed = 0
     is_sure = _are_valid(records)
@@ -37,14 +37,14 @@ def passed_on(records: Sequence[Json], run: Run, take: Callable[[Json], Any]) ->
     return passed
 
 
-def _are_valid(records: Sequence[Json]) -> bool:
+def _are_valid(records: Sequence[JsonObject]) -> bool:
     try:
         return are_valid(records, "usage")
     except (TypeError, ValueError):  # one of them is nested too deeply, or no Unicode
         return False
 
 
-def _is_mended(record: Json, run: Run) -> bool:
+def _is_mended(record: JsonObject, run: Run) -> bool:
     """Make a record valid, and such that it can be written; else set it aside."""
     made_writable(record, run.note)
     if _is_repaired(record, run.note):
@@ -55,7 +55,7 @@ def _is_mended(record: Json, run: Run) -> bool:
     return False
 
 
-def _is_repaired(record: Json, note: Note) -> bool:
+def _is_repaired(record: JsonObject, note: Note) -> bool:
     """Move what breaks the schema to the metadata, round by round."""
     for _ in range(_ROUNDS):
         if is_valid(record, "usage"):

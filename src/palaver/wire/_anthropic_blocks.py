@@ -12,10 +12,11 @@ import re
 from typing import Any, Literal, NamedTuple, cast
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire import _anthropic_media as media
 from palaver.wire._anthropic_calls import Names, input_of
 from palaver.wire._anthropic_kept import difference, is_foreign, keep, own, plain, report_rest, settle
-from palaver.wire._contract import Json, Losses
+from palaver.wire._contract import Losses
 
 Place = Literal["system", "user", "assistant", "result", "response"]
 
@@ -54,7 +55,7 @@ class Where(NamedTuple):
     """Whose it is: Anthropic's, another provider's."""
 
 
-def block_from_wire(raw: Any, where: Where, names: Names) -> Json:
+def block_from_wire(raw: Any, where: Where, names: Names) -> JsonObject:
     match raw:
         case {"type": "text", "text": str(text)} if len(raw) == 2:
             return build.text(text)
@@ -73,7 +74,7 @@ def block_from_wire(raw: Any, where: Where, names: Names) -> Json:
     return block
 
 
-def block_to_wire(block: Json, pointer: str, where: Where, losses: Losses) -> list[Any]:
+def block_to_wire(block: JsonObject, pointer: str, where: Where, losses: Losses) -> list[Any]:
     """The block as one piece of content, or nothing."""
     kind = block["type"]
     where = where._replace(origin=_origin(block, where))
@@ -89,20 +90,20 @@ def block_to_wire(block: Json, pointer: str, where: Where, losses: Losses) -> li
         return []
     report_rest(block, _FIELDS[kind], pointer, losses)
 
-    def says(raw: Json) -> Json:
+    def says(raw: JsonObject) -> JsonObject:
         ids = {name: block[name] for name in ("id", "tool_use_id") if name in block}
         return plain(block_from_wire(raw | ids, where, Names()))
 
     return [settle(block, made, says, pointer=pointer, found=found, losses=losses)]
 
 
-def _origin(block: Json, where: Where) -> Literal["own", "foreign", "unknown"]:
+def _origin(block: JsonObject, where: Where) -> Literal["own", "foreign", "unknown"]:
     if own(block) is not None:
         return "own"
     return "foreign" if where.origin == "foreign" or is_foreign(block) else "unknown"
 
 
-def _counterpart(kind: str, raw: Json, where: Where, names: Names) -> Json | None:
+def _counterpart(kind: str, raw: JsonObject, where: Where, names: Names) -> JsonObject | None:
     if where.place == "result" and kind not in _IN_RESULTS:
         return None  # also keeps a result within a result within … from being walked
     match kind, raw:
@@ -129,7 +130,7 @@ def _counterpart(kind: str, raw: Json, where: Where, names: Names) -> Json | Non
             return None
 
 
-def _made(block: Json, pointer: str, where: Where, losses: Losses) -> Json | None:
+def _made(block: JsonObject, pointer: str, where: Where, losses: Losses) -> JsonObject | None:
     match block["type"]:
         case "text":
             return _text(block, pointer, losses)
@@ -151,7 +152,7 @@ def _made(block: Json, pointer: str, where: Where, losses: Losses) -> Json | Non
             return None
 
 
-def _text(block: Json, pointer: str, losses: Losses) -> Json:
+def _text(block: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     citations = block.get("citations")
     if citations is None:
         return build.text(block["text"])
@@ -165,7 +166,7 @@ def _text(block: Json, pointer: str, losses: Losses) -> Json:
     return build.text(block["text"], citations=known)
 
 
-def _thinking(block: Json, pointer: str, where: Where, losses: Losses) -> Json | None:
+def _thinking(block: JsonObject, pointer: str, where: Where, losses: Losses) -> JsonObject | None:
     text, seal, hidden = block["thinking"], block.get("signature"), block.get("redacted_data")
     if where.origin == "foreign":
         if where.place == "response":
@@ -186,12 +187,12 @@ def _thinking(block: Json, pointer: str, where: Where, losses: Losses) -> Json |
     return build.text(f"<thinking>\n{text}\n</thinking>")
 
 
-def _is_unsealed(block: Json, where: Where) -> bool:
+def _is_unsealed(block: JsonObject, where: Where) -> bool:
     """Thinking that would be written as text, if nothing said that it came as thinking."""
     return where.place != "response" and block["type"] == "thinking" and not {"signature", "redacted_data"} & set(block)
 
 
-def _tool_result(block: Json, pointer: str, where: Where, losses: Losses) -> Json:
+def _tool_result(block: JsonObject, pointer: str, where: Where, losses: Losses) -> JsonObject:
     made = {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": block["content"]}
     if not isinstance(block["content"], str):
         inner = where._replace(place="result")
@@ -205,7 +206,7 @@ def _tool_result(block: Json, pointer: str, where: Where, losses: Losses) -> Jso
     return made
 
 
-def _result_content(raw: Any, where: Where, names: Names) -> str | list[Json]:
+def _result_content(raw: Any, where: Where, names: Names) -> str | list[JsonObject]:
     match raw:
         case str():
             return raw
@@ -215,7 +216,7 @@ def _result_content(raw: Any, where: Where, names: Names) -> str | list[Json]:
             return ""
 
 
-def _opaque(block: Json, pointer: str, losses: Losses) -> list[Any]:
+def _opaque(block: JsonObject, pointer: str, losses: Losses) -> list[Any]:
     if own(block) is not None:
         report_rest(block, {"type", "kind", "raw"}, pointer, losses)
         return [block["raw"]]
@@ -230,7 +231,7 @@ def _holds_text(raw: Any) -> bool:
             case {"text": str(text)} if text:
                 return True
             case dict() as inner:
-                waiting += cast("Json", inner).values()
+                waiting += cast("JsonObject", inner).values()
             case list() as inner:
                 waiting += inner
             case _:
@@ -238,17 +239,17 @@ def _holds_text(raw: Any) -> bool:
     return False
 
 
-def _citations(raw: Any) -> list[Json] | None:
+def _citations(raw: Any) -> list[JsonObject] | None:
     is_list = isinstance(raw, list) and all(isinstance(citation, dict) for citation in raw)
-    return cast("list[Json]", raw) if is_list else None
+    return cast("list[JsonObject]", raw) if is_list else None
 
 
-def _is_known(citation: Json) -> bool:
+def _is_known(citation: JsonObject) -> bool:
     kind = citation.get("type")
     return isinstance(kind, str) and kind in _CITATIONS
 
 
-def _fenced(block: Json) -> str:
+def _fenced(block: JsonObject) -> str:
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", block["code"])), 0)
     return f"{fence}{block.get('language') or ''}\n{block['code']}\n{fence}"
 

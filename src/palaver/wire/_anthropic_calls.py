@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from palaver.wire._contract import Json
+from palaver.model.build import JsonObject
 
 
 @dataclass(slots=True)
@@ -36,10 +36,10 @@ class Names:
         return name
 
 
-def input_of(raw: Any) -> Json:
+def input_of(raw: Any) -> JsonObject:
     """Arguments as an object; those that are none stand under `raw`."""
     if isinstance(raw, dict):
-        return cast("Json", raw)
+        return cast("JsonObject", raw)
     if raw is None or raw == "":  # a call without arguments, as streams leave it
         return {}
     if isinstance(raw, str):
@@ -48,6 +48,6 @@ def input_of(raw: Any) -> Json:
         except (ValueError, RecursionError):
             return {"raw": raw}
         if isinstance(parsed, dict):
-            return cast("Json", parsed)
+            return cast("JsonObject", parsed)
         return {"raw": raw}
     return {"raw": json.dumps(raw, ensure_ascii=False)}

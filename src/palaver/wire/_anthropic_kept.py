@@ -9,30 +9,31 @@ changes a part is not overruled by its past.
 from collections.abc import Callable, Iterable
 from typing import Any, cast
 
-from palaver.wire._contract import Json, Losses
+from palaver.model.build import JsonObject
+from palaver.wire._contract import Losses
 
 NAME = "anthropic"
 ABSENT = "_absent"
 FORM = "_form"
 
 
-def own(part: Json) -> Json | None:
+def own(part: JsonObject) -> JsonObject | None:
     """What was kept of a part that came from this format; None of any other."""
     kept = _data(part).get(NAME)
-    return cast("Json", kept) if isinstance(kept, dict) else None
+    return cast("JsonObject", kept) if isinstance(kept, dict) else None
 
 
-def is_foreign(part: Json) -> bool:
+def is_foreign(part: JsonObject) -> bool:
     """Whether a part says that it came from another format."""
     data = _data(part)
     return bool(data) and NAME not in data
 
 
-def keep(part: Json, kept: Json) -> None:
+def keep(part: JsonObject, kept: JsonObject) -> None:
     part["provider_data"] = {NAME: kept}
 
 
-def difference(raw: Json, made: Json) -> Json:
+def difference(raw: JsonObject, made: JsonObject) -> JsonObject:
     """What must be kept to make `raw` of what a writer makes."""
     kept = {name: value for name, value in raw.items() if name not in made or not _same(value, made[name])}
     if absent := [name for name in made if name not in raw]:
@@ -41,8 +42,14 @@ def difference(raw: Json, made: Json) -> Json:
 
 
 def settle(
-    part: Json, made: Json, says: Callable[[Json], Json], *, pointer: str, found: Losses, losses: Losses
-) -> Json:
+    part: JsonObject,
+    made: JsonObject,
+    says: Callable[[JsonObject], JsonObject],
+    *,
+    pointer: str,
+    found: Losses,
+    losses: Losses,
+) -> JsonObject:
     """A part as its writer made it, with what was kept of it; `found` is what the writer lost on the way."""
     kept = own(part)
     if not kept:
@@ -61,7 +68,7 @@ def settle(
     return made
 
 
-def without(kept: Json, names: Iterable[str]) -> Json:
+def without(kept: JsonObject, names: Iterable[str]) -> JsonObject:
     """What was kept, but for some fields that the part states itself."""
     left = {name: value for name, value in kept.items() if name not in names}
     if ABSENT in left:
@@ -69,12 +76,12 @@ def without(kept: Json, names: Iterable[str]) -> Json:
     return left
 
 
-def plain(part: Json) -> Json:
+def plain(part: JsonObject) -> JsonObject:
     """A part without what a provider alone knows of it."""
     return {name: value for name, value in part.items() if name != "provider_data"}
 
 
-def report_rest(part: Json, written: Iterable[str], pointer: str, losses: Losses) -> None:
+def report_rest(part: JsonObject, written: Iterable[str], pointer: str, losses: Losses) -> None:
     """The fields of a part that no writer looked at, and what other formats keep of it."""
     for name, value in part.items():
         if name not in written and name != "provider_data" and value is not None:
@@ -84,9 +91,9 @@ def report_rest(part: Json, written: Iterable[str], pointer: str, losses: Losses
             losses.drop(f"{pointer}/provider_data/{_escaped(name)}", f"only {name} understands it")
 
 
-def _data(part: Json) -> Json:
+def _data(part: JsonObject) -> JsonObject:
     data = part.get("provider_data")
-    return cast("Json", data) if isinstance(data, dict) else {}
+    return cast("JsonObject", data) if isinstance(data, dict) else {}
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -94,7 +101,7 @@ def _same(one: Any, other: Any) -> bool:
     return one is other or (type(one) is type(other) and one == other)
 
 
-def _put_back(made: Json, kept: Json) -> Json:
+def _put_back(made: JsonObject, kept: JsonObject) -> JsonObject:
     absent = kept.get(ABSENT, ())
     return {name: value for name, value in (made | kept).items() if name not in {ABSENT, *absent}}
 

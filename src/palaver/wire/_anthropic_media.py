@@ -9,7 +9,8 @@ import binascii
 from typing import Any
 
 from palaver.model import build
-from palaver.wire._contract import Json, Losses
+from palaver.model.build import JsonObject
+from palaver.wire._contract import Losses
 
 _PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF = "application/pdf"
@@ -25,12 +26,12 @@ _BEGINNINGS = {
 """How the base64 of a kind begins, for sources that do not state it."""
 
 
-def image_from_wire(raw: Json) -> Json | None:
+def image_from_wire(raw: JsonObject) -> JsonObject | None:
     source = _source_from_wire(raw.get("source"))
     return build.image(source) if source else None
 
 
-def document_from_wire(raw: Json) -> Json | None:
+def document_from_wire(raw: JsonObject) -> JsonObject | None:
     title = raw.get("title")
     name = title if isinstance(title, str) else None
     match raw.get("source"):
@@ -43,7 +44,7 @@ def document_from_wire(raw: Json) -> Json | None:
             return build.file(source=source, name=name) if source else None
 
 
-def image_to_wire(block: Json, pointer: str, losses: Losses, *, is_foreign: bool) -> Json | None:
+def image_to_wire(block: JsonObject, pointer: str, losses: Losses, *, is_foreign: bool) -> JsonObject | None:
     source = _with_bytes(block["source"], pointer, losses)
     if source["type"] == "file" and is_foreign:
         losses.drop(pointer, _ELSEWHERE)
@@ -55,7 +56,7 @@ def image_to_wire(block: Json, pointer: str, losses: Losses, *, is_foreign: bool
     return {"type": "image", "source": _source_to_wire(source, kind, pointer, losses)}
 
 
-def document_to_wire(block: Json, pointer: str, losses: Losses, *, is_foreign: bool) -> Json | None:
+def document_to_wire(block: JsonObject, pointer: str, losses: Losses, *, is_foreign: bool) -> JsonObject | None:
     text, stated = block.get("text"), block.get("media_type")
     if block.get("source") is None:
         if text is None:
@@ -89,12 +90,12 @@ def document_to_wire(block: Json, pointer: str, losses: Losses, *, is_foreign: b
     return _document(block, _source_to_wire(source, kind, pointer, losses))
 
 
-def _document(block: Json, source: Json) -> Json:
+def _document(block: JsonObject, source: JsonObject) -> JsonObject:
     made = {"type": "document", "source": source}
     return made if block.get("name") is None else {**made, "title": block["name"]}
 
 
-def _source_from_wire(raw: Any) -> Json | None:
+def _source_from_wire(raw: Any) -> JsonObject | None:
     match raw:
         case {"type": "base64", "data": str(data), "media_type": str(media_type)}:
             return build.source("base64", data, media_type=media_type)
@@ -106,7 +107,7 @@ def _source_from_wire(raw: Any) -> Json | None:
             return None
 
 
-def _source_to_wire(source: Json, kind: str | None, pointer: str, losses: Losses) -> Json:
+def _source_to_wire(source: JsonObject, kind: str | None, pointer: str, losses: Losses) -> JsonObject:
     if source["type"] == "base64":
         return {"type": "base64", "media_type": kind, "data": source["data"]}
     if source.get("media_type") is not None:
@@ -115,7 +116,7 @@ def _source_to_wire(source: Json, kind: str | None, pointer: str, losses: Losses
     return {"type": source["type"], key: source["data"]}
 
 
-def _with_bytes(source: Json, pointer: str, losses: Losses) -> Json:
+def _with_bytes(source: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     """An address that holds the bytes itself, as bytes."""
     head, comma, data = source["data"].partition(",")
     if source["type"] != "url" or not comma or not head.startswith("data:") or not head.endswith(";base64"):
@@ -125,7 +126,7 @@ def _with_bytes(source: Json, pointer: str, losses: Losses) -> Json:
     return build.source("base64", data, media_type=media_type)
 
 
-def _media_type(source: Json, stated: str | None, pointer: str, losses: Losses) -> str | None:
+def _media_type(source: JsonObject, stated: str | None, pointer: str, losses: Losses) -> str | None:
     if (media_type := source.get("media_type")) is not None:
         return media_type
     if source["type"] != "base64":

@@ -7,23 +7,24 @@ One plain text is a string or a list of one block. Which of the two a payload us
 from typing import Any, cast
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._anthropic_blocks import Where, block_from_wire, block_to_wire
 from palaver.wire._anthropic_calls import Names
 from palaver.wire._anthropic_kept import FORM, NAME, difference, is_foreign, keep, own, report_rest, settle, without
-from palaver.wire._contract import Json, Losses
+from palaver.wire._contract import Losses
 
 
-def message_from_wire(raw: Any, form: Json, names: Names) -> Json:
+def message_from_wire(raw: Any, form: JsonObject, names: Names) -> JsonObject:
     if not isinstance(raw, dict):
         block = build.opaque(kind="message", raw=raw)
         keep(block, {})
         return {"role": "user", "content": [block]}
-    raw = cast("Json", raw)
+    raw = cast("JsonObject", raw)
     role = _role(raw)
     where = Where("assistant" if role == "assistant" else "user", states_errors="is_error" in form)
     content = raw.get("content")
     is_known = isinstance(content, str | list)
-    message: Json = {"role": role, "content": content_from_wire(content, where, names) if is_known else []}
+    message: JsonObject = {"role": role, "content": content_from_wire(content, where, names) if is_known else []}
     kept = difference(raw, {"role": role, "content": content if is_known else []})
     if _spelling(content) == "list" and "content" not in form:
         kept[FORM] = {"content": "list"}
@@ -32,7 +33,7 @@ def message_from_wire(raw: Any, form: Json, names: Names) -> Json:
     return message
 
 
-def message_to_wire(message: Json, pointer: str, where: Where, form: Json, losses: Losses) -> list[Any]:
+def message_to_wire(message: JsonObject, pointer: str, where: Where, form: JsonObject, losses: Losses) -> list[Any]:
     """The message, or nothing where nothing of it can be written."""
     match message["content"]:
         case [{"type": "opaque", "kind": "message"} as block] if own(block) is not None:
@@ -53,19 +54,19 @@ def message_to_wire(message: Json, pointer: str, where: Where, form: Json, losse
     found = Losses()
     if message["role"] == "tool":
         found.change(f"{pointer}/role", "results of tools are the user's")
-    made: Json = {"role": role, "content": spelled(pieces, as_list=form.get("content") == "list")}
+    made: JsonObject = {"role": role, "content": spelled(pieces, as_list=form.get("content") == "list")}
     kept = without(kept, {FORM, "content"} if pieces else {FORM})
     head = {"role": message["role"], "provider_data": {NAME: kept}}
 
-    def says(raw: Json) -> Json:
+    def says(raw: JsonObject) -> JsonObject:
         return {"role": _role(raw)}
 
     return [settle(head, made, says, pointer=pointer, found=found, losses=losses)]
 
 
-def form_of(payload: Json) -> Json:
+def form_of(payload: JsonObject) -> JsonObject:
     """How a payload spells what can be spelled in two ways, as far as it always does the same."""
-    form: Json = {"system": "list"} if _spelling(payload.get("system")) == "list" else {}
+    form: JsonObject = {"system": "list"} if _spelling(payload.get("system")) == "list" else {}
     messages = [message for message in _listed(payload.get("messages")) if isinstance(message, dict)]
     if {_spelling(message.get("content")) for message in messages} - {None} == {"list"}:
         form["content"] = "list"
@@ -77,11 +78,11 @@ def form_of(payload: Json) -> Json:
     return form
 
 
-def content_from_wire(raw: str | list[Any], where: Where, names: Names) -> list[Json]:
+def content_from_wire(raw: str | list[Any], where: Where, names: Names) -> list[JsonObject]:
     return [build.text(raw)] if isinstance(raw, str) else [block_from_wire(piece, where, names) for piece in raw]
 
 
-def pieces_of(blocks: list[Json], pointer: str, where: Where, losses: Losses) -> list[Any]:
+def pieces_of(blocks: list[JsonObject], pointer: str, where: Where, losses: Losses) -> list[Any]:
     return [
         piece
         for number, block in enumerate(blocks)
@@ -104,7 +105,7 @@ def _spelling(content: Any) -> str | None:
             return None
 
 
-def _role(raw: Json) -> str:
+def _role(raw: JsonObject) -> str:
     return "assistant" if raw.get("role") == "assistant" else "user"
 
 

@@ -7,8 +7,9 @@ where it is not stated; a budget that is enabled is never read as none. Thinking
 
 from typing import Any, cast
 
+from palaver.model.build import JsonObject
 from palaver.wire._anthropic_kept import report_rest
-from palaver.wire._contract import Json, Losses
+from palaver.wire._contract import Losses
 from palaver.wire._thinking import Level, budget, level_of_budget, level_of_effort
 
 MAX_TOKENS = 8192
@@ -16,9 +17,9 @@ MAX_TOKENS = 8192
 _SAMPLING = ("temperature", "top_p", "top_k", "stop_sequences")
 
 
-def settings_from_wire(payload: Json) -> Json:
+def settings_from_wire(payload: JsonObject) -> JsonObject:
     """The part of a request that these fields state."""
-    settings: Json = {}
+    settings: JsonObject = {}
     if isinstance(model := payload.get("model"), str) and model:
         settings["model"] = model
     if thinking := _thinking_from_wire(payload):
@@ -30,9 +31,9 @@ def settings_from_wire(payload: Json) -> Json:
     return settings
 
 
-def settings_to_wire(settings: Json, known: Json, losses: Losses) -> Json:
+def settings_to_wire(settings: JsonObject, known: JsonObject, losses: Losses) -> JsonObject:
     """`known` is what the payload said itself: thinking that it states in its own way needs no other budget."""
-    made: Json = {"model": settings["model"]} if "model" in settings else {}
+    made: JsonObject = {"model": settings["model"]} if "model" in settings else {}
     thinking = _thinking_to_wire(settings, losses)
     is_known = thinking and _thinking_from_wire({**known, **made}) == settings["thinking"]
     made["max_tokens"] = _max_tokens(settings, known["thinking"] if is_known else thinking, losses)
@@ -41,7 +42,7 @@ def settings_to_wire(settings: Json, known: Json, losses: Losses) -> Json:
     return made | _sampling_to_wire(settings.get("sampling") or {}, losses)
 
 
-def _max_tokens(settings: Json, thinking: Json, losses: Losses) -> int:
+def _max_tokens(settings: JsonObject, thinking: JsonObject, losses: Losses) -> int:
     asked = settings.get("max_output_tokens")
     spent = thinking["budget_tokens"] if thinking.get("type") == "enabled" else 0
     if asked is None:
@@ -53,7 +54,7 @@ def _max_tokens(settings: Json, thinking: Json, losses: Losses) -> int:
     return spent + asked
 
 
-def _thinking_from_wire(payload: Json) -> Json | None:
+def _thinking_from_wire(payload: JsonObject) -> JsonObject | None:
     level: Level | None
     match payload.get("thinking"):
         case {"type": "disabled"}:
@@ -69,10 +70,10 @@ def _thinking_from_wire(payload: Json) -> Json | None:
                     level = "high"
         case _:
             return None
-    return {"level": level, "include_summary": cast("Json", thinking).get("display") != "omitted"}
+    return {"level": level, "include_summary": cast("JsonObject", thinking).get("display") != "omitted"}
 
 
-def _thinking_to_wire(settings: Json, losses: Losses) -> Json:
+def _thinking_to_wire(settings: JsonObject, losses: Losses) -> JsonObject:
     thinking = settings.get("thinking")
     if not thinking:
         return {}
@@ -82,12 +83,12 @@ def _thinking_to_wire(settings: Json, losses: Losses) -> Json:
         if is_shown:
             losses.change("/thinking/include_summary", "without thinking there is nothing to show")
         return {"type": "disabled"}
-    made: Json = {"type": "enabled", "budget_tokens": budget(settings.get("model", ""), thinking["level"])}
+    made: JsonObject = {"type": "enabled", "budget_tokens": budget(settings.get("model", ""), thinking["level"])}
     return made if is_shown else {**made, "display": "omitted"}
 
 
-def _sampling_from_wire(payload: Json) -> Json:
-    sampling: Json = {name: payload[name] for name in ("temperature", "top_p") if _is_amount(payload.get(name))}
+def _sampling_from_wire(payload: JsonObject) -> JsonObject:
+    sampling: JsonObject = {name: payload[name] for name in ("temperature", "top_p") if _is_amount(payload.get(name))}
     if _is_count(top_k := payload.get("top_k")):
         sampling["top_k"] = top_k
     match payload.get("stop_sequences"):
@@ -98,7 +99,7 @@ def _sampling_from_wire(payload: Json) -> Json:
     return sampling
 
 
-def _sampling_to_wire(sampling: Json, losses: Losses) -> Json:
+def _sampling_to_wire(sampling: JsonObject, losses: Losses) -> JsonObject:
     made = {name: sampling[name] for name in _SAMPLING if sampling.get(name) is not None}
     if sampling and not made:
         losses.drop("/sampling", f"Anthropic's format has no place for {', '.join(sampling)}")

@@ -6,14 +6,15 @@ its place in the list. A tool is strict only where the payload says so.
 
 from typing import Any, cast
 
+from palaver.model.build import JsonObject
 from palaver.wire._anthropic_kept import difference, keep, plain, report_rest, settle
-from palaver.wire._contract import Json, Losses
+from palaver.wire._contract import Losses
 
 _CHOICES = {"auto": "auto", "none": "none", "any": "required"}
 _CHOSEN = {choice: word for word, choice in _CHOICES.items()}
 
 
-def tools_from_wire(raw: Any) -> tuple[list[Json], Any]:
+def tools_from_wire(raw: Any) -> tuple[list[JsonObject], Any]:
     """The tools, and what else the payload has in their place."""
     if not isinstance(raw, list):
         return [], raw
@@ -23,7 +24,7 @@ def tools_from_wire(raw: Any) -> tuple[list[Json], Any]:
     return [tool for tool in read if tool], others
 
 
-def tools_to_wire(tools: list[Json], kept: Any, losses: Losses) -> list[Any]:
+def tools_to_wire(tools: list[JsonObject], kept: Any, losses: Losses) -> list[Any]:
     """What was kept stands among the tools, where it stood."""
     written: list[Any] = [tool_to_wire(tool, f"/tools/{number}", losses) for number, tool in enumerate(tools)]
     for place, entry in cast("list[list[Any]]", kept) if isinstance(kept, list) else ():
@@ -31,10 +32,10 @@ def tools_to_wire(tools: list[Json], kept: Any, losses: Losses) -> list[Any]:
     return written
 
 
-def tool_from_wire(raw: Any) -> Json | None:
+def tool_from_wire(raw: Any) -> JsonObject | None:
     match raw:
         case {"name": str(name), "input_schema": dict(schema)} if name:
-            tool: Json = {"name": name}
+            tool: JsonObject = {"name": name}
             if isinstance(description := raw.get("description"), str):
                 tool["description"] = description
             tool |= {"parameters": schema, "strict": raw.get("strict") is True}
@@ -45,18 +46,18 @@ def tool_from_wire(raw: Any) -> Json | None:
             return None
 
 
-def tool_to_wire(tool: Json, pointer: str, losses: Losses) -> Json:
+def tool_to_wire(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     found = Losses()
     made = _made(tool, pointer, found)
     report_rest(tool, ("name", "description", "parameters", "strict"), pointer, losses)
 
-    def says(raw: Json) -> Json:
+    def says(raw: JsonObject) -> JsonObject:
         return plain(tool_from_wire(raw) or {})
 
     return settle(tool, made, says, pointer=pointer, found=found, losses=losses)
 
 
-def choice_from_wire(raw: Any) -> tuple[Json | None, Any]:
+def choice_from_wire(raw: Any) -> tuple[JsonObject | None, Any]:
     """The choice, and what else was said with it."""
     match raw:
         case {"type": "tool", "name": str(name), **rest} if name:
@@ -67,17 +68,17 @@ def choice_from_wire(raw: Any) -> tuple[Json | None, Any]:
             return None, raw
 
 
-def choice_to_wire(choice: Json, kept: Any, losses: Losses) -> Json:
+def choice_to_wire(choice: JsonObject, kept: Any, losses: Losses) -> JsonObject:
     if choice["type"] == "specific":
-        made: Json = {"type": "tool", "name": choice["name"]}
+        made: JsonObject = {"type": "tool", "name": choice["name"]}
     else:
         made = {"type": _CHOSEN[choice["type"]]}
     report_rest(choice, ("type", "name"), "/tool_choice", losses)
     return {**kept, **made} if isinstance(kept, dict) else made
 
 
-def _made(tool: Json, pointer: str, losses: Losses) -> Json:
-    made: Json = {"name": tool["name"]}
+def _made(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
+    made: JsonObject = {"name": tool["name"]}
     if tool.get("description") is not None:
         made["description"] = tool["description"]
     made["input_schema"] = tool["parameters"]

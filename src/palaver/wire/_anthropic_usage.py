@@ -6,8 +6,9 @@ written to the cache and read from it are one count of the exchange; how they we
 
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.wire._anthropic_kept import difference, keep, report_rest, settle
-from palaver.wire._contract import Json, Losses
+from palaver.wire._contract import Losses
 
 _FINISH = {
     "end_turn": "stop",
@@ -20,11 +21,11 @@ _FINISH = {
 _STOP = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use", "content_filter": "refusal"}
 _CACHE = ("cache_creation_input_tokens", "cache_read_input_tokens")
 _COUNTS = ("input_tokens", "output_tokens", "thinking_tokens", "cached_tokens")
-UNCOUNTED: Json = {"input_tokens": 0, "output_tokens": 0}
+UNCOUNTED: JsonObject = {"input_tokens": 0, "output_tokens": 0}
 """A response must state its usage; this stands for one that nobody counted."""
 
 
-def finish_of(payload: Json) -> str:
+def finish_of(payload: JsonObject) -> str:
     if payload.get("type") == "error":
         return "error"
     stop = payload.get("stop_reason")
@@ -37,7 +38,7 @@ def stop_of(finish: str, losses: Losses) -> str | None:
     return _STOP.get(finish)
 
 
-def usage_from_wire(raw: Json) -> Json | None:
+def usage_from_wire(raw: JsonObject) -> JsonObject | None:
     if raw == UNCOUNTED:
         return None
     usage = _counts(raw)
@@ -46,7 +47,7 @@ def usage_from_wire(raw: Json) -> Json | None:
     return usage
 
 
-def usage_to_wire(usage: Json | None, losses: Losses) -> Json:
+def usage_to_wire(usage: JsonObject | None, losses: Losses) -> JsonObject:
     if usage is None:
         return dict(UNCOUNTED)
     found = Losses()
@@ -58,8 +59,8 @@ def usage_to_wire(usage: Json | None, losses: Losses) -> Json:
     return written
 
 
-def _counts(raw: Json) -> Json:
-    usage: Json = {name: raw[name] for name in ("input_tokens", "output_tokens") if _is_count(raw.get(name, ""))}
+def _counts(raw: JsonObject) -> JsonObject:
+    usage: JsonObject = {name: raw[name] for name in ("input_tokens", "output_tokens") if _is_count(raw.get(name, ""))}
     match raw.get("output_tokens_details"), usage.get("output_tokens"):
         case {"thinking_tokens": thinking}, int(output) if type(thinking) is int and 0 <= thinking <= output:
             usage |= {"output_tokens": output - thinking, "thinking_tokens": thinking}
@@ -72,8 +73,8 @@ def _counts(raw: Json) -> Json:
     return usage
 
 
-def _made(usage: Json, losses: Losses) -> Json:
-    made: Json = {}
+def _made(usage: JsonObject, losses: Losses) -> JsonObject:
+    made: JsonObject = {}
     for name in ("input_tokens", "output_tokens"):
         if (count := usage.get(name)) is None:
             losses.change(f"/usage/{name}" if name in usage else "/usage", "Anthropic always counts; 0 stands for it")

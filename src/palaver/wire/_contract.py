@@ -15,9 +15,10 @@ stated; lists that would be empty (`system`, `tools`) and objects without a fiel
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
+
 Change = Literal["dropped", "changed"]
 
 
@@ -45,7 +46,7 @@ class Losses:
 
 
 class Written(NamedTuple):
-    payload: Json
+    payload: JsonObject
     losses: list[Loss]
 
 
@@ -57,14 +58,14 @@ class WireFormat(Protocol):
     provider: str
     """Whose it is, as an exchange names it: openai, anthropic, google."""
 
-    def request_from_wire(self, payload: Json) -> Json: ...
+    def request_from_wire(self, payload: JsonObject) -> JsonObject: ...
 
-    def request_to_wire(self, request: Json) -> Written: ...
+    def request_to_wire(self, request: JsonObject) -> Written: ...
 
-    def response_from_wire(self, payload: Json) -> Json: ...
+    def response_from_wire(self, payload: JsonObject) -> JsonObject: ...
 
-    def response_to_wire(self, response: Json) -> Written: ...
+    def response_to_wire(self, response: JsonObject) -> Written: ...
 
-    def error_from_wire(self, payload: Json, status: int | None = None) -> Json | None:
+    def error_from_wire(self, payload: JsonObject, status: int | None = None) -> JsonObject | None:
         """What went wrong, in the shape of an exchange's `error`; None where the payload is no error."""
         ...

@@ -5,7 +5,8 @@ from typing import Any, Literal, get_args
 
 import orjson
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
+
 Format = Literal["openai", "claude", "gemini", "responses"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -22,7 +23,7 @@ _CLAUDE_EVENTS = {
 _CLAUDE_BLOCKS = {"tool_use", "tool_result", "thinking"}
 
 
-def detect(record: Json) -> Format:
+def detect(record: JsonObject) -> Format:
     """Gemini has `contents`, Responses has items; then the rules that tell Claude from OpenAI."""
     request: Any = record.get("request")
     response: Any = record.get("response")
@@ -46,7 +47,7 @@ def detect(record: Json) -> Format:
     return "openai"
 
 
-def _event_types(response: Json) -> Iterator[str]:
+def _event_types(response: JsonObject) -> Iterator[str]:
     lines = response.get("sse_lines")
     for line in lines if isinstance(lines, list) else ():
         if isinstance(line, str) and line.startswith("data:"):
@@ -58,7 +59,7 @@ def _event_types(response: Json) -> Iterator[str]:
                 yield data["type"]
 
 
-def _first_tool_has_input_schema(request: Json) -> bool:
+def _first_tool_has_input_schema(request: JsonObject) -> bool:
     match request.get("tools"):
         case [{"input_schema": _}, *_]:
             return True
@@ -66,7 +67,7 @@ def _first_tool_has_input_schema(request: Json) -> bool:
             return False
 
 
-def _block_types(request: Json) -> Iterator[str]:
+def _block_types(request: JsonObject) -> Iterator[str]:
     messages = request.get("messages")
     for message in messages if isinstance(messages, list) else ():
         content = message.get("content") if isinstance(message, dict) else None

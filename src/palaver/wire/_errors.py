@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _BY_STATUS = {
     **dict.fromkeys((401, 403), "auth"),
@@ -55,10 +54,10 @@ def error(
     status: int | None = None,
     *,
     retry_after_ms: float | None = None,
-    provider_data: Json | None = None,
-) -> Json:
+    provider_data: JsonObject | None = None,
+) -> JsonObject:
     """An exchange's error; `words` are the provider's own, the most telling first."""
-    made: Json = {"category": category(words, status), "message": message}
+    made: JsonObject = {"category": category(words, status), "message": message}
     for name, value in (("status", status), ("retry_after_ms", retry_after_ms), ("provider_data", provider_data)):
         if value is not None:
             made[name] = value
@@ -72,7 +71,7 @@ def category(words: tuple[str, ...], status: int | None) -> str:
     return _BY_STATUS.get(status or 0, "server" if status and status >= 500 else "unknown")
 
 
-def is_retryable(error: Json) -> bool:
+def is_retryable(error: JsonObject) -> bool:
     """Whether the same request may succeed later."""
     return error["category"] in {"rate_limit", "server", "timeout", "overloaded", "network"}
 

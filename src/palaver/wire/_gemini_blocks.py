@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
 from palaver.wire._gemini_fields import NAME, Kept, drop_others
 from palaver.wire._gemini_media import media_part
 from palaver.wire._gemini_results import response_of, result_of
-
-Json = dict[str, Any]
 
 _KNOWN = {
     "text": frozenset({"type", "text"}),
@@ -30,11 +29,11 @@ class PartWriter:
     """What was called, by id: a function response states it again."""
     losses: Losses
 
-    def parts(self, blocks: list[Json], pointer: str) -> list[Any]:
+    def parts(self, blocks: list[JsonObject], pointer: str) -> list[Any]:
         written = (self._part(block, f"{pointer}/{position}") for position, block in enumerate(blocks))
         return [part for found in written for part in found]
 
-    def _part(self, block: Json, pointer: str) -> list[Any]:
+    def _part(self, block: JsonObject, pointer: str) -> list[Any]:
         """One part; none where there is no place for the block."""
         kind = block["type"]
         if kind == "opaque" and is_own(block):
@@ -51,14 +50,14 @@ class PartWriter:
             return [block["text"]]
         return [kept.complete(self._written(block, pointer, kept))]
 
-    def _written(self, block: Json, pointer: str, kept: Kept) -> Json:
+    def _written(self, block: JsonObject, pointer: str, kept: Kept) -> JsonObject:
         match block["type"]:
             case "text":
                 return {"text": block["text"]}
             case "thinking":
                 return {"text": block["thinking"], "thought": True}
             case "tool_use":
-                call: Json = {} if kept.lacks("id") else {"id": block["id"]}
+                call: JsonObject = {} if kept.lacks("id") else {"id": block["id"]}
                 call["name"] = block["name"]
                 if block["input"] or not kept.lacks("args"):
                     call["args"] = block["input"]
@@ -68,9 +67,9 @@ class PartWriter:
             case _:
                 return media_part(block, pointer, kept, self.losses) or {}
 
-    def _answer(self, block: Json, pointer: str, kept: Kept) -> Json:
+    def _answer(self, block: JsonObject, pointer: str, kept: Kept) -> JsonObject:
         call_id, content, is_error = block["tool_use_id"], block["content"], bool(block.get("is_error"))
-        answer: Json = {} if kept.lacks("id") else {"id": call_id}
+        answer: JsonObject = {} if kept.lacks("id") else {"id": call_id}
         if not kept.lacks("name"):
             answer["name"] = self.names.get(call_id, call_id)
         if isinstance(content, str):
@@ -88,10 +87,12 @@ class PartWriter:
             answer["response"] = response_of(texts, is_error=is_error)
         return answer
 
-    def _texts_and_media(self, content: list[Json], pointer: str) -> tuple[list[Json], list[Json], list[Any]]:
+    def _texts_and_media(
+        self, content: list[JsonObject], pointer: str
+    ) -> tuple[list[JsonObject], list[JsonObject], list[Any]]:
         """The blocks of a result: texts go into the object, pictures and files beside it, after them."""
-        texts: list[Json] = []
-        media: list[Json] = []
+        texts: list[JsonObject] = []
+        media: list[JsonObject] = []
         parts: list[Any] = []
         for position, block in enumerate(content):
             place = f"{pointer}/{position}"
@@ -112,12 +113,12 @@ class PartWriter:
         return texts, media, parts
 
 
-def is_own(block: Json) -> bool:
+def is_own(block: JsonObject) -> bool:
     """Whether an opaque block came from this format."""
     return block["type"] == "opaque" and NAME in (block.get("provider_data") or {})
 
 
-def stand_in(block: Json) -> str | None:
+def stand_in(block: JsonObject) -> str | None:
     """The text to write in place of a block that Gemini has no part for."""
     match block:
         case {"type": "code", "code": code}:
@@ -128,7 +129,7 @@ def stand_in(block: Json) -> str | None:
             return None
 
 
-def _is_sealed(block: Json) -> bool:
+def _is_sealed(block: JsonObject) -> bool:
     """Whether nothing of it can be read outside its provider, or nothing is there."""
     match block["type"]:
         case "thinking":
@@ -139,7 +140,7 @@ def _is_sealed(block: Json) -> bool:
             return False
 
 
-def _why_dropped(block: Json) -> str:
+def _why_dropped(block: JsonObject) -> str:
     match block["type"]:
         case "thinking":
             return "only its provider can read redacted reasoning"

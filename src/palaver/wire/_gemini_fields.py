@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
 
-Json = dict[str, Any]
 Fit = Callable[[Any], bool]
 
 NAME = "gemini"
@@ -59,7 +59,7 @@ def is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
 
 
-def key_of(value: Json, name: str) -> str | None:
+def key_of(value: JsonObject, name: str) -> str | None:
     """How an object spells one of its fields; None where it has no such field."""
     return name if name in value else other if (other := snake(name)) in value else None
 
@@ -67,12 +67,12 @@ def key_of(value: Json, name: str) -> str | None:
 class Fields:
     """One object that is read; what is not taken is left over."""
 
-    def __init__(self, value: Json, memory: Json | None = None) -> None:
+    def __init__(self, value: JsonObject, memory: JsonObject | None = None) -> None:
         self._left = dict(value)
         self._taken: list[str] = []
         self._within: dict[str, Fields] = {}
         self._rows: dict[str, tuple[Fields, list[Any]]] = {}
-        self._memory: Json = {} if memory is None else memory
+        self._memory: JsonObject = {} if memory is None else memory
 
     def take(self, name: str, fits: Fit) -> Any:
         """The field under either of its spellings; None, and it is left over, where it is of another kind."""
@@ -110,7 +110,7 @@ class Fields:
         """Keeps how something was written that the exchange tells in its own words."""
         self._memory[name] = value
 
-    def beside(self) -> Json:
+    def beside(self) -> JsonObject:
         """The `provider_data` of what was read; nothing where the exchange tells it all."""
         kept = self.rest()
         if spelled := sorted(set(self.spelled())):
@@ -124,7 +124,7 @@ class Fields:
     def is_read(self) -> bool:
         return bool(self._taken or self._rows) or any(inner.is_read() for inner in self._within.values())
 
-    def rest(self) -> Json:
+    def rest(self) -> JsonObject:
         rest = dict(self._left)
         for key, inner in self._within.items():
             if (left := inner.rest()) or not inner.is_read():
@@ -147,12 +147,12 @@ class Fields:
 class Kept:
     """What a reader of this format kept beside something that is now written."""
 
-    def __init__(self, holder: Json) -> None:
+    def __init__(self, holder: JsonObject) -> None:
         own = (holder.get("provider_data") or {}).get(NAME)
         own = own if isinstance(own, dict) else {}
         memory = own.get(_AS_WRITTEN)
-        self._memory: Json = memory if isinstance(memory, dict) else {}
-        self.left: Json = {key: value for key, value in own.items() if key != _AS_WRITTEN}
+        self._memory: JsonObject = memory if isinstance(memory, dict) else {}
+        self.left: JsonObject = {key: value for key, value in own.items() if key != _AS_WRITTEN}
         self.left |= self._memory.get("fields", {})
 
     def original(self, name: str) -> Any:
@@ -163,17 +163,17 @@ class Kept:
         """Whether a usual field was not there, or was of another kind and is left over."""
         return name in self._memory.get("without", ())
 
-    def spell(self, value: Json) -> Json:
+    def spell(self, value: JsonObject) -> JsonObject:
         """One object, its own fields spelled as they were."""
         spelled = self._memory.get("spelled", ())
         return {snake(key) if snake(key) in spelled else key: inner for key, inner in value.items()}
 
-    def complete(self, payload: Json) -> Json:
+    def complete(self, payload: JsonObject) -> JsonObject:
         """With everything that was left over; what is written itself stands first."""
         return _joined(payload, self.left)
 
 
-def _joined(written: Json, left: Json) -> Json:
+def _joined(written: JsonObject, left: JsonObject) -> JsonObject:
     joined = dict(written)
     for key, value in left.items():
         match written.get(key), value:
@@ -186,7 +186,7 @@ def _joined(written: Json, left: Json) -> Json:
     return joined
 
 
-def drop_others(holder: Json, known: frozenset[str], pointer: str, losses: Losses) -> None:
+def drop_others(holder: JsonObject, known: frozenset[str], pointer: str, losses: Losses) -> None:
     """Names what stands beside the known fields: data of other formats, and fields that nobody knows here."""
     for key, value in holder.items():
         if key not in known and key != "provider_data" and value is not None:

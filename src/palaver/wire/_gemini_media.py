@@ -4,20 +4,18 @@ A media type of `image/*` makes it a picture; where none is stated, the ending o
 """
 
 import re
-from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
 from palaver.wire._gemini_fields import Fields, Kept, drop_others, is_text
-
-Json = dict[str, Any]
 
 _PICTURE = re.compile(r"\.(png|jpe?g|gif|webp|bmp|heic|heif|avif|svg|tiff?)$", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:(?P<media_type>[\w.+/-]*)(;[\w=.+-]+)*;base64,(?P<data>.*)", re.DOTALL)
 _FIRST_BYTES = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
 
 
-def media_block(part: Fields, kind: str) -> Json:
+def media_block(part: Fields, kind: str) -> JsonObject:
     """A part that holds `inlineData` or `fileData`, as its kind says."""
     inner = part.inner(kind)
     assert inner is not None
@@ -33,7 +31,7 @@ def media_block(part: Fields, kind: str) -> Json:
     return build.file(source=source, name=inner.take("displayName", is_text))
 
 
-def media_part(block: Json, pointer: str, kept: Kept, losses: Losses) -> Json | None:
+def media_part(block: JsonObject, pointer: str, kept: Kept, losses: Losses) -> JsonObject | None:
     """The part of a picture or file; None where it has neither bytes nor an address."""
     stated = block.get("source")
     if stated is None:
@@ -46,7 +44,7 @@ def media_part(block: Json, pointer: str, kept: Kept, losses: Losses) -> Json | 
         losses.change(f"{pointer}/media_type", "Gemini states it with the source alone")
     if (block["type"] == "image") != _is_picture(source):
         losses.change(pointer, "Gemini tells pictures from files by their media type alone")
-    media: Json = {} if source.get("media_type") is None else {"mimeType": source["media_type"]}
+    media: JsonObject = {} if source.get("media_type") is None else {"mimeType": source["media_type"]}
     if block["type"] == "file" and block.get("name") is not None:
         media["displayName"] = block["name"]
     if source["type"] == "base64":
@@ -54,7 +52,7 @@ def media_part(block: Json, pointer: str, kept: Kept, losses: Losses) -> Json | 
     return kept.spell({"fileData": kept.spell({**media, "fileUri": source["data"]})})
 
 
-def _source(block: Json, stated: Json) -> tuple[Json, str]:
+def _source(block: JsonObject, stated: JsonObject) -> tuple[JsonObject, str]:
     """What is written as the source, and why it is not the one that was stated."""
     kind, data = stated["type"], stated["data"]
     media_type = stated.get("media_type")
@@ -71,14 +69,14 @@ def _source(block: Json, stated: Json) -> tuple[Json, str]:
     return build.source(kind, data, media_type=media_type), why
 
 
-def _guessed(block: Json, kind: str, data: str) -> str | None:
+def _guessed(block: JsonObject, kind: str, data: str) -> str | None:
     """Bytes of a picture without a media type would be taken for a file."""
     if kind != "base64" or block["type"] != "image":
         return None
     return next((known for first, known in _FIRST_BYTES.items() if data.startswith(first)), "image/png")
 
 
-def _is_picture(source: Json) -> bool:
+def _is_picture(source: JsonObject) -> bool:
     if (media_type := source.get("media_type")) is not None:
         return media_type.startswith("image/")
     return source["type"] != "base64" and bool(_PICTURE.search(re.split("[?#]", source["data"], maxsplit=1)[0]))

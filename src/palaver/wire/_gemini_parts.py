@@ -7,12 +7,11 @@ own. Parts that no block can express (code that ran, tools of the server) are ke
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._gemini_fields import NAME, Fields, camel, is_list, is_object, is_text
 from palaver.wire._gemini_media import media_block
 from palaver.wire._gemini_pairs import Paired
 from palaver.wire._gemini_results import response_of, result_of
-
-Json = dict[str, Any]
 
 _REQUIRED = {
     "text": None,
@@ -47,11 +46,11 @@ def kind_of(part: Any) -> str | None:
     return kind if required is None or inner.take(required, is_text) is not None else None
 
 
-def blocks(parts: list[Any], turn: int, pairs: Paired) -> list[Json]:
+def blocks(parts: list[Any], turn: int, pairs: Paired) -> list[JsonObject]:
     return [_block(part, (turn, position), pairs) for position, part in enumerate(parts)]
 
 
-def _block(part: Any, place: tuple[int, int], pairs: Paired) -> Json:
+def _block(part: Any, place: tuple[int, int], pairs: Paired) -> JsonObject:
     kind = kind_of(part)
     if kind is None:
         return _plain(part) if isinstance(part, str) else _opaque(part)
@@ -67,31 +66,31 @@ def _block(part: Any, place: tuple[int, int], pairs: Paired) -> Json:
     return made | fields.beside()
 
 
-def _plain(text: str) -> Json:
+def _plain(text: str) -> JsonObject:
     """SDKs take a text for a part."""
     fields = Fields({})
     fields.remember("string", value=True)
     return build.text(text) | fields.beside()
 
 
-def _opaque(part: Any) -> Json:
+def _opaque(part: Any) -> JsonObject:
     keys = [camel(key) for key in part if camel(key) not in _BESIDE] if isinstance(part, dict) else []
     return build.opaque(kind=next((key for key in keys if key), "part"), raw=part) | {"provider_data": {NAME: {}}}
 
 
-def _text(fields: Fields) -> Json:
+def _text(fields: Fields) -> JsonObject:
     text = fields.take("text", is_text)
     return build.thinking(text) if fields.take("thought", lambda value: value is True) else build.text(text)
 
 
-def _tool_use(fields: Fields, call_id: str) -> Json:
+def _tool_use(fields: Fields, call_id: str) -> JsonObject:
     call = fields.inner("functionCall")
     assert call is not None
     call.expect("id", lambda value: value == call_id)
     return build.tool_use(id=call_id, name=call.take("name", is_text), input=call.expect("args", is_object) or {})
 
 
-def _tool_result(fields: Fields, call_id: str, names: dict[str, str]) -> Json:
+def _tool_result(fields: Fields, call_id: str, names: dict[str, str]) -> JsonObject:
     answer = fields.inner("functionResponse")
     assert answer is not None
     answer.expect("id", lambda value: value == call_id)
@@ -105,7 +104,7 @@ def _tool_result(fields: Fields, call_id: str, names: dict[str, str]) -> Json:
 
 
 def _remember_response(
-    answer: Fields, response: Any, content: str | list[Json], media: list[Json], *, is_error: bool
+    answer: Fields, response: Any, content: str | list[JsonObject], media: list[JsonObject], *, is_error: bool
 ) -> None:
     texts = content if isinstance(content, str) else content[: len(content) - len(media)]
     if response == response_of(texts, is_error=is_error):
@@ -116,7 +115,7 @@ def _remember_response(
         answer.remember("response", response)
 
 
-def _media(part: Any) -> Json:
+def _media(part: Any) -> JsonObject:
     kind = kind_of(part)
     if kind not in {"inlineData", "fileData"}:
         return _opaque(part)

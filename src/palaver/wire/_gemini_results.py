@@ -8,16 +8,15 @@ import json
 from typing import Any, NamedTuple
 
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 class Result(NamedTuple):
-    content: str | list[Json]
+    content: str | list[JsonObject]
     is_error: bool
 
 
-def result_of(response: Any, media: list[Json]) -> Result:
+def result_of(response: Any, media: list[JsonObject]) -> Result:
     """The content that a response object tells; pictures and files stand beside it."""
     told = _told(response)
     if not media:
@@ -26,7 +25,7 @@ def result_of(response: Any, media: list[Json]) -> Result:
     return Result([*([] if response is None else texts), *media], told.is_error)
 
 
-def response_of(texts: str | list[Json], *, is_error: bool) -> Json:
+def response_of(texts: str | list[JsonObject], *, is_error: bool) -> JsonObject:
     return {"error" if is_error else "content": texts}
 
 

@@ -6,11 +6,10 @@ of -1, or only `includeThoughts`) leaves it to the model: it is kept, and the ex
 
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.wire import _thinking
 from palaver.wire._contract import Losses
 from palaver.wire._gemini_fields import Fields, Fit, Kept, drop_others, is_amount, is_count, is_list, is_text, is_whole
-
-Json = dict[str, Any]
 
 
 def _is_texts(value: Any) -> bool:
@@ -30,12 +29,12 @@ _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "specific": "ANY"}
 _CHOICE_OF_MODE = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
 
 
-def read_generation(payload: Fields, model: str) -> Json:
+def read_generation(payload: Fields, model: str) -> JsonObject:
     """The fields of a request that Gemini gathers in `generationConfig`."""
     config = payload.inner("generationConfig")
     if config is None:
         return {}
-    read: Json = {}
+    read: JsonObject = {}
     if (most := config.take("maxOutputTokens", is_whole)) is not None:
         read["max_output_tokens"] = most
     taken = {name: config.take(field, fits) for name, (field, fits) in _SAMPLING.items()}
@@ -46,8 +45,8 @@ def read_generation(payload: Fields, model: str) -> Json:
     return read
 
 
-def generation_config(request: Json, kept: Kept, losses: Losses) -> Json:
-    config: Json = {}
+def generation_config(request: JsonObject, kept: Kept, losses: Losses) -> JsonObject:
+    config: JsonObject = {}
     if thinking := request.get("thinking"):
         drop_others(thinking, frozenset({"level", "include_summary"}), "/thinking", losses)
         config["thinkingConfig"] = kept.spell(_thinking_config(thinking, request["model"], kept, losses))
@@ -61,7 +60,7 @@ def generation_config(request: Json, kept: Kept, losses: Losses) -> Json:
     return kept.spell(config)
 
 
-def _thinking_of(config: Fields, model: str) -> Json | None:
+def _thinking_of(config: Fields, model: str) -> JsonObject | None:
     inner = config.inner("thinkingConfig")
     if inner is None:
         return None
@@ -77,7 +76,7 @@ def _thinking_of(config: Fields, model: str) -> Json | None:
     return None
 
 
-def _thinking_config(thinking: Json, model: str, kept: Kept, losses: Losses) -> Json:
+def _thinking_config(thinking: JsonObject, model: str, kept: Kept, losses: Losses) -> JsonObject:
     level = thinking["level"]
     config = _default(model, level)
     for name in ("thinkingLevel", "thinkingBudget"):
@@ -100,7 +99,7 @@ def _level(name: str, value: Any, model: str) -> _thinking.Level | None:
     return "none" if value == 0 else _thinking.level_of_budget(_gemini_name(model), value)
 
 
-def _default(model: str, level: _thinking.Level) -> Json:
+def _default(model: str, level: _thinking.Level) -> JsonObject:
     if "gemini-3" in model:
         return {"thinkingLevel": _WORDS[level]}
     return {"thinkingBudget": _thinking.budget(_gemini_name(model), level)}
@@ -110,7 +109,7 @@ def _gemini_name(model: str) -> str:
     return model if "gemini" in model else "gemini"
 
 
-def read_choice(payload: Fields) -> Json:
+def read_choice(payload: Fields) -> JsonObject:
     """The request's `tool_choice`."""
     config = payload.inner("toolConfig")
     calling = config.inner("functionCallingConfig") if config else None
@@ -120,7 +119,7 @@ def read_choice(payload: Fields) -> Json:
     if mode is None:
         return {}
     kind = _CHOICE_OF_MODE[mode.upper()]
-    choice: Json = {"type": kind}
+    choice: JsonObject = {"type": kind}
     if kind == "required" and (only := calling.take("allowedFunctionNames", _is_one_name)):
         choice = {"type": "specific", "name": only[0]}
     if mode != _MODES[kind]:
@@ -128,7 +127,7 @@ def read_choice(payload: Fields) -> Json:
     return {"tool_choice": choice}
 
 
-def tool_config(request: Json, kept: Kept, losses: Losses) -> Json | None:
+def tool_config(request: JsonObject, kept: Kept, losses: Losses) -> JsonObject | None:
     choice = request.get("tool_choice")
     if not choice:
         return None
@@ -138,7 +137,7 @@ def tool_config(request: Json, kept: Kept, losses: Losses) -> Json | None:
     word = kept.original("mode")
     if is_text(word) and _CHOICE_OF_MODE.get(word.upper()) == _CHOICE_OF_MODE[mode]:
         mode = word
-    calling: Json = {"mode": mode}
+    calling: JsonObject = {"mode": mode}
     if kind == "specific":
         calling["allowedFunctionNames"] = [choice["name"]]
     return kept.spell({"functionCallingConfig": kept.spell(calling)})

@@ -10,24 +10,23 @@ types in capitals, is read into JSON Schema and kept beside it where that differ
 from collections.abc import Iterator
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
 from palaver.wire._gemini_fields import Fields, Kept, camel, drop_others, is_list, is_object, is_text, key_of
 
-Json = dict[str, Any]
-
 _GROUP = "functionDeclarations"
-_NOTHING: Json = {"type": "object", "properties": {}}
+_NOTHING: JsonObject = {"type": "object", "properties": {}}
 _NUMBERS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
 _VALUES = frozenset({"default", "example", "const", "enum", "required", "propertyOrdering"})
 
 
-def read_tools(payload: Fields) -> Json:
+def read_tools(payload: Fields) -> JsonObject:
     """The request's `tools`."""
     entries = payload.take("tools", _has_functions)
     if entries is None:
         return {}
-    tools: list[Json] = []
-    layout: list[Json] = []
+    tools: list[JsonObject] = []
+    layout: list[JsonObject] = []
     for entry in entries:
         layout.append(dict(entry))
         key = key_of(entry, _GROUP)
@@ -39,7 +38,7 @@ def read_tools(payload: Fields) -> Json:
     return {"tools": tools}
 
 
-def written_tools(tools: list[Json], kept: Kept, losses: Losses) -> list[Json]:
+def written_tools(tools: list[JsonObject], kept: Kept, losses: Losses) -> list[JsonObject]:
     declared = iter([_declaration(tool, f"/tools/{position}", losses) for position, tool in enumerate(tools)])
     entries = [_filled(entry, declared) for entry in kept.original("tools") or ()]
     if further := list(declared):
@@ -60,23 +59,23 @@ def _is_declaration(value: Any) -> bool:
     return is_object(value) and is_text(value.get("name")) and bool(value["name"])
 
 
-def _filled(entry: Json, declared: Iterator[Json]) -> Json:
+def _filled(entry: JsonObject, declared: Iterator[JsonObject]) -> JsonObject:
     key = key_of(entry, _GROUP)
     if key is None or isinstance(entry[key], list):
         return entry
     return entry | {key: [function for _, function in zip(range(entry[key]), declared, strict=False)]}
 
 
-def _tool(declaration: Json) -> Json:
+def _tool(declaration: JsonObject) -> JsonObject:
     fields = Fields(declaration)
-    tool: Json = {"name": fields.take("name", is_text)}
+    tool: JsonObject = {"name": fields.take("name", is_text)}
     if (description := fields.take("description", is_text)) is not None:
         tool["description"] = description
     tool["parameters"] = _parameters(fields)
     return tool | {"strict": False} | fields.beside()
 
 
-def _parameters(fields: Fields) -> Json:
+def _parameters(fields: Fields) -> JsonObject:
     if (schema := fields.take("parametersJsonSchema", is_object)) is not None:
         return schema
     schema = fields.expect("parameters", is_object)
@@ -87,12 +86,12 @@ def _parameters(fields: Fields) -> Json:
     return read
 
 
-def _declaration(tool: Json, pointer: str, losses: Losses) -> Json:
+def _declaration(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     drop_others(tool, frozenset({"name", "description", "parameters", "strict"}), pointer, losses)
     if tool.get("strict"):
         losses.drop(f"{pointer}/strict", "Gemini has no strict functions")
     kept = Kept(tool)
-    made: Json = {"name": tool["name"]}
+    made: JsonObject = {"name": tool["name"]}
     if tool.get("description") is not None:
         made["description"] = tool["description"]
     schema, original = tool["parameters"], kept.original("parameters")
@@ -109,7 +108,7 @@ def json_schema(schema: Any) -> Any:
     """An OpenAPI schema as Gemini has it, in either spelling, as JSON Schema."""
     if not isinstance(schema, dict):
         return schema
-    read: Json = {}
+    read: JsonObject = {}
     for key, value in schema.items():
         key = camel(key)
         match key, value:
@@ -130,7 +129,7 @@ def json_schema(schema: Any) -> Any:
     return _nullable(read)
 
 
-def _nullable(schema: Json) -> Json:
+def _nullable(schema: JsonObject) -> JsonObject:
     """OpenAPI says beside the type that there may be nothing, JSON Schema within it."""
     match schema:
         case {"nullable": True, "type": str(kind)}:

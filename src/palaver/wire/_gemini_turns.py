@@ -6,12 +6,11 @@ there is kept whole.
 
 from typing import Any, Literal
 
+from palaver.model.build import JsonObject
 from palaver.wire._gemini_blocks import PartWriter
 from palaver.wire._gemini_fields import Fields, Kept, drop_others, is_list, is_text
 from palaver.wire._gemini_pairs import Paired
 from palaver.wire._gemini_parts import blocks, kind_of
-
-Json = dict[str, Any]
 
 _ROLES = {"user": "user", "model": "assistant", "function": "tool", "assistant": "assistant", "tool": "tool"}
 _WORDS = {"user": "user", "assistant": "model", "tool": "function"}
@@ -29,8 +28,8 @@ def parts_of(content: Any) -> list[Any]:
             return content["parts"] if is_list(content.get("parts")) else []
 
 
-def read_turn(content: Any, turn: int, pairs: Paired) -> Json:
-    made: Json = {"role": "user", "content": blocks(parts_of(content), turn, pairs)}
+def read_turn(content: Any, turn: int, pairs: Paired) -> JsonObject:
+    made: JsonObject = {"role": "user", "content": blocks(parts_of(content), turn, pairs)}
     shape = _shape(content)
     fields = Fields(_beside_parts(content, shape))
     if isinstance(content, dict):
@@ -45,11 +44,11 @@ def read_turn(content: Any, turn: int, pairs: Paired) -> Json:
     return made | fields.beside()
 
 
-def written_turn(message: Json, pointer: str, writer: PartWriter) -> Any:
+def written_turn(message: JsonObject, pointer: str, writer: PartWriter) -> Any:
     drop_others(message, frozenset({"role", "content"}), pointer, writer.losses)
     kept = Kept(message)
     parts = writer.parts(message["content"], f"{pointer}/content")
-    made: Json = {}
+    made: JsonObject = {}
     word = kept.original("role")
     if word is not None and _role(word) == message["role"]:
         made["role"] = word
@@ -68,7 +67,7 @@ def written_turn(message: Json, pointer: str, writer: PartWriter) -> Any:
             return kept.complete(made)
 
 
-def _beside_parts(content: Any, shape: str | None) -> Json:
+def _beside_parts(content: Any, shape: str | None) -> JsonObject:
     if shape is None:
         return content
     return {"role": content["role"]} if shape == "part" and "role" in content else {}

@@ -6,10 +6,11 @@ from typing import Any
 
 import orjson
 
-from palaver.wire._openai_notes import Fields, Json, Writing, shape
+from palaver.model.build import JsonObject
+from palaver.wire._openai_notes import Fields, Writing, shape
 
 
-def arguments_from(value: Any) -> Json:
+def arguments_from(value: Any) -> JsonObject:
     """A call's input; text that is no object is kept under `raw`."""
     if isinstance(value, dict):
         return value
@@ -22,9 +23,9 @@ def arguments_from(value: Any) -> Json:
     return parsed if isinstance(parsed, dict) else {"raw": value}
 
 
-def arguments_fields(block: Json, notes: Json, writing: Writing) -> Fields:
+def arguments_fields(block: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
     """The string for an input, the original one while it still says the same; without any input it may be missing."""
-    given: Json = block["input"]
+    given: JsonObject = block["input"]
     if shape(notes).get("arguments") == "object":
         return Fields({"arguments": given}, {})
     sibling = writing.sibling(block)
@@ -36,19 +37,19 @@ def arguments_fields(block: Json, notes: Json, writing: Writing) -> Fields:
     return Fields({"arguments": _compact(given)}, {}) if given else Fields({}, {"arguments": "{}"})
 
 
-def _compact(given: Json) -> str:
+def _compact(given: JsonObject) -> str:
     try:
         return orjson.dumps(given).decode()
     except TypeError:  # integers past 64 bits, half of a surrogate pair
         return json.dumps(given, separators=(",", ":"))
 
 
-def arguments_notes(value: Any) -> Json:
+def arguments_notes(value: Any) -> JsonObject:
     """What decides how arguments are written: some servers send an object."""
     return {"shape": {"arguments": "object"}} if isinstance(value, dict) else {}
 
 
-def is_free_text(block: Json, writing: Writing) -> bool:
+def is_free_text(block: JsonObject, writing: Writing) -> bool:
     """Whether a call's input is the text of a custom tool, in either of OpenAI's formats."""
     kind = writing.notes(block).get("type") or writing.sibling(block).get("type")
     free = block["input"]

@@ -9,6 +9,7 @@ itself had there.
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import (
     Calls,
     arguments_fields,
@@ -18,14 +19,16 @@ from palaver.wire._openai_calls import (
 )
 from palaver.wire._openai_chat_parts import Placed, content_from, content_to, is_part
 from palaver.wire._openai_citations import annotations_to, are_annotations
-from palaver.wire._openai_notes import CHAT, Fields, Json, Writing, annotate, kept, merged, noted, shape, told
+from palaver.wire._openai_notes import CHAT, Fields, Writing, annotate, kept, merged, noted, shape, told
 
 _TEXTS = ("reasoning_content", "reasoning", "reasoning_text")
 _SEALED = ("reasoning_details", "reasoning_opaque")
 _ORDER = ("thinking", "content", "refusal", "audio", "function_call", "tool_calls")
 
 
-def assistant_from(message: Json, calls: Calls, *, is_response: bool = False) -> tuple[list[Json], Json | None]:
+def assistant_from(
+    message: JsonObject, calls: Calls, *, is_response: bool = False
+) -> tuple[list[JsonObject], JsonObject | None]:
     """The blocks of a message, and its notes; None where they would not give it back."""
     thoughts = _thoughts_from(message, is_response=is_response)
     content, facts = content_from(message.get("content"), calls)
@@ -49,7 +52,7 @@ def assistant_from(message: Json, calls: Calls, *, is_response: bool = False) ->
     return blocks, noted(message, lambda notes: assistant_fields(blocks, notes, "", reading), first)
 
 
-def assistant_fields(blocks: list[Json], notes: Json, at: str, writing: Writing) -> Fields:
+def assistant_fields(blocks: list[JsonObject], notes: JsonObject, at: str, writing: Writing) -> Fields:
     """The fields of a message; a loss where they cannot keep the order of its blocks."""
     sorts: dict[str, list[Placed]] = {sort: [] for sort in _ORDER}
     found: list[int] = []
@@ -63,8 +66,8 @@ def assistant_fields(blocks: list[Json], notes: Json, at: str, writing: Writing)
             sorts[sort].append((block, where))
     if found != sorted(found):
         writing.losses.change(f"{at}/content", "reasoning, text and calls stand apart here, in this order")
-    said: Json = {}
-    filled: Json = {"role": "assistant", "content": None}
+    said: JsonObject = {}
+    filled: JsonObject = {"role": "assistant", "content": None}
     if writing.is_response:
         filled |= {"refusal": None, "annotations": []}
     else:
@@ -85,7 +88,7 @@ def assistant_fields(blocks: list[Json], notes: Json, at: str, writing: Writing)
     return Fields(_thoughts_to(sorts["thinking"], at, writing) | said, filled)
 
 
-def _sort(block: Json, writing: Writing) -> str | None:
+def _sort(block: JsonObject, writing: Writing) -> str | None:
     """The field that a block belongs to; None where the assistant's message has none for it."""
     notes = writing.notes(block)
     match block["type"]:
@@ -111,13 +114,13 @@ def _sort(block: Json, writing: Writing) -> str | None:
             return "content" if writing.owns(block) else None
 
 
-def _reason(block: Json) -> str:
+def _reason(block: JsonObject) -> str:
     """Why the assistant's message has no place for a block; empty where its type says it."""
     return "there is no official place for reasoning here" if block["type"] == "thinking" else ""
 
 
-def _annotations(content: list[Placed], writing: Writing) -> list[Json]:
-    made: list[Json] = []
+def _annotations(content: list[Placed], writing: Writing) -> list[JsonObject]:
+    made: list[JsonObject] = []
     offset = 0
     for block, at in content:
         made += annotations_to(block, at, writing, offset)
@@ -133,7 +136,7 @@ def _refusal_to(refusals: list[Placed], at: str, writing: Writing) -> str:
     return "".join(block["text"] for block, _ in refusals)
 
 
-def _thoughts_from(message: Json, *, is_response: bool) -> list[Json]:
+def _thoughts_from(message: JsonObject, *, is_response: bool) -> list[JsonObject]:
     """The reasoning of a message, with every field that tells of it."""
     stated = {name: message[name] for name in (*_TEXTS, *_SEALED) if name in message}
     named = next((name for name in _TEXTS if isinstance(stated.get(name), str) and stated[name]), None)
@@ -154,8 +157,8 @@ def _told_by(details: Any) -> str:
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
-def _thoughts_to(thoughts: list[Placed], at: str, writing: Writing) -> Json:
-    said: Json = {}
+def _thoughts_to(thoughts: list[Placed], at: str, writing: Writing) -> JsonObject:
+    said: JsonObject = {}
     for block, where in thoughts:
         writing.leave_out(block, ("type", "thinking"), where)
         notes = writing.notes(block)
@@ -170,7 +173,7 @@ def _thoughts_to(thoughts: list[Placed], at: str, writing: Writing) -> Json:
     return said
 
 
-def _audio_from(audio: Any) -> list[Json]:
+def _audio_from(audio: Any) -> list[JsonObject]:
     match audio:
         case {"data": str(data)}:
             source = build.source("base64", data)
@@ -184,18 +187,18 @@ def _audio_from(audio: Any) -> list[Json]:
     return [] if notes is None else [annotate(block, CHAT, {"type": "audio", "audio": notes})]
 
 
-def _audio_fields(block: Json) -> Fields:
+def _audio_fields(block: JsonObject) -> Fields:
     source = block["source"]
     said = {"id" if source["type"] == "file" else "data": source["data"]}
     return Fields(said | ({"transcript": block["text"]} if block.get("text") is not None else {}), {})
 
 
-def _audio_to(block: Json, at: str, writing: Writing) -> Json:
+def _audio_to(block: JsonObject, at: str, writing: Writing) -> JsonObject:
     writing.leave_out(block, ("type", "source", "text"), at)
     return told(*_audio_fields(block), writing.notes(block).get("audio", {}))
 
 
-def call_from(call: Any, calls: Calls) -> Json:
+def call_from(call: Any, calls: Calls) -> JsonObject:
     """The block of a call; kept whole where it is neither a function's nor a custom tool's."""
     match call:
         case {"type": "custom", "custom": {"name": str(name), "input": str(text)}}:
@@ -216,7 +219,7 @@ def call_from(call: Any, calls: Calls) -> Json:
     return kept(call.get("type"), call, CHAT, call=True) if notes is None else annotate(block, CHAT, notes)
 
 
-def call_to(block: Json, at: str, writing: Writing) -> Json:
+def call_to(block: JsonObject, at: str, writing: Writing) -> JsonObject:
     if block["type"] == "opaque":
         return block["raw"]
     writing.leave_out(block, ("type", "id", "name", "input"), at, {"type", "arguments"})
@@ -224,8 +227,8 @@ def call_to(block: Json, at: str, writing: Writing) -> Json:
     return told(*_call_fields(block, notes, writing), notes)
 
 
-def _call_fields(block: Json, notes: Json, writing: Writing) -> Fields:
-    said: Json = {} if shape(notes).get("id") == "made" else {"id": block["id"]}
+def _call_fields(block: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
+    said: JsonObject = {} if shape(notes).get("id") == "made" else {"id": block["id"]}
     free = block["input"]
     if is_free_text(block, writing) or (notes.get("type") == "custom" and free.keys() == {"input"}):
         return Fields({**said, "type": "custom", "custom": {"name": block["name"], "input": free["input"]}}, {})
@@ -233,7 +236,7 @@ def _call_fields(block: Json, notes: Json, writing: Writing) -> Fields:
     return Fields({**said, "function": {"name": block["name"], **function}}, {"type": "function", "function": missing})
 
 
-def _legacy_from(call: Any, calls: Calls) -> Json | None:
+def _legacy_from(call: Any, calls: Calls) -> JsonObject | None:
     """A call in the older form, one to a message and without an id."""
     match call:
         case {"name": str(name), **rest} if isinstance(rest.get("arguments", ""), str | None):
@@ -246,12 +249,12 @@ def _legacy_from(call: Any, calls: Calls) -> Json | None:
             return None
 
 
-def _legacy_to(block: Json, at: str, writing: Writing) -> Json:
+def _legacy_to(block: JsonObject, at: str, writing: Writing) -> JsonObject:
     writing.leave_out(block, ("type", "id", "name", "input"), at)
     notes = writing.notes(block)
     return told(*_legacy_fields(block, notes, writing), notes)
 
 
-def _legacy_fields(block: Json, notes: Json, writing: Writing) -> Fields:
+def _legacy_fields(block: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
     said, filled = arguments_fields(block, notes, writing)
     return Fields({"name": block["name"], **said}, filled)

@@ -3,15 +3,16 @@
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import Calls
 from palaver.wire._openai_media import audio_from, audio_to, fenced, file_from, file_to, source_from, url_to
-from palaver.wire._openai_notes import CHAT, Fields, Json, Writing, annotate, is_plain, kept, noted, shape, told
+from palaver.wire._openai_notes import CHAT, Fields, Writing, annotate, is_plain, kept, noted, shape, told
 
-Placed = tuple[Json, str]
+Placed = tuple[JsonObject, str]
 """A block and where it stands."""
 
 
-def content_from(content: Any, calls: Calls) -> tuple[list[Json], Json]:
+def content_from(content: Any, calls: Calls) -> tuple[list[JsonObject], JsonObject]:
     """The blocks of a content, and what decides how they are written."""
     match content:
         case None:
@@ -26,7 +27,7 @@ def content_from(content: Any, calls: Calls) -> tuple[list[Json], Json]:
             return [kept("content", content, CHAT)], {"content": "raw"}
 
 
-def content_to(blocks: list[Placed], facts: Json, at: str, writing: Writing) -> Any:
+def content_to(blocks: list[Placed], facts: JsonObject, at: str, writing: Writing) -> Any:
     """The content of a message; None where it has none."""
     if facts.get("content") == "raw" and len(blocks) == 1 and "raw" in blocks[0][0]:
         return blocks[0][0]["raw"]
@@ -41,7 +42,7 @@ def content_to(blocks: list[Placed], facts: Json, at: str, writing: Writing) -> 
     return "".join(texts) if texts else None
 
 
-def part_from(part: Any, calls: Calls) -> Json:
+def part_from(part: Any, calls: Calls) -> JsonObject:
     """The block that a part is; kept whole where it is none, or where its block would not give it back."""
     if not isinstance(part, dict):
         return kept("part", part, CHAT)
@@ -53,7 +54,7 @@ def part_from(part: Any, calls: Calls) -> Json:
     return annotate(block, CHAT, notes)
 
 
-def parts_from(parts: list[Any], calls: Calls) -> list[Json]:
+def parts_from(parts: list[Any], calls: Calls) -> list[JsonObject]:
     """The blocks of parts that stand where this format has texts only: each says whose it is."""
     blocks = [part_from(part, calls) for part in parts]
     for block in blocks:
@@ -62,7 +63,7 @@ def parts_from(parts: list[Any], calls: Calls) -> list[Json]:
     return blocks
 
 
-def _block_from(part: Json, calls: Calls) -> tuple[Json | None, Json]:
+def _block_from(part: JsonObject, calls: Calls) -> tuple[JsonObject | None, JsonObject]:
     match part:
         case {"type": "text", "text": str(text)}:
             return build.text(text), {}
@@ -89,12 +90,12 @@ def _block_from(part: Json, calls: Calls) -> tuple[Json | None, Json]:
             return None, {}
 
 
-def is_part(block: Json, writing: Writing) -> bool:
+def is_part(block: JsonObject, writing: Writing) -> bool:
     """Whether a block stood among the parts of a content, where others have it in a place of its own."""
     return shape(writing.notes(block)).get("part") is True
 
 
-def part_to(block: Json, at: str, writing: Writing) -> list[Any]:
+def part_to(block: JsonObject, at: str, writing: Writing) -> list[Any]:
     """The part for a block, alone; nothing where it is left out."""
     if block["type"] == "opaque" and writing.owns(block):
         return [block["raw"]]
@@ -103,7 +104,7 @@ def part_to(block: Json, at: str, writing: Writing) -> list[Any]:
     return [] if fields is None else [told(*fields, notes)]
 
 
-def _fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields | None:
+def _fields(block: JsonObject, notes: JsonObject, at: str, writing: Writing) -> Fields | None:
     match block:
         case {"type": "text", "text": text}:
             writing.leave_out(block, ("type", "text", *(("citations",) if writing.is_response else ())), at, {"type"})
@@ -132,7 +133,7 @@ def _fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields | Non
             return None
 
 
-def _image_fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields:
+def _image_fields(block: JsonObject, notes: JsonObject, at: str, writing: Writing) -> Fields:
     writing.leave_out(block, ("type", "source"), at)
     source = block["source"]
     if source["type"] == "file":
@@ -143,7 +144,7 @@ def _image_fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields
     return Fields({"type": "image_url", "image_url": url if shape(notes).get("image_url") else {"url": url}}, {})
 
 
-def _file_fields(block: Json, at: str, writing: Writing) -> Fields | None:
+def _file_fields(block: JsonObject, at: str, writing: Writing) -> Fields | None:
     source = block.get("source")
     if source is None and block.get("text") is not None:
         writing.losses.change(at, "of a file, the text is written")
@@ -158,7 +159,7 @@ def _file_fields(block: Json, at: str, writing: Writing) -> Fields | None:
     return Fields({"type": "file", "file": file_to(block, at, writing)}, {})
 
 
-def result_to(block: Json, at: str, writing: Writing) -> Any:
+def result_to(block: JsonObject, at: str, writing: Writing) -> Any:
     """What a tool gave back: text, or parts; what is no text is written only where this format had it."""
     content = block["content"]
     if isinstance(content, str):

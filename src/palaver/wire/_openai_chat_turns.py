@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import Calls
 from palaver.wire._openai_chat_assistant import assistant_fields, assistant_from
 from palaver.wire._openai_chat_parts import (
@@ -20,14 +21,14 @@ from palaver.wire._openai_chat_parts import (
     parts_from,
     result_to,
 )
-from palaver.wire._openai_notes import CHAT, PROMPTING, Fields, Json, Writing, annotate, kept, noted, shape, told
+from palaver.wire._openai_notes import CHAT, PROMPTING, Fields, Writing, annotate, kept, noted, shape, told
 
 
-def turns_from(messages: list[Any]) -> tuple[list[Json], list[Json]]:
+def turns_from(messages: list[Any]) -> tuple[list[JsonObject], list[JsonObject]]:
     """The blocks of the system prompt, and the turns."""
     calls = Calls(_stated_ids(messages))
-    system: list[Json] = []
-    turns: list[Json] = []
+    system: list[JsonObject] = []
+    turns: list[JsonObject] = []
     for message in messages:
         blocks = _prompt_from(message, calls, is_first=not system) if not turns else None
         if blocks:
@@ -47,7 +48,7 @@ def _stated_ids(messages: list[Any]) -> set[str]:
     return stated
 
 
-def _prompt_from(message: Any, calls: Calls, *, is_first: bool) -> list[Json]:
+def _prompt_from(message: Any, calls: Calls, *, is_first: bool) -> list[JsonObject]:
     """The blocks of a message of the system prompt; none where it is no such message."""
     if not isinstance(message, dict) or message.get("role") not in PROMPTING:
         return []
@@ -64,22 +65,24 @@ def _prompt_from(message: Any, calls: Calls, *, is_first: bool) -> list[Json]:
     return blocks
 
 
-def _message_notes(message: Json, blocks: list[Placed], facts: Json, role: str, reading: Writing) -> Json | None:
-    first: Json = {"shape": facts} if facts else {}
+def _message_notes(
+    message: JsonObject, blocks: list[Placed], facts: JsonObject, role: str, reading: Writing
+) -> JsonObject | None:
+    first: JsonObject = {"shape": facts} if facts else {}
     if message["role"] != role:
         first["role"] = message["role"]
     return noted(message, lambda notes: _message_fields(blocks, notes, role, "", reading), first)
 
 
-def _message_fields(blocks: list[Placed], notes: Json, role: str, at: str, writing: Writing) -> Fields:
-    said: Json = {"role": notes.get("role", role)}
+def _message_fields(blocks: list[Placed], notes: JsonObject, role: str, at: str, writing: Writing) -> Fields:
+    said: JsonObject = {"role": notes.get("role", role)}
     content = content_to(blocks, shape(notes), at, writing)
     if content is None:
         return Fields(said, {"content": ""})
     return Fields({**said, "content": content}, {})
 
 
-def _turn_from(message: Any, calls: Calls) -> Json:
+def _turn_from(message: Any, calls: Calls) -> JsonObject:
     match message:
         case {"role": "assistant"}:
             blocks, notes = assistant_from(message, calls)
@@ -98,7 +101,7 @@ def _turn_from(message: Any, calls: Calls) -> Json:
     return annotate({"role": role, "content": blocks}, CHAT, notes)
 
 
-def _result_from(message: Json, role: str, calls: Calls) -> tuple[list[Json], Json | None]:
+def _result_from(message: JsonObject, role: str, calls: Calls) -> tuple[list[JsonObject], JsonObject | None]:
     name = message.get("name")
     stated = message.get("tool_call_id")
     call_id, is_found = calls.answered(stated, name if isinstance(name, str) else None)
@@ -108,24 +111,24 @@ def _result_from(message: Json, role: str, calls: Calls) -> tuple[list[Json], Js
     elif content is not None and not isinstance(content, str):
         return [], None
     block = build.tool_result(tool_use_id=call_id, content="" if content is None else content)
-    first: Json = {"role": role} if role != "tool" else {}
+    first: JsonObject = {"role": role} if role != "tool" else {}
     if is_found and role == "tool":
         first["shape"] = {"id": "made"}
     reading = Writing(CHAT)
     return [block], noted(message, lambda notes: _result_fields(block, notes, "", reading), first)
 
 
-def _result_fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields:
-    said: Json = {"role": notes.get("role", "tool")}
+def _result_fields(block: JsonObject, notes: JsonObject, at: str, writing: Writing) -> Fields:
+    said: JsonObject = {"role": notes.get("role", "tool")}
     if said["role"] == "tool" and shape(notes).get("id") != "made":
         said["tool_call_id"] = block["tool_use_id"]
     content = result_to(block, at, writing)
     return Fields({**said, "content": content}, {}) if content else Fields(said, {"content": content})
 
 
-def system_to(request: Json, writing: Writing) -> Iterator[Json]:
+def system_to(request: JsonObject, writing: Writing) -> Iterator[JsonObject]:
     """The messages of the system prompt."""
-    groups: list[tuple[Json, list[Placed]]] = []
+    groups: list[tuple[JsonObject, list[Placed]]] = []
     for index, block in enumerate(request.get("system") or ()):
         begun = writing.notes(block).get("message")
         if begun is not None or not groups:
@@ -141,7 +144,7 @@ def system_to(request: Json, writing: Writing) -> Iterator[Json]:
             yield told(*_message_fields(told_blocks, notes, "system", "", writing), notes)
 
 
-def _without_message(block: Json) -> Json:
+def _without_message(block: JsonObject) -> JsonObject:
     """The block with the notes that are its own."""
     held = block.get("provider_data") or {}
     if "message" not in held.get(CHAT, {}):
@@ -150,15 +153,15 @@ def _without_message(block: Json) -> Json:
     return {**block, "provider_data": {**held, CHAT: own}}
 
 
-def turns_to(messages: list[Json], writing: Writing) -> Iterator[Any]:
+def turns_to(messages: list[JsonObject], writing: Writing) -> Iterator[Any]:
     for index, message in enumerate(messages):
         yield from _turn_to(message, f"/messages/{index}", writing)
 
 
-def _turn_to(message: Json, at: str, writing: Writing) -> Iterator[Any]:
+def _turn_to(message: JsonObject, at: str, writing: Writing) -> Iterator[Any]:
     writing.leave_out(message, ("role", "content"), at, {"role"})
     notes = writing.notes(message)
-    content: list[Json] = message["content"]
+    content: list[JsonObject] = message["content"]
     if len(content) == 1 and shape(writing.notes(content[0])).get("message"):
         yield content[0]["raw"]
         return
@@ -181,11 +184,11 @@ def _turn_to(message: Json, at: str, writing: Writing) -> Iterator[Any]:
         yield from _plain_to(message, [], at, writing)
 
 
-def _is_result(block: Json, writing: Writing) -> bool:
+def _is_result(block: JsonObject, writing: Writing) -> bool:
     return block["type"] == "tool_result" and not is_part(block, writing)
 
 
-def _tell_of_split(message: Json, groups: list[tuple[bool, list[Placed]]], at: str, writing: Writing) -> None:
+def _tell_of_split(message: JsonObject, groups: list[tuple[bool, list[Placed]]], at: str, writing: Writing) -> None:
     results = sum(len(group) for is_result, group in groups if is_result)
     others = sum(not is_result for is_result, _ in groups)
     if results + others > 1:
@@ -194,14 +197,14 @@ def _tell_of_split(message: Json, groups: list[tuple[bool, list[Placed]]], at: s
         writing.losses.change(f"{at}/role", "results of tools, and nothing else, come from `tool` here")
 
 
-def _result_to(block: Json, notes: Json, at: str, writing: Writing) -> Json:
+def _result_to(block: JsonObject, notes: JsonObject, at: str, writing: Writing) -> JsonObject:
     writing.leave_out(block, ("type", "tool_use_id", "content", "is_error"), at, {"type"})
     if block.get("is_error"):
         writing.losses.drop(f"{at}/is_error", "there is no place for a failure here but the text")
     return told(*_result_fields(block, notes, at, writing), notes)
 
 
-def _plain_to(message: Json, blocks: list[Placed], at: str, writing: Writing) -> Iterator[Json]:
+def _plain_to(message: JsonObject, blocks: list[Placed], at: str, writing: Writing) -> Iterator[JsonObject]:
     notes = writing.notes(message)
     said_by = writing.sibling(message).get("role")
     if said_by in PROMPTING and not notes:

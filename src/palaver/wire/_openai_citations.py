@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from palaver.wire._openai_notes import CHAT, Json, Writing
+from palaver.model.build import JsonObject
+from palaver.wire._openai_notes import CHAT, Writing
 
 _URL = ("start_index", "end_index", "title", "url")
 _FLAT = {
@@ -19,7 +20,7 @@ def are_annotations(found: Any, name: str) -> bool:
     return isinstance(found, list) and all(isinstance(one, dict) and annotation(one, name) is one for one in found)
 
 
-def annotation(citation: Json, name: str) -> Json | None:
+def annotation(citation: JsonObject, name: str) -> JsonObject | None:
     """The citation in the form of a format; None where it has none for it."""
     kind = citation.get("type")
     nested = citation.get("url_citation")
@@ -32,9 +33,9 @@ def annotation(citation: Json, name: str) -> Json | None:
     return {"type": kind, kind: {key: citation[key] for key in _URL}} if kind == "url_citation" else None
 
 
-def annotations_to(block: Json, at: str, writing: Writing, offset: int = 0) -> list[Json]:
+def annotations_to(block: JsonObject, at: str, writing: Writing, offset: int = 0) -> list[JsonObject]:
     """The citations of a text that begins at an offset of the whole."""
-    made: list[Json] = []
+    made: list[JsonObject] = []
     for index, citation in enumerate(block.get("citations") or ()):
         found = annotation(citation, writing.name)
         if found is None:
@@ -46,7 +47,7 @@ def annotations_to(block: Json, at: str, writing: Writing, offset: int = 0) -> l
     return made
 
 
-def _moved(citation: Json, offset: int) -> Json:
+def _moved(citation: JsonObject, offset: int) -> JsonObject:
     nested = citation.get("url_citation")
     if isinstance(nested, dict):
         return {**citation, "url_citation": _moved(nested, offset)}
@@ -54,5 +55,5 @@ def _moved(citation: Json, offset: int) -> Json:
     return {**citation, **places}
 
 
-def _is_complete(citation: Json, names: tuple[str, ...]) -> bool:
+def _is_complete(citation: JsonObject, names: tuple[str, ...]) -> bool:
     return all(type(citation.get(name)) is (int if name in _NUMBERS else str) for name in names)

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.wire import _errors
-from palaver.wire._openai_notes import Json
 
 
-def error_from(payload: Json, name: str, status: int | None = None) -> Json | None:
+def error_from(payload: JsonObject, name: str, status: int | None = None) -> JsonObject | None:
     """An exchange's error; None where the payload is none."""
     found: Any = payload.get("error")
     if not found and (payload.get("type") == "error" or payload.get("object") == "error"):

@@ -4,7 +4,8 @@ import re
 from typing import Any
 
 from palaver.model import build
-from palaver.wire._openai_notes import Json, Writing
+from palaver.model.build import JsonObject
+from palaver.wire._openai_notes import Writing
 
 _DATA_URL = re.compile(r"data:([^,/]+/[^,]+?);base64,(.*)", re.DOTALL)
 _UNKNOWN = "application/octet-stream"
@@ -12,16 +13,16 @@ _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 _AUDIO_TYPE = {short: media_type for media_type, short in _AUDIO.items()}
 
 
-def source_from(url: str) -> Json:
+def source_from(url: str) -> JsonObject:
     """The source that a URL is, its bytes where it holds them."""
     if match := _DATA_URL.fullmatch(url):
         return build.source("base64", match[2], media_type=match[1])
     return build.source("url", url)
 
 
-def url_to(block: Json, at: str, writing: Writing) -> str:
+def url_to(block: JsonObject, at: str, writing: Writing) -> str:
     """The URL of an image or file whose bytes or address are known."""
-    source: Json = block["source"]
+    source: JsonObject = block["source"]
     writing.leave_out(source, {"type", "data", "media_type"}, f"{at}/source")
     media_type: str | None = source.get("media_type")
     if source["type"] == "url":
@@ -33,7 +34,7 @@ def url_to(block: Json, at: str, writing: Writing) -> str:
     return f"data:{media_type or _UNKNOWN};base64,{source['data']}"
 
 
-def file_from(file: Json) -> Json | None:
+def file_from(file: JsonObject) -> JsonObject | None:
     """The block of a file by its bytes, address or id; None where it has none of them."""
     match file:
         case {"file_data": str(data)}:
@@ -49,10 +50,10 @@ def file_from(file: Json) -> Json | None:
     return build.file(source=source, name=name if isinstance(name, str) else None)
 
 
-def file_to(block: Json, at: str, writing: Writing) -> Json:
+def file_to(block: JsonObject, at: str, writing: Writing) -> JsonObject:
     """The fields of a file that has a source."""
-    source: Json = block["source"]
-    made: Json = {}
+    source: JsonObject = block["source"]
+    made: JsonObject = {}
     if source["type"] == "base64":
         made["file_data"] = (
             source["data"] if _is_without_type(block) else url_to(_typed(block, at, writing), at, writing)
@@ -65,11 +66,11 @@ def file_to(block: Json, at: str, writing: Writing) -> Json:
     return made
 
 
-def _is_without_type(block: Json) -> bool:
+def _is_without_type(block: JsonObject) -> bool:
     return block["source"].get("media_type") is None and block.get("media_type") is None
 
 
-def _typed(block: Json, at: str, writing: Writing) -> Json:
+def _typed(block: JsonObject, at: str, writing: Writing) -> JsonObject:
     """The block with the media type in its source."""
     if block.get("media_type") is None:
         return block
@@ -81,7 +82,7 @@ def _typed(block: Json, at: str, writing: Writing) -> Json:
     return {**block, "source": {**source, "media_type": block["media_type"]}}
 
 
-def audio_from(audio: Any) -> Json | None:
+def audio_from(audio: Any) -> JsonObject | None:
     """The block of an audio clip in a format that both sides know."""
     match audio:
         case {"data": str(data), "format": "wav" | "mp3" as short}:
@@ -90,7 +91,7 @@ def audio_from(audio: Any) -> Json | None:
             return None
 
 
-def audio_to(block: Json) -> Json | None:
+def audio_to(block: JsonObject) -> JsonObject | None:
     """Its fields; None for what is no such clip."""
     source = block.get("source") or {}
     short = _AUDIO.get(source.get("media_type") or "")
@@ -98,7 +99,7 @@ def audio_to(block: Json) -> Json | None:
     return {"data": source["data"], "format": short} if is_clip else None
 
 
-def fenced(block: Json) -> str:
+def fenced(block: JsonObject) -> str:
     """Code as text."""
     fence = "```"
     while fence in block["code"]:

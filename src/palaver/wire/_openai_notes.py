@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._contract import Loss, Losses
 
-Json = dict[str, Any]
 Dialect = Literal["api", "seed"]
 
 CHAT = "openai_chat"
@@ -27,8 +27,8 @@ _TELLING = ("text", "output", "content", "code", "query", "arguments", "input", 
 
 
 class Fields(NamedTuple):
-    said: Json
-    filled: Json
+    said: JsonObject
+    filled: JsonObject
     """Needed by the format, not known to the exchange."""
 
 
@@ -43,19 +43,19 @@ class Writing:
     custom: set[str] = field(default_factory=set[str])
     """Ids of calls so far whose input is free text."""
 
-    def notes(self, holder: Json) -> Json:
+    def notes(self, holder: JsonObject) -> JsonObject:
         """What this format noted beside a part."""
         return _held(holder, self.name)
 
-    def sibling(self, holder: Json) -> Json:
+    def sibling(self, holder: JsonObject) -> JsonObject:
         """What OpenAI's other format noted beside it."""
         return _held(holder, _SIBLING[self.name])
 
-    def owns(self, holder: Json) -> bool:
+    def owns(self, holder: JsonObject) -> bool:
         """Whether it was read from this very format."""
         return self.name in (holder.get("provider_data") or {})
 
-    def leave_out(self, holder: Json, said: Collection[str], at: str, carried: Collection[str] = ()) -> None:
+    def leave_out(self, holder: JsonObject, said: Collection[str], at: str, carried: Collection[str] = ()) -> None:
         """Tell of every field but those that are said; notes of the other OpenAI format may have been carried over."""
         for key, value in holder.items():
             if key == "provider_data":
@@ -70,7 +70,7 @@ class Writing:
         """What was left out or changed, each once."""
         return list(dict.fromkeys(self.losses.found))
 
-    def drop(self, block: Json, at: str, reason: str = "") -> None:
+    def drop(self, block: JsonObject, at: str, reason: str = "") -> None:
         """Leave out a whole block."""
         if not reason:
             raw = block.get("raw")
@@ -81,13 +81,13 @@ class Writing:
         self.losses.drop(at, reason)
 
 
-def _is_within(held: Json, names: Collection[str]) -> bool:
+def _is_within(held: JsonObject, names: Collection[str]) -> bool:
     return all(
         key in names and (not isinstance(value, dict) or _is_within(value, names)) for key, value in held.items()
     )
 
 
-def _held(holder: Json, name: str) -> Json:
+def _held(holder: JsonObject, name: str) -> JsonObject:
     return (holder.get("provider_data") or {}).get(name) or {}
 
 
@@ -101,25 +101,27 @@ def escaped(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def shape(notes: Json) -> Json:
+def shape(notes: JsonObject) -> JsonObject:
     return notes.get("shape") or {}
 
 
-def annotate(holder: Json, name: str, notes: Json) -> Json:
+def annotate(holder: JsonObject, name: str, notes: JsonObject) -> JsonObject:
     """The holder, with its notes if there are any."""
     if notes:
         holder["provider_data"] = {name: notes}
     return holder
 
 
-def kept(kind: object, raw: Any, name: str, **facts: Any) -> Json:
+def kept(kind: object, raw: Any, name: str, **facts: Any) -> JsonObject:
     """What this format has and the exchange has not, whole."""
     block = build.opaque(kind=kind if isinstance(kind, str) and kind else "unknown", raw=raw)
     block["provider_data"] = {name: {"shape": facts} if facts else {}}
     return block
 
 
-def noted(original: Json, fields: Callable[[Json], Fields], first: Json | None = None) -> Json | None:
+def noted(
+    original: JsonObject, fields: Callable[[JsonObject], Fields], first: JsonObject | None = None
+) -> JsonObject | None:
     """Notes that give back the original; None where none can.
 
     `first` are those that decide how the fields are written at all.
@@ -128,10 +130,10 @@ def noted(original: Json, fields: Callable[[Json], Fields], first: Json | None =
     return notes if told(*fields(notes), notes) == original else None
 
 
-def difference(original: Json, said: Json, filled: Json) -> Json:
+def difference(original: JsonObject, said: JsonObject, filled: JsonObject) -> JsonObject:
     """How an object differs from what the writer makes of it."""
-    notes: Json = {}
-    facts: Json = {}
+    notes: JsonObject = {}
+    facts: JsonObject = {}
     for key, value in original.items():
         ours = said.get(key, filled.get(key))
         if isinstance(value, dict) and isinstance(ours, dict):
@@ -149,10 +151,10 @@ def difference(original: Json, said: Json, filled: Json) -> Json:
     return notes | {"shape": facts} if facts else notes
 
 
-def told(said: Json, filled: Json, notes: Json) -> Json:
+def told(said: JsonObject, filled: JsonObject, notes: JsonObject) -> JsonObject:
     """The object again; notes add to what is said, and never contradict it."""
     facts = shape(notes)
-    made: Json = {}
+    made: JsonObject = {}
     for key in {**said, **filled}:
         ours = said.get(key, filled.get(key))
         note = notes.get(key)
@@ -169,7 +171,7 @@ def told(said: Json, filled: Json, notes: Json) -> Json:
     return made | facts.get("fields", {})
 
 
-def _inside(key: str, said: Json, filled: Json) -> tuple[Json, Json]:
+def _inside(key: str, said: JsonObject, filled: JsonObject) -> tuple[JsonObject, JsonObject]:
     inner_said, inner_filled = said.get(key), filled.get(key)
     return (
         inner_said if isinstance(inner_said, dict) else {},
@@ -177,12 +179,12 @@ def _inside(key: str, said: Json, filled: Json) -> tuple[Json, Json]:
     )
 
 
-def _whole(key: str, said: Json, filled: Json) -> Json:
+def _whole(key: str, said: JsonObject, filled: JsonObject) -> JsonObject:
     inner_said, inner_filled = _inside(key, said, filled)
     return {**inner_filled, **inner_said} if inner_filled else inner_said
 
 
-def merged(notes: Json, more: Json) -> Json:
+def merged(notes: JsonObject, more: JsonObject) -> JsonObject:
     """Both; where they disagree, the first."""
     together = {**notes, **more}
     for key in notes.keys() & more.keys():

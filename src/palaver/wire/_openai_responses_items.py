@@ -3,8 +3,9 @@
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import Calls, arguments_fields, arguments_from, arguments_notes, is_free_text
-from palaver.wire._openai_notes import RESPONSES, Fields, Json, Writing, annotate, kept, merged, noted, shape, told
+from palaver.wire._openai_notes import RESPONSES, Fields, Writing, annotate, kept, merged, noted, shape, told
 from palaver.wire._openai_responses_parts import part_from, result_to
 
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
@@ -25,7 +26,7 @@ def role_of_item(item: Any) -> str:
     return "assistant"
 
 
-def item_from(item: Any, index: int, calls: Calls, reading: Writing) -> Json:
+def item_from(item: Any, index: int, calls: Calls, reading: Writing) -> JsonObject:
     """The block that an item is; kept whole where it is none, or where its block would not give it back."""
     block, first = _block_from(item, calls, reading)
     if block is not None:
@@ -35,7 +36,7 @@ def item_from(item: Any, index: int, calls: Calls, reading: Writing) -> Json:
     return kept(item.get("type") if isinstance(item, dict) else "item", item, RESPONSES)
 
 
-def _block_from(item: Any, calls: Calls, reading: Writing) -> tuple[Json | None, Json]:
+def _block_from(item: Any, calls: Calls, reading: Writing) -> tuple[JsonObject | None, JsonObject]:
     match item:
         case {"type": "function_call", "name": str(name), **rest} if isinstance(
             rest.get("arguments", ""), str | dict | None
@@ -55,7 +56,7 @@ def _block_from(item: Any, calls: Calls, reading: Writing) -> tuple[Json | None,
     return build.tool_use(id=call_id, name=name, input=given), first
 
 
-def _result_from(item: Json, kind: str, calls: Calls, reading: Writing) -> tuple[Json | None, Json]:
+def _result_from(item: JsonObject, kind: str, calls: Calls, reading: Writing) -> tuple[JsonObject | None, JsonObject]:
     output = item.get("output")
     name = item.get("name")
     call_id, is_found = calls.answered(item.get("call_id"), name if isinstance(name, str) else None)
@@ -63,13 +64,13 @@ def _result_from(item: Json, kind: str, calls: Calls, reading: Writing) -> tuple
         output = [part_from(part, "user", reading) for part in output]
     elif output is not None and not isinstance(output, str):
         return None, {}
-    first: Json = {"shape": {"id": "made"}} if is_found else {}
+    first: JsonObject = {"shape": {"id": "made"}} if is_found else {}
     if kind != _OUTPUTS[call_id in reading.custom]:
         first["type"] = kind
     return build.tool_result(tool_use_id=call_id, content="" if output is None else output), first
 
 
-def _thought_from(item: Json) -> tuple[Json | None, Json]:
+def _thought_from(item: JsonObject) -> tuple[JsonObject | None, JsonObject]:
     """Reasoning in full where it is told, else its summary."""
     for field, kind in (("content", "reasoning_text"), ("summary", "summary_text")):
         parts = item.get(field) or []
@@ -81,14 +82,14 @@ def _thought_from(item: Json) -> tuple[Json | None, Json]:
         if not all(isinstance(text, str) for text in texts):
             return None, {}
         if texts or field == "summary":
-            facts: Json = {"text": "content"} if field == "content" else {}
+            facts: JsonObject = {"text": "content"} if field == "content" else {}
             if len(texts) > 1 or texts == [""]:
                 facts["lengths"] = [len(text) for text in texts]
             return build.thinking(_BETWEEN.join(texts)), {"shape": facts} if facts else {}
     return None, {}
 
 
-def item_to(block: Json, index: int, at: str, writing: Writing) -> Any:
+def item_to(block: JsonObject, index: int, at: str, writing: Writing) -> Any:
     """The item for a block, of which the format has one."""
     if block["type"] == "opaque":
         return block["raw"]
@@ -106,20 +107,20 @@ def item_to(block: Json, index: int, at: str, writing: Writing) -> Any:
     return told(*_fields(_remembered(block, writing), notes, index, at, writing), notes)
 
 
-def _remembered(block: Json, writing: Writing) -> Json:
+def _remembered(block: JsonObject, writing: Writing) -> JsonObject:
     """The block; if it is a call with free text, its result will be of the matching kind."""
     if block["type"] == "tool_use" and is_free_text(block, writing):
         writing.custom.add(block["id"])
     return block
 
 
-def is_item(block: Json, writing: Writing) -> bool:
+def is_item(block: JsonObject, writing: Writing) -> bool:
     return block["type"] in {"tool_use", "tool_result", "thinking"} or (
         block["type"] == "opaque" and writing.owns(block)
     )
 
 
-def _fields(block: Json, notes: Json, index: int, at: str, writing: Writing) -> Fields:
+def _fields(block: JsonObject, notes: JsonObject, index: int, at: str, writing: Writing) -> Fields:
     match block["type"]:
         case "tool_use":
             return _call_fields(block, notes, writing)
@@ -129,14 +130,14 @@ def _fields(block: Json, notes: Json, index: int, at: str, writing: Writing) -> 
             return _thought_fields(block, notes, index)
 
 
-def _call_fields(block: Json, notes: Json, writing: Writing) -> Fields:
+def _call_fields(block: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
     free = block["input"]
     is_free = is_free_text(block, writing) or (notes.get("type") == "custom_tool_call" and free.keys() == {"input"})
-    said: Json = {"type": "custom_tool_call" if is_free else "function_call"}
+    said: JsonObject = {"type": "custom_tool_call" if is_free else "function_call"}
     if shape(notes).get("id") != "made":
         said["call_id"] = block["id"]
     said["name"] = block["name"]
-    filled: Json = {}
+    filled: JsonObject = {}
     if writing.is_response or writing.dialect == "seed":
         prefix = "ctc" if is_free else "fc"
         filled["id"] = f"{prefix}_{block['id'].removeprefix('call_')}"
@@ -147,22 +148,22 @@ def _call_fields(block: Json, notes: Json, writing: Writing) -> Fields:
     return Fields({**said, **arguments}, {**missing, **filled})
 
 
-def _result_fields(block: Json, notes: Json, index: int, at: str, writing: Writing) -> Fields:
+def _result_fields(block: JsonObject, notes: JsonObject, index: int, at: str, writing: Writing) -> Fields:
     kind = notes.get("type")
-    said: Json = {"type": kind if kind in _OUTPUTS else _OUTPUTS[block["tool_use_id"] in writing.custom]}
+    said: JsonObject = {"type": kind if kind in _OUTPUTS else _OUTPUTS[block["tool_use_id"] in writing.custom]}
     if shape(notes).get("id") != "made":
         said["call_id"] = block["tool_use_id"]
     output = result_to(block, at, writing)
-    filled: Json = {"id": f"fco_{index}", "status": "completed"} if writing.is_response else {}
+    filled: JsonObject = {"id": f"fco_{index}", "status": "completed"} if writing.is_response else {}
     return Fields({**said, "output": output}, filled) if output else Fields(said, {"output": output, **filled})
 
 
-def _thought_fields(block: Json, notes: Json, index: int) -> Fields:
+def _thought_fields(block: JsonObject, notes: JsonObject, index: int) -> Fields:
     facts = shape(notes)
     field, kind = ("content", "reasoning_text") if facts.get("text") == "content" else ("summary", "summary_text")
     parts = [{"type": kind, "text": text} for text in _split(block["thinking"], facts.get("lengths"))]
-    said: Json = {"type": "reasoning"}
-    filled: Json = {"id": f"rs_{index}", "summary": []}
+    said: JsonObject = {"type": "reasoning"}
+    filled: JsonObject = {"id": f"rs_{index}", "summary": []}
     return Fields({**said, field: parts} if parts else said, filled)
 
 

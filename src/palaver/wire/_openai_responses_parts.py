@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import arguments_fields, arguments_from
 from palaver.wire._openai_citations import annotations_to, are_annotations
 from palaver.wire._openai_media import audio_from, audio_to, fenced, file_from, file_to, source_from, url_to
-from palaver.wire._openai_notes import CHAT, RESPONSES, Fields, Json, Writing, annotate, kept, noted, shape, told
+from palaver.wire._openai_notes import CHAT, RESPONSES, Fields, Writing, annotate, kept, noted, shape, told
 
 _TEXTS = ("input_text", "output_text", "text")
 _IMAGES = ("input_image", "output_image")
@@ -57,7 +58,7 @@ def is_seed(items: list[Any]) -> bool:
     )
 
 
-def part_from(part: Any, role: str, reading: Writing, bracketed: Collection[str] = ()) -> Json:
+def part_from(part: Any, role: str, reading: Writing, bracketed: Collection[str] = ()) -> JsonObject:
     """The block that a part is; kept whole where it is none, or where its block would not give it back."""
     if not isinstance(part, dict):
         return kept("part", part, RESPONSES, part=True)
@@ -68,7 +69,7 @@ def part_from(part: Any, role: str, reading: Writing, bracketed: Collection[str]
     return kept(part.get("type"), part, RESPONSES, part=True) if notes is None else annotate(block, RESPONSES, notes)
 
 
-def _block_from(part: Json, role: str, reading: Writing) -> tuple[Json | None, Json]:
+def _block_from(part: JsonObject, role: str, reading: Writing) -> tuple[JsonObject | None, JsonObject]:
     match part:
         case {"type": "input_text" | "output_text" | "text" as kind, "text": str(text)}:
             cited = part.get("annotations")
@@ -100,7 +101,7 @@ def _block_from(part: Json, role: str, reading: Writing) -> tuple[Json | None, J
             return None, {}
 
 
-def _bracket_from(part: Json, role: str, bracketed: Collection[str]) -> tuple[Json, Json] | None:
+def _bracket_from(part: JsonObject, role: str, bracketed: Collection[str]) -> tuple[JsonObject, JsonObject] | None:
     text = part.get("text")
     if not isinstance(text, str) or part.get("type") != _text_kind(role):
         return None
@@ -125,7 +126,7 @@ def _text_kind(role: str) -> str:
     return "output_text" if role == "assistant" else "input_text"
 
 
-def is_part(block: Json, writing: Writing) -> bool:
+def is_part(block: JsonObject, writing: Writing) -> bool:
     """Whether a block is written among the parts of a message, not as an item of its own."""
     facts = shape(writing.notes(block))
     match block["type"]:
@@ -142,13 +143,13 @@ def is_part(block: Json, writing: Writing) -> bool:
             return True
 
 
-def _is_left_as_it_is(block: Json, writing: Writing) -> bool:
+def _is_left_as_it_is(block: JsonObject, writing: Writing) -> bool:
     """The seed dialect passes on parts of Chat that it does not know."""
     held = (block.get("provider_data") or {}).get(CHAT)
     return writing.dialect == "seed" and held == {} and isinstance(block["raw"], dict)
 
 
-def part_to(block: Json, role: str, at: str, writing: Writing) -> list[Any]:
+def part_to(block: JsonObject, role: str, at: str, writing: Writing) -> list[Any]:
     """The part for a block, alone; nothing where it is left out."""
     if block["type"] == "opaque" and (writing.owns(block) or _is_left_as_it_is(block, writing)):
         return [block["raw"]]
@@ -159,7 +160,7 @@ def part_to(block: Json, role: str, at: str, writing: Writing) -> list[Any]:
     return [] if fields is None else [told(*fields, notes)]
 
 
-def _fields(block: Json, notes: Json, role: str, at: str, writing: Writing) -> Fields | None:
+def _fields(block: JsonObject, notes: JsonObject, role: str, at: str, writing: Writing) -> Fields | None:
     match block:
         case {"type": "text"}:
             return _text_fields(block, notes, role, at, writing)
@@ -192,7 +193,7 @@ def _fields(block: Json, notes: Json, role: str, at: str, writing: Writing) -> F
             return None
 
 
-def _text_fields(block: Json, notes: Json, role: str, at: str, writing: Writing) -> Fields:
+def _text_fields(block: JsonObject, notes: JsonObject, role: str, at: str, writing: Writing) -> Fields:
     kind = notes.get("type")
     if "refusal" in (kind, writing.sibling(block).get("type")) and role == "assistant":
         writing.leave_out(block, ("type", "text"), at, {"type"})
@@ -207,7 +208,7 @@ def _text_fields(block: Json, notes: Json, role: str, at: str, writing: Writing)
     return Fields(said, {"annotations": []} if writing.dialect == "api" else {})
 
 
-def _image_fields(block: Json, notes: Json, role: str, at: str, writing: Writing) -> Fields | None:
+def _image_fields(block: JsonObject, notes: JsonObject, role: str, at: str, writing: Writing) -> Fields | None:
     kind = notes.get("type")
     if kind not in _IMAGES:
         kind = "output_image" if role == "assistant" else "input_image"
@@ -216,7 +217,7 @@ def _image_fields(block: Json, notes: Json, role: str, at: str, writing: Writing
         return None
     writing.leave_out(block, ("type", "source"), at)
     source = block["source"]
-    said: Json = {"type": kind}
+    said: JsonObject = {"type": kind}
     if source["type"] == "file":
         writing.leave_out(source, ("type", "data"), f"{at}/source")
         said["file_id"] = source["data"]
@@ -225,7 +226,7 @@ def _image_fields(block: Json, notes: Json, role: str, at: str, writing: Writing
     return Fields(said, {"detail": "auto"} if writing.dialect == "api" else {})
 
 
-def _file_fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields | None:
+def _file_fields(block: JsonObject, notes: JsonObject, at: str, writing: Writing) -> Fields | None:
     source = block.get("source")
     if source is None and block.get("text") is not None:
         writing.losses.change(at, "of a file, the text is written")
@@ -239,7 +240,7 @@ def _file_fields(block: Json, notes: Json, at: str, writing: Writing) -> Fields 
     return Fields({"type": "input_file", **file_to(block, at, writing)}, {})
 
 
-def _bracket_text(block: Json, notes: Json, writing: Writing) -> str:
+def _bracket_text(block: JsonObject, notes: JsonObject, writing: Writing) -> str:
     if block["type"] == "tool_result":
         content = block["content"]
         told_text = content if isinstance(content, str) else "".join(inner.get("text", "") for inner in content)
@@ -248,7 +249,7 @@ def _bracket_text(block: Json, notes: Json, writing: Writing) -> str:
     return f"[Tool: {block['name']} ({block['id']})]\nInput: {said.get('arguments') or filled['arguments']}"
 
 
-def result_to(block: Json, at: str, writing: Writing) -> Any:
+def result_to(block: JsonObject, at: str, writing: Writing) -> Any:
     """What a tool gave back: text, or parts of it."""
     content = block["content"]
     if isinstance(content, str):

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import Calls
 from palaver.wire._openai_notes import (
     PROMPTING,
     RESPONSES,
     Dialect,
     Fields,
-    Json,
     Writing,
     annotate,
     kept,
@@ -45,11 +45,11 @@ class Reading:
         self.writing = Writing(RESPONSES, self.dialect, is_response=self.is_response)
 
 
-def turns_from(items: list[Any], dialect: Dialect) -> tuple[list[Json], list[Json]]:
+def turns_from(items: list[Any], dialect: Dialect) -> tuple[list[JsonObject], list[JsonObject]]:
     """The blocks of the system prompt, and the turns."""
     reading = Reading(items, dialect)
-    system: list[Json] = []
-    turns: list[Json] = []
+    system: list[JsonObject] = []
+    turns: list[JsonObject] = []
     was_message = False
     for index, item in enumerate(items):
         role, blocks, notes = _item_from(item, index, reading)
@@ -69,10 +69,10 @@ def turns_from(items: list[Any], dialect: Dialect) -> tuple[list[Json], list[Jso
     return system, turns
 
 
-def blocks_from(output: list[Any]) -> list[Json]:
+def blocks_from(output: list[Any]) -> list[JsonObject]:
     """The blocks of a response."""
     reading = Reading(output, "seed" if is_seed(output) else "api", is_response=True)
-    content: list[Json] = []
+    content: list[JsonObject] = []
     was_message = False
     for index, item in enumerate(output):
         _, blocks, notes = _item_from(item, index, reading)
@@ -81,14 +81,14 @@ def blocks_from(output: list[Any]) -> list[Json]:
     return content
 
 
-def _begun(blocks: list[Json], notes: Json) -> list[Json]:
+def _begun(blocks: list[JsonObject], notes: JsonObject) -> list[JsonObject]:
     """Blocks of which the first one notes the message that they are."""
     before = (blocks[0].get("provider_data") or {}).get(RESPONSES) or {}
     blocks[0]["provider_data"] = {RESPONSES: {**before, "item": notes}}
     return blocks
 
 
-def _are_parts(blocks: list[Json]) -> bool:
+def _are_parts(blocks: list[JsonObject]) -> bool:
     """Whether all are results that stood among the parts of a message."""
     held = [
         (block.get("provider_data") or {}).get(RESPONSES) or {} for block in blocks if block["type"] == "tool_result"
@@ -96,7 +96,7 @@ def _are_parts(blocks: list[Json]) -> bool:
     return bool(blocks) and len(held) == len(blocks) and all(shape(notes).get("part") for notes in held)
 
 
-def _item_from(item: Any, index: int, reading: Reading) -> tuple[str, list[Json], Json | None]:
+def _item_from(item: Any, index: int, reading: Reading) -> tuple[str, list[JsonObject], JsonObject | None]:
     """Whose turn an item belongs to, its blocks, and the notes of a message; None where it is no message."""
     match item:
         case {"role": str(role), "content": str() | list() as content} if item.get("type", "message") == "message":
@@ -113,10 +113,10 @@ def _item_from(item: Any, index: int, reading: Reading) -> tuple[str, list[Json]
 
 
 def _message_from(
-    item: Json, role: str, content: str | list[Any], index: int, reading: Reading
-) -> tuple[str, list[Json], Json] | None:
+    item: JsonObject, role: str, content: str | list[Any], index: int, reading: Reading
+) -> tuple[str, list[JsonObject], JsonObject] | None:
     base = "assistant" if role == "assistant" else "user"
-    first: Json = {"role": role} if role != base else {}
+    first: JsonObject = {"role": role} if role != base else {}
     if isinstance(content, str):
         blocks = [build.text(content)]
         if reading.is_response or reading.dialect == "seed":
@@ -135,7 +135,7 @@ def _message_from(
     return ("tool" if is_result else base), blocks, notes
 
 
-def message_fields(content: str | list[Any], notes: Json, role: str, index: int, writing: Writing) -> Fields:
+def message_fields(content: str | list[Any], notes: JsonObject, role: str, index: int, writing: Writing) -> Fields:
     """A message around its content."""
     said = {"role": notes.get("role", role), "content": content}
     if isinstance(content, str):

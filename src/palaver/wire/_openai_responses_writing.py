@@ -3,12 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.wire._openai_notes import NO_ANSWER, PROMPTING, Json, Writing, shape, told
+from palaver.model.build import JsonObject
+from palaver.wire._openai_notes import NO_ANSWER, PROMPTING, Writing, shape, told
 from palaver.wire._openai_responses_items import is_item, item_to
 from palaver.wire._openai_responses_parts import is_part, only_text, part_to
 from palaver.wire._openai_responses_turns import message_fields
 
-Placed = tuple[Json, str]
+Placed = tuple[JsonObject, str]
 
 
 @dataclass(slots=True)
@@ -28,7 +29,7 @@ class Items:
             notes = self.writing.notes(run[0][0])["item"]
             self._add_message(run, notes, "user", "")
 
-    def add_turn(self, message: Json, at: str) -> None:
+    def add_turn(self, message: JsonObject, at: str) -> None:
         writing = self.writing
         writing.leave_out(message, ("role", "content"), at, {"role"})
         role: str = message["role"]
@@ -69,12 +70,12 @@ class Items:
             self.writing.losses.change(f"{at}/content", "a sentence stands where there is no answer")
             self._add_message([({"type": "text", "text": NO_ANSWER}, "")], {}, "assistant", at)
 
-    def _may_join(self, message: Json, before: str) -> bool:
+    def _may_join(self, message: JsonObject, before: str) -> bool:
         is_result = message["role"] != "assistant" and _are_results([(block, "") for block in message["content"]])
         begins = shape(self.writing.notes(message)).get("begins")
         return self._is_group and is_result and before != "assistant" and not begins
 
-    def _add_caller(self, message: Json, placed: list[Placed], at: str) -> None:
+    def _add_caller(self, message: JsonObject, placed: list[Placed], at: str) -> None:
         """What the caller said, and what tools gave back."""
         writing = self.writing
         groups = self._groups(placed)
@@ -95,7 +96,7 @@ class Items:
             else:
                 self._add_item(*group[0])
 
-    def _add_message(self, blocks: list[Placed], notes: Json, role: str, at: str) -> None:
+    def _add_message(self, blocks: list[Placed], notes: JsonObject, role: str, at: str) -> None:
         writing = self.writing
         form = shape(notes).get("content")
         is_usual = writing.dialect == "seed" or writing.is_response
@@ -113,7 +114,7 @@ class Items:
     def _parts(self, blocks: list[Placed], role: str) -> list[Any]:
         return [part for block, at in blocks for part in part_to(block, role, at, self.writing)]
 
-    def _add_item(self, block: Json, at: str) -> None:
+    def _add_item(self, block: JsonObject, at: str) -> None:
         self.written.append(item_to(block, len(self.written), at, self.writing))
 
     def _groups(self, placed: list[Placed]) -> list[list[Placed]]:

@@ -3,8 +3,9 @@
 import re
 from typing import Any, cast
 
+from palaver.model.build import JsonObject
 from palaver.wire import _thinking
-from palaver.wire._openai_notes import Json, Writing
+from palaver.wire._openai_notes import Writing
 
 _NEEDS_EFFORT = re.compile(r"o1|o3-mini")
 """Models that cannot do without reasoning."""
@@ -14,12 +15,12 @@ def level_from(word: Any) -> str | None:
     return _thinking.level_of_effort(word) if isinstance(word, str) else None
 
 
-def spelling(field: str, word: str, level: str) -> Json:
+def spelling(field: str, word: str, level: str) -> JsonObject:
     """What to note of an effort that is more than its level."""
     return {} if word == _thinking.effort(cast("_thinking.Level", level)) else {field: word}
 
 
-def effort_to(thinking: Json, model: str, noted_word: Any, writing: Writing) -> str:
+def effort_to(thinking: JsonObject, model: str, noted_word: Any, writing: Writing) -> str:
     """The word for a level: the original one while it still means that."""
     level = thinking["level"]
     if level_from(noted_word) == level:
@@ -30,14 +31,14 @@ def effort_to(thinking: Json, model: str, noted_word: Any, writing: Writing) -> 
     return _thinking.effort(cast("_thinking.Level", level))
 
 
-def sampling_from(payload: Json, names: dict[str, str]) -> Json:
+def sampling_from(payload: JsonObject, names: dict[str, str]) -> JsonObject:
     """Of the settings that the exchange knows, those that are stated; `names` are ours by theirs."""
     return {ours: payload[theirs] for theirs, ours in names.items() if _fits(ours, payload.get(theirs))}
 
 
-def sampling_to(request: Json, names: dict[str, str], writing: Writing) -> Json:
+def sampling_to(request: JsonObject, names: dict[str, str], writing: Writing) -> JsonObject:
     """The settings that the format knows; a loss of the others."""
-    sampling: Json = request.get("sampling") or {}
+    sampling: JsonObject = request.get("sampling") or {}
     made = {theirs: sampling[ours] for theirs, ours in names.items() if sampling.get(ours) is not None}
     if sampling and not made:
         writing.losses.drop("/sampling", "there is no place for these settings here")

@@ -6,16 +6,17 @@ index. A custom tool takes free text: it becomes a tool with one string, `input`
 
 from typing import Any
 
-from palaver.wire._openai_notes import CHAT, Fields, Json, Writing, annotate, noted, shape, told
+from palaver.model.build import JsonObject
+from palaver.wire._openai_notes import CHAT, Fields, Writing, annotate, noted, shape, told
 
-FREE_TEXT: Json = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+FREE_TEXT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
 _MODES = ("auto", "none", "required")
 
 
-def tools_from(tools: list[Any], name: str) -> tuple[list[Json], list[Json]]:
+def tools_from(tools: list[Any], name: str) -> tuple[list[JsonObject], list[JsonObject]]:
     """The caller's tools, and all others with their places."""
-    ours: list[Json] = []
-    others: list[Json] = []
+    ours: list[JsonObject] = []
+    others: list[JsonObject] = []
     for index, tool in enumerate(tools):
         found = tool_from(tool, name)
         if found is None:
@@ -25,7 +26,7 @@ def tools_from(tools: list[Any], name: str) -> tuple[list[Json], list[Json]]:
     return ours, others
 
 
-def tools_to(request: Json, others: list[Json], writing: Writing) -> list[Any]:
+def tools_to(request: JsonObject, others: list[JsonObject], writing: Writing) -> list[Any]:
     made: list[Any] = [
         tool_to(tool, f"/tools/{index}", writing) for index, tool in enumerate(request.get("tools") or ())
     ]
@@ -34,7 +35,7 @@ def tools_to(request: Json, others: list[Json], writing: Writing) -> list[Any]:
     return made
 
 
-def tool_from(tool: Any, name: str) -> Json | None:
+def tool_from(tool: Any, name: str) -> JsonObject | None:
     if not isinstance(tool, dict):
         return None
     kind = tool.get("type")
@@ -46,7 +47,7 @@ def tool_from(tool: Any, name: str) -> Json | None:
             pass
         case _:
             return None
-    first: Json = {}
+    first: JsonObject = {}
     if kind == "custom":
         first["type"] = "custom"
         parameters, strict = FREE_TEXT, False
@@ -63,7 +64,7 @@ def tool_from(tool: Any, name: str) -> Json | None:
     return None if notes is None else annotate(made, name, notes)
 
 
-def function_from(function: Any) -> Json | None:
+def function_from(function: Any) -> JsonObject | None:
     """A tool in Chat's older form, without a kind around it."""
     match function:
         case {"name": str(called)} if called:
@@ -74,32 +75,32 @@ def function_from(function: Any) -> Json | None:
             return None
 
 
-def function_to(tool: Json, at: str, writing: Writing) -> Json:
+def function_to(tool: JsonObject, at: str, writing: Writing) -> JsonObject:
     writing.leave_out(tool, ("name", "description", "parameters", "strict"), at)
     if tool.get("strict", True):
         writing.losses.drop(f"{at}/strict", "functions in the older form cannot be strict")
     return told(*_function_fields(tool), writing.notes(tool))
 
 
-def _tool(called: str, description: Any, parameters: Any, *, is_strict: bool) -> Json:
-    made: Json = {"name": called}
+def _tool(called: str, description: Any, parameters: Any, *, is_strict: bool) -> JsonObject:
+    made: JsonObject = {"name": called}
     if isinstance(description, str):
         made["description"] = description
     return made | {"parameters": parameters if isinstance(parameters, dict) else {}, "strict": is_strict}
 
 
-def tool_to(tool: Json, at: str, writing: Writing) -> Json:
+def tool_to(tool: JsonObject, at: str, writing: Writing) -> JsonObject:
     writing.leave_out(tool, ("name", "description", "parameters", "strict"), at, {"type"})
     notes = writing.notes(tool)
     return told(*_tool_fields(tool, notes, writing), notes)
 
 
-def is_custom(tool: Json, writing: Writing) -> bool:
+def is_custom(tool: JsonObject, writing: Writing) -> bool:
     kind = writing.notes(tool).get("type") or writing.sibling(tool).get("type")
     return kind == "custom" and tool["parameters"] == FREE_TEXT
 
 
-def _tool_fields(tool: Json, notes: Json, writing: Writing) -> Fields:
+def _tool_fields(tool: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
     facts = shape(notes)
     is_free = notes.get("type") == "custom" or is_custom(tool, writing)
     said, filled = _function_fields(tool)
@@ -121,14 +122,14 @@ def _tool_fields(tool: Json, notes: Json, writing: Writing) -> Fields:
     return Fields({"type": kind, **said}, filled)
 
 
-def _function_fields(tool: Json) -> Fields:
+def _function_fields(tool: JsonObject) -> Fields:
     said = {key: tool[key] for key in ("name", "description") if tool.get(key) is not None}
     if tool["parameters"]:
         return Fields({**said, "parameters": tool["parameters"]}, {})
     return Fields(said, {"parameters": {}})
 
 
-def choice_from(choice: Any) -> Json | None:
+def choice_from(choice: Any) -> JsonObject | None:
     """Which tool is to be called; None where the exchange cannot say."""
     match choice:
         case str() if choice in _MODES:
@@ -147,9 +148,9 @@ def choice_from(choice: Any) -> Json | None:
             return None
 
 
-def choice_to(request: Json, noted_choice: Any, writing: Writing) -> Any:
+def choice_to(request: JsonObject, noted_choice: Any, writing: Writing) -> Any:
     """The choice as the format spells it: as it was noted while that still means the same."""
-    choice: Json = request["tool_choice"]
+    choice: JsonObject = request["tool_choice"]
     writing.leave_out(choice, ("type", "name"), "/tool_choice")
     if choice_from(noted_choice) == choice:
         return noted_choice

@@ -6,7 +6,8 @@ that adds up, nothing is taken out.
 
 from typing import Any, NamedTuple
 
-from palaver.wire._openai_notes import CHAT, RESPONSES, Fields, Json, Writing, annotate, noted, shape, told
+from palaver.model.build import JsonObject
+from palaver.wire._openai_notes import CHAT, RESPONSES, Fields, Writing, annotate, noted, shape, told
 
 
 class _Names(NamedTuple):
@@ -23,12 +24,12 @@ _NAMES = {
 _SAID = ("input_tokens", "output_tokens", "thinking_tokens", "cached_tokens", "total_tokens")
 
 
-def usage_from(value: Any, name: str) -> Json | None:
+def usage_from(value: Any, name: str) -> JsonObject | None:
     """The counts of a response; None where there are none, or where they are no object."""
     if not isinstance(value, dict):
         return None
     names = _NAMES[name]
-    usage: Json = {}
+    usage: JsonObject = {}
     details = _object(value.get(f"{names.output}_details"))
     counts = {
         "input_tokens": (value, names.input),
@@ -40,7 +41,7 @@ def usage_from(value: Any, name: str) -> Json | None:
     for ours, (holder, theirs) in counts.items():
         if theirs in holder and _is_count(holder[theirs]):
             usage[ours] = holder[theirs]
-    first: Json = {}
+    first: JsonObject = {}
     if usage.get("thinking_tokens") and usage.get("output_tokens") is not None:
         if _is_apart(usage):
             first = {"shape": {"reasoning": "apart"}}
@@ -51,7 +52,7 @@ def usage_from(value: Any, name: str) -> Json | None:
     return annotate({}, name, {"shape": {"usage": value}}) if notes is None else annotate(usage, name, notes)
 
 
-def usage_to(usage: Json, at: str, writing: Writing) -> Json:
+def usage_to(usage: JsonObject, at: str, writing: Writing) -> JsonObject:
     notes = writing.notes(usage)
     if "usage" in shape(notes):
         return shape(notes)["usage"]
@@ -63,9 +64,9 @@ def usage_to(usage: Json, at: str, writing: Writing) -> Json:
     return told(*fields, notes)
 
 
-def _fields(usage: Json, notes: Json, writing: Writing) -> Fields:
+def _fields(usage: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
     names = _NAMES[writing.name]
-    said: Json = {}
+    said: JsonObject = {}
     thinking = usage.get("thinking_tokens") or 0
     is_apart = shape(notes).get("reasoning") == "apart"
     if "input_tokens" in usage:
@@ -80,7 +81,7 @@ def _fields(usage: Json, notes: Json, writing: Writing) -> Fields:
     if "total_tokens" in usage:
         said["total_tokens"] = usage["total_tokens"]
     together = sum(usage.get(name) or 0 for name in ("input_tokens", "output_tokens", "thinking_tokens"))
-    filled: Json = {names.input: 0, names.output: thinking, "total_tokens": together}
+    filled: JsonObject = {names.input: 0, names.output: thinking, "total_tokens": together}
     filled = {key: value for key, value in filled.items() if key not in said}
     if names.has_details:
         filled["input_tokens_details"] = {"cached_tokens": 0, "cache_write_tokens": 0}
@@ -88,7 +89,7 @@ def _fields(usage: Json, notes: Json, writing: Writing) -> Fields:
     return Fields(said, filled)
 
 
-def _is_apart(usage: Json) -> bool:
+def _is_apart(usage: JsonObject) -> bool:
     thinking, output, total = usage["thinking_tokens"], usage["output_tokens"], usage.get("total_tokens")
     sum_apart = (usage.get("input_tokens") or 0) + output + thinking
     return thinking > output or total == sum_apart
@@ -98,5 +99,5 @@ def _is_count(value: Any) -> bool:
     return value is None or (type(value) is int and value >= 0)
 
 
-def _object(value: Any) -> Json:
+def _object(value: Any) -> JsonObject:
     return value if isinstance(value, dict) else {}

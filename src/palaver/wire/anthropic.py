@@ -9,6 +9,7 @@ import hashlib
 import json
 from typing import Any, cast
 
+from palaver.model.build import JsonObject
 from palaver.wire._anthropic_blocks import Where
 from palaver.wire._anthropic_calls import Names
 from palaver.wire._anthropic_kept import (
@@ -34,7 +35,7 @@ from palaver.wire._anthropic_messages import (
 from palaver.wire._anthropic_settings import settings_from_wire, settings_to_wire
 from palaver.wire._anthropic_tools import choice_from_wire, choice_to_wire, tools_from_wire, tools_to_wire
 from palaver.wire._anthropic_usage import UNCOUNTED, finish_of, stop_of, usage_from_wire, usage_to_wire
-from palaver.wire._contract import Json, Losses, Written
+from palaver.wire._contract import Losses, Written
 from palaver.wire._errors import error
 
 name = NAME
@@ -45,13 +46,13 @@ _SETTINGS = ("model", "thinking", "max_output_tokens", "sampling")
 _MADE_UP = "msg_made_up_"
 
 
-def request_from_wire(payload: Json) -> Json:
+def request_from_wire(payload: JsonObject) -> JsonObject:
     settings = settings_from_wire(payload)
     rest = {key: value for key, value in payload.items() if key not in _APART}
     kept = difference(rest, settings_to_wire(settings, rest, Losses()))
     if form := form_of(payload):
         kept[FORM] = form
-    request: Json = {}
+    request: JsonObject = {}
     system = payload.get("system")
     if isinstance(system, str) or (isinstance(system, list) and system):
         request["system"] = content_from_wire(cast("str | list[Any]", system), Where("system"), Names())
@@ -83,7 +84,7 @@ def request_from_wire(payload: Json) -> Json:
     return request
 
 
-def request_to_wire(request: Json) -> Written:
+def request_to_wire(request: JsonObject) -> Written:
     losses, found = Losses(), Losses()
     kept = own(request) or {}
     form = kept.get(FORM, {})
@@ -93,7 +94,7 @@ def request_to_wire(request: Json) -> Written:
     beside = {"provider_data": {NAME: without(kept, {FORM, *_APART})}}
     made = settings_to_wire(settings, kept, found)
     payload = settle(settings | beside, made, settings_from_wire, pointer="", found=found, losses=losses)
-    stated: Json = {}
+    stated: JsonObject = {}
     if pieces := pieces_of(request.get("system") or [], "/system", where._replace(place="system"), losses):
         stated["system"] = spelled(pieces, as_list=form.get("system") == "list")
     if request["messages"] or "messages" not in {*kept, *kept.get(ABSENT, ())}:
@@ -110,14 +111,14 @@ def request_to_wire(request: Json) -> Written:
     return Written(payload | others | stated, losses.found)
 
 
-def response_from_wire(payload: Json) -> Json:
+def response_from_wire(payload: JsonObject) -> JsonObject:
     content = payload.get("content")
     pieces = cast("list[Any]", content) if isinstance(content, list) else []
-    response: Json = {"content": content_from_wire(pieces, Where("response"), Names()), **_ending(payload)}
-    made: Json = {**_head(response, Losses()), "content": pieces, "usage": UNCOUNTED}
+    response: JsonObject = {"content": content_from_wire(pieces, Where("response"), Names()), **_ending(payload)}
+    made: JsonObject = {**_head(response, Losses()), "content": pieces, "usage": UNCOUNTED}
     if isinstance(usage := payload.get("usage"), dict):
         made["usage"] = usage
-        if counted := usage_from_wire(cast("Json", usage)):
+        if counted := usage_from_wire(cast("JsonObject", usage)):
             response["usage"] = counted
     if "id" not in payload or str(payload["id"]).startswith(_MADE_UP):
         made["id"] = _made_up_id(payload)
@@ -126,7 +127,7 @@ def response_from_wire(payload: Json) -> Json:
     return response
 
 
-def response_to_wire(response: Json) -> Written:
+def response_to_wire(response: JsonObject) -> Written:
     losses, found = Losses(), Losses()
     report_rest(response, ("content", "finish_reason", "usage", "model"), "", losses)
     where = Where("response", origin="foreign" if is_foreign(response) else "unknown")
@@ -142,7 +143,7 @@ def response_to_wire(response: Json) -> Written:
     return Written(payload, losses.found)
 
 
-def error_from_wire(payload: Json, status: int | None = None) -> Json | None:
+def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     if payload.get("type") != "error":
         return None
     match payload.get("error"):
@@ -158,7 +159,7 @@ def error_from_wire(payload: Json, status: int | None = None) -> Json | None:
     return error(message, (word,), status, provider_data={NAME: {"error": beside, **rest}})
 
 
-def _head(response: Json, losses: Losses) -> Json:
+def _head(response: JsonObject, losses: Losses) -> JsonObject:
     return {
         "type": "message",
         "role": "assistant",
@@ -168,14 +169,14 @@ def _head(response: Json, losses: Losses) -> Json:
     }
 
 
-def _ending(payload: Json) -> Json:
-    ending: Json = {"finish_reason": finish_of(payload)}
+def _ending(payload: JsonObject) -> JsonObject:
+    ending: JsonObject = {"finish_reason": finish_of(payload)}
     if isinstance(model := payload.get("model"), str) and model:
         ending["model"] = model
     return ending
 
 
-def _made_up_id(payload: Json) -> str:
+def _made_up_id(payload: JsonObject) -> str:
     """The same for the same response."""
     rest = {key: value for key, value in payload.items() if key != "id"}
     return _MADE_UP + hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()[:24]

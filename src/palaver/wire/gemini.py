@@ -11,6 +11,7 @@ thoughts can be on any part and mean something to Gemini alone: they stand in `p
 
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.wire import _errors
 from palaver.wire._contract import Losses, Written
 from palaver.wire._gemini_blocks import PartWriter
@@ -20,8 +21,6 @@ from palaver.wire._gemini_parts import blocks, kind_of
 from palaver.wire._gemini_settings import generation_config, read_choice, read_generation, tool_config
 from palaver.wire._gemini_tools import read_tools, written_tools
 from palaver.wire._gemini_turns import parts_of, read_turn, written_turn
-
-Json = dict[str, Any]
 
 name = NAME
 provider = "google"
@@ -56,10 +55,10 @@ _FINISH_OF_WORD = {
 }
 
 
-def request_from_wire(payload: Json, model: str = "") -> Json:
+def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
     """`model` is the one that the URL names; a model in the payload stands before it."""
     fields = Fields(payload)
-    request: Json = {"model": fields.expect("model", lambda value: is_text(value) and bool(value)) or model}
+    request: JsonObject = {"model": fields.expect("model", lambda value: is_text(value) and bool(value)) or model}
     request["model"] = request["model"] or UNKNOWN_MODEL
     system = _system(fields)
     contents = _contents(fields)
@@ -71,13 +70,13 @@ def request_from_wire(payload: Json, model: str = "") -> Json:
     return request | fields.beside()
 
 
-def request_to_wire(request: Json) -> Written:
+def request_to_wire(request: JsonObject) -> Written:
     losses = Losses()
     kept = Kept(request)
     drop_others(request, _REQUEST, "", losses)
     system, messages = request.get("system") or [], request["messages"]
     writer = PartWriter(_names_in([system, *(message["content"] for message in messages)]), losses)
-    payload: Json = {} if kept.lacks("model") else {"model": request["model"]}
+    payload: JsonObject = {} if kept.lacks("model") else {"model": request["model"]}
     if system:
         payload["systemInstruction"] = _system_instruction(writer.parts(system, "/system"), kept)
     contents = [written_turn(message, f"/messages/{position}", writer) for position, message in enumerate(messages)]
@@ -92,13 +91,13 @@ def request_to_wire(request: Json) -> Written:
     return Written(kept.complete(kept.spell(payload)), losses.found)
 
 
-def response_from_wire(payload: Json) -> Json:
+def response_from_wire(payload: JsonObject) -> JsonObject:
     """The first candidate is the answer; the others stand in `provider_data`."""
     fields = Fields(payload)
     candidate = fields.first("candidates")
     if candidate is None:
         fields.expect("candidates", lambda _: False)
-        response: Json = {"content": [], "finish_reason": _finish_without_answer(payload)}
+        response: JsonObject = {"content": [], "finish_reason": _finish_without_answer(payload)}
     else:
         response = _answer(candidate)
     stated = fields.take("usageMetadata", lambda value: is_object(value) and bool(value))
@@ -109,11 +108,11 @@ def response_from_wire(payload: Json) -> Json:
     return response | fields.beside()
 
 
-def response_to_wire(response: Json) -> Written:
+def response_to_wire(response: JsonObject) -> Written:
     losses = Losses()
     kept = Kept(response)
     drop_others(response, _RESPONSE, "", losses)
-    payload: Json = {}
+    payload: JsonObject = {}
     reason = response["finish_reason"]
     if response["content"] or not kept.lacks("candidates") or reason != _finish_without_answer(kept.left):
         payload["candidates"] = [_candidate(response, kept, losses)]
@@ -124,7 +123,7 @@ def response_to_wire(response: Json) -> Written:
     return Written(kept.complete(kept.spell(payload)), losses.found)
 
 
-def error_from_wire(payload: Json, status: int | None = None) -> Json | None:
+def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     stated = payload.get("error")
     if not isinstance(stated, dict):
         return None
@@ -173,11 +172,11 @@ def _contents(fields: Fields) -> list[Any]:
     return fields.expect("contents", is_list) or []
 
 
-def _names_in(contents: list[list[Json]]) -> dict[str, str]:
+def _names_in(contents: list[list[JsonObject]]) -> dict[str, str]:
     return {block["id"]: block["name"] for content in contents for block in content if block["type"] == "tool_use"}
 
 
-def _answer(candidate: Fields) -> Json:
+def _answer(candidate: Fields) -> JsonObject:
     content = candidate.inner("content")
     parts = content.expect("parts", is_list) if content else candidate.expect("content", lambda _: False)
     if content:
@@ -191,14 +190,14 @@ def _answer(candidate: Fields) -> Json:
     return {"content": made, "finish_reason": reason}
 
 
-def _candidate(response: Json, kept: Kept, losses: Losses) -> Json:
+def _candidate(response: JsonObject, kept: Kept, losses: Losses) -> JsonObject:
     parts = PartWriter(_names_in([response["content"]]), losses).parts(response["content"], "/content")
-    content: Json = {}
+    content: JsonObject = {}
     if parts or not kept.lacks("parts"):
         content["parts"] = parts
     if not kept.lacks("role"):
         content["role"] = "model"
-    candidate: Json = {"content": content} if parts or not kept.lacks("content") else {}
+    candidate: JsonObject = {"content": content} if parts or not kept.lacks("content") else {}
     reason = response["finish_reason"]
     word = kept.original("finishReason")
     if word is None or _finish_reason(word, response["content"]) != reason:
@@ -212,18 +211,18 @@ def _candidate(response: Json, kept: Kept, losses: Losses) -> Json:
     return kept.spell(candidate)
 
 
-def _finish_reason(word: str | None, content: list[Json]) -> str:
+def _finish_reason(word: str | None, content: list[JsonObject]) -> str:
     reason = _FINISH_OF_WORD.get(word or "", "unknown")
     return "tool_use" if reason == "stop" and any(block["type"] == "tool_use" for block in content) else reason
 
 
-def _finish_without_answer(payload: Json) -> str:
+def _finish_without_answer(payload: JsonObject) -> str:
     """A prompt that was blocked has no candidates."""
     feedback = Fields(payload).inner("promptFeedback")
     return "content_filter" if feedback and feedback.take("blockReason", is_text) else "unknown"
 
 
-def _usage(stated: Fields) -> Json:
+def _usage(stated: Fields) -> JsonObject:
     """Gemini counts cached tokens among those of the prompt, and thoughts apart from the candidates."""
     usage = {
         name: stated.take(field, _is_count_or_null)
@@ -233,7 +232,7 @@ def _usage(stated: Fields) -> Json:
     return usage | stated.beside()
 
 
-def _usage_metadata(usage: Json, losses: Losses) -> Json:
+def _usage_metadata(usage: JsonObject, losses: Losses) -> JsonObject:
     drop_others(usage, frozenset(_COUNTS), "/usage", losses)
     kept = Kept(usage)
     return kept.complete(kept.spell({field: usage[name] for name, field in _COUNTS.items() if name in usage}))

@@ -6,6 +6,7 @@ The first choice of a response is the answer; further ones are kept beside it. `
 
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.wire._contract import Written
 from palaver.wire._openai_calls import Calls
 from palaver.wire._openai_chat_assistant import assistant_fields, assistant_from
@@ -15,7 +16,6 @@ from palaver.wire._openai_notes import (
     NO_ANSWER,
     Dialect,
     Fields,
-    Json,
     Writing,
     annotate,
     difference,
@@ -48,8 +48,8 @@ _FINISHED = {
 _FINISH = {"stop": "stop", "length": "length", "tool_use": "tool_calls", "content_filter": "content_filter"}
 
 
-def request_from_wire(payload: Json) -> Json:
-    request: Json = {}
+def request_from_wire(payload: JsonObject) -> JsonObject:
+    request: JsonObject = {}
     messages = payload.get("messages")
     system, turns = turns_from(messages) if isinstance(messages, list) else ([], [])
     if system:
@@ -65,7 +65,7 @@ def request_from_wire(payload: Json) -> Json:
     return annotate(request, name, merged(first, difference(rest, *fields)))
 
 
-def request_to_wire(request: Json) -> Written:
+def request_to_wire(request: JsonObject) -> Written:
     writing = Writing(name)
     notes = writing.notes(request)
     writing.leave_out(request, _REQUEST, "")
@@ -76,9 +76,9 @@ def request_to_wire(request: Json) -> Written:
     return Written(payload, writing.told_losses())
 
 
-def _settings_from(payload: Json, request: Json) -> Json:
+def _settings_from(payload: JsonObject, request: JsonObject) -> JsonObject:
     """Put the settings of a payload into a request; gives what decides how they are written."""
-    facts: Json = {}
+    facts: JsonObject = {}
     if (level := level_from(payload.get("reasoning_effort"))) is not None:
         request["thinking"] = {"level": level, "include_summary": False}
         facts |= spelling("reasoning_effort", payload["reasoning_effort"], level)
@@ -110,9 +110,9 @@ def _settings_from(payload: Json, request: Json) -> Json:
     return {"shape": facts} if facts else {}
 
 
-def _settings_fields(request: Json, notes: Json, writing: Writing) -> Fields:
+def _settings_fields(request: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
     facts = shape(notes)
-    said: Json = {"model": request["model"]} if "model" in request else {}
+    said: JsonObject = {"model": request["model"]} if "model" in request else {}
     if thinking := request.get("thinking"):
         said["reasoning_effort"] = effort_to(thinking, request.get("model", ""), facts.get("reasoning_effort"), writing)
         writing.leave_out(thinking, ("level", "include_summary"), "/thinking")
@@ -147,11 +147,11 @@ def _stop_from(stop: Any) -> list[str] | None:
             return None
 
 
-def response_from_wire(payload: Json) -> Json:
+def response_from_wire(payload: JsonObject) -> JsonObject:
     choices: list[Any] = payload["choices"] if isinstance(payload.get("choices"), list) else []
     choice = choices[0] if choices else None
-    response: Json = {"content": [], "finish_reason": "error" if payload.get("error") else "unknown"}
-    first: Json = {}
+    response: JsonObject = {"content": [], "finish_reason": "error" if payload.get("error") else "unknown"}
+    first: JsonObject = {}
     if not isinstance(choice, dict):
         first["shape"] = {"choices": "none"}
     else:
@@ -167,16 +167,16 @@ def response_from_wire(payload: Json) -> Json:
     return annotate(response, name, merged(first, notes))
 
 
-def _choice_from(choice: Json, response: Json) -> Json:
+def _choice_from(choice: JsonObject, response: JsonObject) -> JsonObject:
     """Put a choice into a response; gives its notes."""
     message = choice.get("message")
-    notes: Json | None = None
+    notes: JsonObject | None = None
     if isinstance(message, dict):
         content, notes = assistant_from(message, Calls(set()), is_response=True)
         response["content"] = content
     if notes is None:
         response["content"] = [kept("message", message, name)] if message is not None else []
-        first: Json = {"shape": {"message": "raw" if message is not None else "none"}}
+        first: JsonObject = {"shape": {"message": "raw" if message is not None else "none"}}
     else:
         first = {"message": notes} if notes else {}
     finished = choice.get("finish_reason")
@@ -186,7 +186,7 @@ def _choice_from(choice: Json, response: Json) -> Json:
     return {"shape": {"choice": found}} if found else {}
 
 
-def response_to_wire(response: Json, dialect: Dialect = "api") -> Written:
+def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     """`seed` puts a sentence where there is neither text nor call."""
     writing = Writing(name, dialect, is_response=True)
     notes = writing.notes(response)
@@ -198,26 +198,26 @@ def response_to_wire(response: Json, dialect: Dialect = "api") -> Written:
     return Written(payload, writing.told_losses())
 
 
-def _response_fields(response: Json, notes: Json, writing: Writing) -> Fields:
-    said: Json = {"model": response["model"]} if response.get("model") is not None else {}
+def _response_fields(response: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
+    said: JsonObject = {"model": response["model"]} if response.get("model") is not None else {}
     if response.get("usage"):
         said["usage"] = usage_to(response["usage"], "/usage", writing)
-    filled: Json = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": ""}
+    filled: JsonObject = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": ""}
     if shape(notes).get("choices") == "none":
         filled["choices"] = []
     return Fields(said, filled)
 
 
-def _choice_to(response: Json, notes: Json, writing: Writing) -> Json:
-    of_choice: Json = shape(notes).get("choice", {})
-    content: list[Json] = response["content"]
+def _choice_to(response: JsonObject, notes: JsonObject, writing: Writing) -> JsonObject:
+    of_choice: JsonObject = shape(notes).get("choice", {})
+    content: list[JsonObject] = response["content"]
     made = told(*_choice_fields(response, of_choice, writing), of_choice)
     form = shape(of_choice).get("message")
     if form == "raw" and len(content) == 1 and "raw" in content[0]:
         return {**made, "message": content[0]["raw"]}
     if form == "none" and not content:
         return made
-    of_message: Json = of_choice.get("message", {})
+    of_message: JsonObject = of_choice.get("message", {})
     message = told(*assistant_fields(content, of_message, "", writing), of_message)
     is_empty = not any(message.get(field) for field in ("tool_calls", "refusal", "audio"))
     if writing.dialect == "seed" and message.get("content") is None and is_empty:
@@ -226,11 +226,11 @@ def _choice_to(response: Json, notes: Json, writing: Writing) -> Json:
     return {**made, "message": message}
 
 
-def _choice_fields(response: Json, notes: Json, writing: Writing) -> Fields:
+def _choice_fields(response: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
     reason = response["finish_reason"]
     noted_reason = notes.get("finish_reason")
-    said: Json = {}
-    filled: Json = {"index": 0}
+    said: JsonObject = {}
+    filled: JsonObject = {"index": 0}
     if reason in _FINISH:
         is_same = isinstance(noted_reason, str) and _FINISHED.get(noted_reason) == reason
         said["finish_reason"] = noted_reason if is_same else _FINISH[reason]
@@ -241,9 +241,9 @@ def _choice_fields(response: Json, notes: Json, writing: Writing) -> Fields:
     return Fields(said, filled)
 
 
-def error_from_wire(payload: Json, status: int | None = None) -> Json | None:
+def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     return error_from(payload, name, status)
 
 
-def _without(payload: Json, field: str) -> Json:
+def _without(payload: JsonObject, field: str) -> JsonObject:
     return {key: value for key, value in payload.items() if key != field}

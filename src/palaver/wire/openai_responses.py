@@ -11,22 +11,12 @@ only refers to (a previous response, a conversation, an item by its id) is kept 
 from itertools import takewhile
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.wire import openai_chat
 from palaver.wire._contract import Written
 from palaver.wire._openai_errors import error_from
 from palaver.wire._openai_media import fenced
-from palaver.wire._openai_notes import (
-    Dialect,
-    Fields,
-    Json,
-    Writing,
-    annotate,
-    difference,
-    is_plain,
-    merged,
-    shape,
-    told,
-)
+from palaver.wire._openai_notes import Dialect, Fields, Writing, annotate, difference, is_plain, merged, shape, told
 from palaver.wire._openai_responses_parts import is_seed
 from palaver.wire._openai_responses_turns import blocks_from, turns_from
 from palaver.wire._openai_responses_writing import Items
@@ -45,8 +35,8 @@ _CUT = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _CUT_BY = {reason: word for word, reason in _CUT.items()}
 
 
-def request_from_wire(payload: Json) -> Json:
-    request: Json = {}
+def request_from_wire(payload: JsonObject) -> JsonObject:
+    request: JsonObject = {}
     given = payload.get("input")
     has_system = not isinstance(payload.get("instructions"), str) and isinstance(payload.get("system"), str)
     dialect: Dialect = "seed" if has_system or (isinstance(given, list) and is_seed(given)) else "api"
@@ -75,7 +65,7 @@ def request_from_wire(payload: Json) -> Json:
     return annotate(request, name, merged(first, notes))
 
 
-def request_to_wire(request: Json, dialect: Dialect = "api") -> Written:
+def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
     writing = Writing(name, dialect)
     notes = writing.notes(request)
     writing.leave_out(request, _REQUEST, "")
@@ -94,16 +84,16 @@ def request_to_wire(request: Json, dialect: Dialect = "api") -> Written:
     return Written(told(said, filled, notes), writing.told_losses())
 
 
-def _system(request: Json) -> list[tuple[Json, str]]:
+def _system(request: JsonObject) -> list[tuple[JsonObject, str]]:
     return [(block, f"/system/{index}") for index, block in enumerate(request.get("system") or ())]
 
 
-def _instructions(request: Json, writing: Writing) -> list[tuple[Json, str]]:
+def _instructions(request: JsonObject, writing: Writing) -> list[tuple[JsonObject, str]]:
     """The blocks of the system prompt before those that stood in the input."""
     return list(takewhile(lambda placed: "item" not in writing.notes(placed[0]), _system(request)))
 
 
-def _is_one_text(request: Json) -> bool:
+def _is_one_text(request: JsonObject) -> bool:
     """Whether all there is to send is one text of the user."""
     match request["messages"]:
         case [{"role": "user", "content": [block], **rest}] if not rest:
@@ -112,14 +102,14 @@ def _is_one_text(request: Json) -> bool:
             return False
 
 
-def _notes(block: Json) -> Json:
+def _notes(block: JsonObject) -> JsonObject:
     return (block.get("provider_data") or {}).get(name) or {}
 
 
-def _settings_from(payload: Json, request: Json) -> Json:
+def _settings_from(payload: JsonObject, request: JsonObject) -> JsonObject:
     """Put the settings of a payload into a request; gives what decides how they are written."""
-    facts: Json = {}
-    first: Json = {}
+    facts: JsonObject = {}
+    first: JsonObject = {}
     reasoning = payload.get("reasoning")
     if isinstance(reasoning, dict) and (level := level_from(reasoning.get("effort"))) is not None:
         asked = next((field for field in _SUMMARIES if reasoning.get(field) in _WORDS), None)
@@ -145,8 +135,8 @@ def _settings_from(payload: Json, request: Json) -> Json:
     return {**first, "shape": facts} if facts else first
 
 
-def _settings_fields(request: Json, notes: Json, writing: Writing) -> Fields:
-    said: Json = {"model": request["model"]} if "model" in request else {}
+def _settings_fields(request: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
+    said: JsonObject = {"model": request["model"]} if "model" in request else {}
     if (prompt := _prompt(request, writing)) is not None:
         said["system" if writing.dialect == "seed" else "instructions"] = prompt
     if thinking := request.get("thinking"):
@@ -160,7 +150,7 @@ def _settings_fields(request: Json, notes: Json, writing: Writing) -> Fields:
     return Fields({**said, **sampling_to(request, _SAMPLING, writing)}, {})
 
 
-def _prompt(request: Json, writing: Writing) -> str | None:
+def _prompt(request: JsonObject, writing: Writing) -> str | None:
     """The system prompt as one text, without what stands in the input."""
     texts: list[str] = []
     for block, at in _instructions(request, writing):
@@ -177,30 +167,30 @@ def _prompt(request: Json, writing: Writing) -> str | None:
     return "\n\n".join(texts) if texts else None
 
 
-def _reasoning(thinking: Json, model: str, noted: Any, writing: Writing) -> Json:
+def _reasoning(thinking: JsonObject, model: str, noted: Any, writing: Writing) -> JsonObject:
     writing.leave_out(thinking, ("level", "include_summary"), "/thinking")
     words = shape(noted) if isinstance(noted, dict) else {}
     said = {"effort": effort_to(thinking, model, words.get("effort"), writing)}
     return said | words.get("summary", {_SUMMARIES[0]: _WORDS[0]}) if thinking.get("include_summary") else said
 
 
-def response_from_wire(payload: Json) -> Json:
+def response_from_wire(payload: JsonObject) -> JsonObject:
     output = payload.get("output")
-    response: Json = {"content": blocks_from(output) if isinstance(output, list) else []}
+    response: JsonObject = {"content": blocks_from(output) if isinstance(output, list) else []}
     response["finish_reason"] = _reason(payload, response["content"])
     if (usage := usage_from(payload.get("usage"), name)) is not None:
         response["usage"] = usage
     if isinstance(payload.get("model"), str) and payload["model"]:
         response["model"] = payload["model"]
     rest = {key: value for key, value in payload.items() if key != "output" or not isinstance(value, list)}
-    ended: Json = {key: payload[key] for key in ("status", "incomplete_details") if key in payload}
+    ended: JsonObject = {key: payload[key] for key in ("status", "incomplete_details") if key in payload}
     ended = ended if "status" in ended else {**ended, "shape": {"absent": ["status"]}}
     said, filled = _response_fields(response, ended, Writing(name, is_response=True))
     notes = difference(rest, said, filled if isinstance(output, list) else {**filled, "output": []})
     return annotate(response, name, notes)
 
 
-def response_to_wire(response: Json, dialect: Dialect = "api") -> Written:
+def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     writing = Writing(name, dialect, is_response=True)
     notes = writing.notes(response)
     writing.leave_out(response, ("content", "finish_reason", "usage", "model"), "")
@@ -214,7 +204,7 @@ def response_to_wire(response: Json, dialect: Dialect = "api") -> Written:
     return Written(told(said, filled, notes), writing.told_losses())
 
 
-def _reason(payload: Json, content: list[Json]) -> str:
+def _reason(payload: JsonObject, content: list[JsonObject]) -> str:
     """Why a response ended, from its status and what it holds."""
     details = payload.get("incomplete_details")
     match payload.get("status", "completed"):
@@ -229,14 +219,14 @@ def _reason(payload: Json, content: list[Json]) -> str:
             return "unknown"
 
 
-def _response_fields(response: Json, notes: Json, writing: Writing) -> Fields:
-    said: Json = {"model": response["model"]} if response.get("model") is not None else {}
+def _response_fields(response: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
+    said: JsonObject = {"model": response["model"]} if response.get("model") is not None else {}
     if response.get("usage"):
         said["usage"] = usage_to(response["usage"], "/usage", writing)
-    filled: Json = {"id": "resp_0", "object": "response", "created_at": 0, "model": "", "error": None}
+    filled: JsonObject = {"id": "resp_0", "object": "response", "created_at": 0, "model": "", "error": None}
     filled |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     reason, content = response["finish_reason"], response["content"]
-    status: Json = {"status": "completed", "incomplete_details": None}
+    status: JsonObject = {"status": "completed", "incomplete_details": None}
     if reason in _CUT_BY:
         status = {"status": "incomplete", "incomplete_details": {"reason": _CUT_BY[reason]}}
     elif reason in {"error", "unknown"}:
@@ -253,7 +243,7 @@ def _response_fields(response: Json, notes: Json, writing: Writing) -> Fields:
     return Fields(said, filled)
 
 
-def error_from_wire(payload: Json, status: int | None = None) -> Json | None:
+def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     return error_from(payload, name, status)
 
 
@@ -268,8 +258,8 @@ def _listed(given: Any) -> list[Any]:
     return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
-def responses_output_to_chat(output: list[Any]) -> Json:
+def responses_output_to_chat(output: list[Any]) -> JsonObject:
     """The message of Chat that the output of a response is."""
     written = openai_chat.response_to_wire(response_from_wire({"output": output}), "seed")
-    message: Json = written.payload["choices"][0]["message"]
+    message: JsonObject = written.payload["choices"][0]["message"]
     return {key: value for key, value in message.items() if value or key == "content"}

@@ -11,12 +11,11 @@ from typing import Any
 
 from palaver.importers._tasks.recognize import FOCUS_CHAIN, ITEM, METADATA, SETTINGS, SIDE_FILES
 from palaver.importers._tasks.storage import Storage
+from palaver.model.build import JsonObject
 from palaver.redact import MASK, masked_url
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import counted, json_document
-
-Json = dict[str, Any]
 
 _FOCUS_BYTES = 1 << 20
 _SECRET = re.compile(r"key|token|secret|passw|auth|header|credential|cookie", re.IGNORECASE)
@@ -26,30 +25,30 @@ _DEEPEST = 20
 
 @dataclass(slots=True)
 class About:
-    item: Json = field(default_factory=dict[str, Any])
+    item: JsonObject = field(default_factory=dict[str, Any])
     """What the index, or the file beside the conversation, says."""
-    metadata: Json = field(default_factory=dict[str, Any])
-    custom: Json = field(default_factory=dict[str, Any])
+    metadata: JsonObject = field(default_factory=dict[str, Any])
+    custom: JsonObject = field(default_factory=dict[str, Any])
     """Other side files, by what they are called."""
-    modes: list[Json] = field(default_factory=list[Json])
+    modes: list[JsonObject] = field(default_factory=list[JsonObject])
     instructions: str = ""
 
     def stated(self, *names: str) -> str:
         """The first of some fields that is stated, in the item before the metadata."""
         return next(_texts(names, self.item, self.metadata), "")
 
-    def last(self, name: str) -> Json:
+    def last(self, name: str) -> JsonObject:
         """The last entry of a list in the metadata."""
         entries = self.metadata.get(name)
-        if type(entries) is list and entries and type(entries[-1]) is dict:
+        if isinstance(entries, list) and entries and isinstance(entries[-1], dict):
             return entries[-1]
         return {}
 
 
-def _texts(names: tuple[str, ...], *holders: Json) -> Iterator[str]:
+def _texts(names: tuple[str, ...], *holders: JsonObject) -> Iterator[str]:
     for holder in holders:
         for name in names:
-            if type(value := holder.get(name)) is str and value:
+            if isinstance((value := holder.get(name)), str) and value:
                 yield value
 
 
@@ -75,9 +74,9 @@ def about_task(folder: Source, task_id: str, run: Run) -> About:
 
 
 def _take(about: About, stem: str, name: str, value: Any) -> None:
-    if name == ITEM and type(value) is dict:
+    if name == ITEM and isinstance(value, dict):
         about.item = {**about.item, **value}
-    elif name == METADATA and type(value) is dict:
+    elif name == METADATA and isinstance(value, dict):
         about.metadata = value
     elif value not in (None, [], {}):
         about.custom[stem] = _masked(value) if name == SETTINGS else value

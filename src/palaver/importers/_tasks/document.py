@@ -1,20 +1,17 @@
 """A task's document: everything but its messages, from what they, the side files and the storage say."""
 
-from typing import Any
-
 from palaver.importers._tasks.about import About
 from palaver.importers._tasks.system_prompt import instructions
 from palaver.importers._tasks.task import Task, time_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _TITLE_LENGTH = 100
 _STATUSES = ("active", "completed", "archived", "error")
 _MAPPED = frozenset({"id", "workspace", "cwdOnTaskInitialization", "mode", "status", "modelId"})
 
 
-def document(task: Task, about: About, *, is_final: bool) -> Json:
+def document(task: Task, about: About, *, is_final: bool) -> JsonObject:
     """The document of the messages that were not handed out yet."""
     messages, task.messages = task.messages, []
     fragment = None
@@ -55,15 +52,15 @@ def _title(task: Task, about: About) -> str | None:
     return None
 
 
-def _platform(task: Task, about: About) -> Json:
-    platform: Json = {"name": task.platform}
+def _platform(task: Task, about: About) -> JsonObject:
+    platform: JsonObject = {"name": task.platform}
     version = about.last("environment_history").get("cline_version")
-    if type(version) is str and version:
+    if isinstance(version, str) and version:
         platform["version"] = version
     model = max(task.models, key=lambda name: task.models[name]) if task.models else ""
     used = about.last("model_usage").get("model_id")
     for name in (model, about.stated("modelId"), used, task.turn_model):
-        if type(name) is str and name:
+        if isinstance(name, str) and name:
             platform["model"] = name
             break
     if metadata := _about_modes(task, about) | _about_item(task, about):
@@ -71,15 +68,15 @@ def _platform(task: Task, about: About) -> Json:
     return platform
 
 
-def _about_modes(task: Task, about: About) -> Json:
+def _about_modes(task: Task, about: About) -> JsonObject:
     stated = about.stated("mode")
     used = about.last("model_usage").get("mode")
-    mode = stated or task.mode or (used if type(used) is str else "")
-    found: Json = {}
+    mode = stated or task.mode or (used if isinstance(used, str) else "")
+    found: JsonObject = {}
     if mode:
         found["mode"] = mode
         found["active_mode"] = task.mode or mode
-    own = [slug for entry in about.modes if type(slug := entry.get("slug")) is str]
+    own = [slug for entry in about.modes if isinstance((slug := entry.get("slug")), str)]
     if available := list(dict.fromkeys([*task.modes, *((mode,) if mode else ()), *own])):
         found["available_modes"] = available
     if stated and "mode" in about.item:
@@ -87,18 +84,18 @@ def _about_modes(task: Task, about: About) -> Json:
     return found
 
 
-def _about_item(task: Task, about: About) -> Json:
+def _about_item(task: Task, about: About) -> JsonObject:
     """What the history item says of the task, but for what has a place elsewhere."""
     rest = {name: value for name, value in about.item.items() if name not in _MAPPED and value is not None}
-    if type(words := rest.get("task")) is str and words.strip() == task.first_words.strip():
+    if isinstance((words := rest.get("task")), str) and words.strip() == task.first_words.strip():
         del rest["task"]
     if about.stated("status") not in _STATUSES and about.item.get("status") is not None:
         rest["status"] = about.item["status"]
     return {"history_item": rest} if rest else {}
 
 
-def _session(task: Task, about: About) -> Json:
-    session: Json = {"session_id": task.task_id}
+def _session(task: Task, about: About) -> JsonObject:
+    session: JsonObject = {"session_id": task.task_id}
     if parent := about.stated("parentTaskId"):
         session["parent_conversation_id"] = parent
         session["is_sidechain"] = True
@@ -112,13 +109,13 @@ def _status(about: About) -> build.Status | None:
     return "active" if status == "delegated" else None
 
 
-def _context(task: Task, about: About) -> Json | None:
-    context: Json = {}
+def _context(task: Task, about: About) -> JsonObject | None:
+    context: JsonObject = {}
     if path := about.stated("workspace", "cwdOnTaskInitialization") or task.workspace:
         context["workspace"] = {"path": path}
     if environment := _environment(about):
         context["environment"] = environment
-    custom: Json = {}
+    custom: JsonObject = {}
     if words := instructions(task, about):
         custom["custom_instructions"] = words
     if task.time_zone:
@@ -131,13 +128,15 @@ def _context(task: Task, about: About) -> Json | None:
     return context or None
 
 
-def _environment(about: About) -> Json:
+def _environment(about: About) -> JsonObject:
     last = about.last("environment_history")
-    found: Json = {}
-    system = [part for name in ("os_name", "os_version", "os_arch") if type(part := last.get(name)) is str and part]
+    found: JsonObject = {}
+    system = [
+        part for name in ("os_name", "os_version", "os_arch") if isinstance((part := last.get(name)), str) and part
+    ]
     if system:
         found["os"] = " ".join(system)
-    editor = [part for name in ("host_name", "host_version") if type(part := last.get(name)) is str and part]
+    editor = [part for name in ("host_name", "host_version") if isinstance((part := last.get(name)), str) and part]
     if editor:
         found["editor"] = " ".join(editor)
     return found

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 from palaver.importers._tasks.blocks import block_of
 from palaver.importers._tasks.task import time_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _ASSISTANTS = frozenset({"assistant", "agent", "ai", "bot", "model"})
 _USERS = frozenset({"user", "human"})
@@ -16,18 +15,18 @@ _WORDS = ("content", "text", "message")
 class Foreign(NamedTuple):
     role: build.Role
     author: str
-    content: list[Json]
+    content: list[JsonObject]
     time: str
-    rest: Json
+    rest: JsonObject
 
 
-def foreign_of(raw: Json) -> Foreign:
+def foreign_of(raw: JsonObject) -> Foreign:
     """What a row of another shape says; one of which nothing is known is kept whole."""
     role: build.Role = "system"
     taken: set[str] = set()
     for name in ("type", "role", "author"):
         stated = raw.get(name)
-        if type(stated) is str and stated.lower() in _ASSISTANTS | _USERS:
+        if isinstance(stated, str) and stated.lower() in _ASSISTANTS | _USERS:
             role = "assistant" if stated.lower() in _ASSISTANTS else "user"
             taken.add(name)
             break
@@ -42,7 +41,7 @@ def foreign_of(raw: Json) -> Foreign:
     return Foreign(role, author, content, time, rest)
 
 
-def _content(value: Any) -> list[Json]:
+def _content(value: Any) -> list[JsonObject]:
     match value:
         case str():
             return [build.text(value)]
@@ -54,7 +53,7 @@ def _content(value: Any) -> list[Json]:
             return [block_of(value)]
 
 
-def _time(raw: Json) -> tuple[str, str]:
+def _time(raw: JsonObject) -> tuple[str, str]:
     """When it was written, and the field that says so."""
     for name in ("ts", "timestamp"):
         if time := time_of(raw.get(name)):

@@ -12,9 +12,8 @@ from palaver.importers._tasks.task import Task, keep_rest, time_of
 from palaver.importers._tasks.turns import UserTurn
 from palaver.importers._tasks.xml_calls import pieces
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._anthropic_calls import input_of
-
-Json = dict[str, Any]
 
 _ROLES: tuple[build.Role, ...] = ("user", "assistant", "system", "tool", "function")
 _INTERRUPTED = "[Response interrupted by "
@@ -31,16 +30,16 @@ class History:
         self._task = task
         self._last_role = ""
 
-    def messages(self, index: int, record: Json, *, is_plain: bool = False) -> tuple[list[Json], str]:
+    def messages(self, index: int, record: JsonObject, *, is_plain: bool = False) -> tuple[list[JsonObject], str]:
         """The messages of a record, without times and parents, and the time that it states; empty where it has none."""
         name = f"{self._task.task_id}:{index}"
-        metadata: Json = {}
+        metadata: JsonObject = {}
         role = record.get("role")
         if role != "user" and role != "assistant":  # noqa: PLR1714 - it may be anything
             role = self._role(record, metadata)
         self._last_role = role
         content = record.get("content")
-        raw = content if type(content) is list else [content] if content is not None else []
+        raw = content if isinstance(content, list) else [content] if content is not None else []
         stated = self._time(record, metadata)
         if not is_plain and (record.get("isSummary") is True or record.get("isTruncationMarker") is True):
             made = [self._marker(name, raw, record, metadata)]
@@ -59,9 +58,9 @@ class History:
             keep_rest(made[0]["metadata"], record, *_taken(record, role))
         return made, stated
 
-    def _role(self, record: Json, metadata: Json) -> build.Role:
+    def _role(self, record: JsonObject, metadata: JsonObject) -> build.Role:
         stated = record.get("role")
-        if type(stated) is str and stated in _ROLES:
+        if isinstance(stated, str) and stated in _ROLES:
             return stated
         metadata["role_inferred"] = True
         if stated is not None:
@@ -69,7 +68,7 @@ class History:
         is_answer = record.get("type") == "reasoning" or self._last_role == "user"
         return "assistant" if is_answer else "user"
 
-    def _time(self, record: Json, metadata: Json) -> str:
+    def _time(self, record: JsonObject, metadata: JsonObject) -> str:
         stated = record["ts"] if "ts" in record else record.get("timestamp")
         time = time_of(stated)
         if not time and stated is not None:
@@ -78,7 +77,7 @@ class History:
 
     # -- what is no turn ---------------------------------------------------------------------------------------------
 
-    def _marker(self, name: str, raw: list[Any], record: Json, metadata: Json) -> Json:
+    def _marker(self, name: str, raw: list[Any], record: JsonObject, metadata: JsonObject) -> JsonObject:
         """A summary that took the place of messages, or a note that some are hidden: nobody said it."""
         metadata["author_kind"] = "harness"
         if record.get("isSummary") is True:
@@ -88,10 +87,12 @@ class History:
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    def _answer(self, name: str, raw: list[Any], record: Json, metadata: Json, *, is_plain: bool) -> Json:
+    def _answer(
+        self, name: str, raw: list[Any], record: JsonObject, metadata: JsonObject, *, is_plain: bool
+    ) -> JsonObject:
         task = self._task
         metadata["author_kind"] = "model"
-        content: list[Json] = []
+        content: list[JsonObject] = []
         if is_plain:
             if task.turn_model:
                 metadata["model_override"] = task.turn_model
@@ -100,15 +101,15 @@ class History:
             content += _thoughts(record)
         called: list[tuple[str, str]] = []
         if not task.has_native_calls:
-            task.has_native_calls = "tool_use" in [one.get("type") for one in raw if type(one) is dict]
+            task.has_native_calls = "tool_use" in [one.get("type") for one in raw if isinstance(one, dict)]
         may_call = not task.has_native_calls
         for one in raw:
-            kind = one.get("type") if type(one) is dict else None
+            kind = one.get("type") if isinstance(one, dict) else None
             if kind == "tool_use":
                 content += self._native_call(name, one, called)
-            elif may_call and kind == "text" and type(text := one.get("text")) is str and "<" in text:
+            elif may_call and kind == "text" and isinstance((text := one.get("text")), str) and "<" in text:
                 content += self._text(name, text, one, called)
-            elif may_call and type(one) is str:
+            elif may_call and isinstance(one, str):
                 content += self._text(name, one, {}, called)
             elif kind == "thoughtSignature" and "thoughtSignature" in one:
                 metadata.setdefault("thoughtSignature", []).append(one["thoughtSignature"])
@@ -120,32 +121,32 @@ class History:
             task.calls.begin(called)
         return _message(name, "assistant", content, metadata)
 
-    def _describe(self, record: Json, metadata: Json) -> None:
+    def _describe(self, record: JsonObject, metadata: JsonObject) -> None:
         """Note which response of the API an answer is, and whose."""
         task = self._task
-        if type(api_id := record.get("id")) is str and api_id:
+        if isinstance((api_id := record.get("id")), str) and api_id:
             metadata["api_message_id"] = api_id
         match record.get("modelInfo"):
             case {"modelId": str(model)} as info if model:
                 metadata["model_override"] = model
-                if type(mode := info.get("mode")) is str and mode:
+                if isinstance((mode := info.get("mode")), str) and mode:
                     task.note_mode(mode)
             case _ if task.turn_model:
                 metadata["model_override"] = task.turn_model
             case _:
                 pass
 
-    def _native_call(self, name: str, raw: Json, called: list[tuple[str, str]]) -> list[Json]:
+    def _native_call(self, name: str, raw: JsonObject, called: list[tuple[str, str]]) -> list[JsonObject]:
         stated, tool = raw.get("id"), raw.get("name")
-        call_id = stated if type(stated) is str and stated else self._made_id(name, called)
-        tool = tool if type(tool) is str else ""
+        call_id = stated if isinstance(stated, str) and stated else self._made_id(name, called)
+        tool = tool if isinstance(tool, str) else ""
         called.append((tool, call_id))
         self._task.known_calls.add(call_id)
         return call_blocks(call_id=call_id, name=tool, arguments=input_of(raw.get("input")), raw=raw)
 
-    def _text(self, name: str, text: str, raw: Json, called: list[tuple[str, str]]) -> list[Json]:
+    def _text(self, name: str, text: str, raw: JsonObject, called: list[tuple[str, str]]) -> list[JsonObject]:
         """The text of an answer, in which calls may stand as tags."""
-        made: list[Json] = []
+        made: list[JsonObject] = []
         cut_at = text.rfind(_INTERRUPTED) if text.endswith("]") else -1
         if text.find("]", cut_at) < len(text) - 1:
             cut_at = -1  # it is quoted
@@ -176,53 +177,53 @@ class History:
             self._task.run.note(MADE_CALL_ID, name)
         return f"{name}:call{len(called) + 1}" if called else f"{name}:call"
 
-    def _block(self, raw: Any, name: str) -> Json:
+    def _block(self, raw: Any, name: str) -> JsonObject:
         made = block_of(raw)
         if made["type"] == "opaque":
             self._task.run.note(UNKNOWN_BLOCK, name, f"block {made['kind']!r:.80}")
         return made
 
 
-def _taken(record: Json, role: str) -> list[str]:
+def _taken(record: JsonObject, role: str) -> list[str]:
     """The fields that the messages are made of."""
     taken = ["role", "content", "ts" if "ts" in record else "timestamp"]
     if role != "assistant" or record.get("isSummary") is True:
         return taken
-    if type(record.get("id")) is str:
+    if isinstance(record.get("id"), str):
         taken.append("id")
-    if type(record.get("reasoning_content")) is str:
+    if isinstance(record.get("reasoning_content"), str):
         taken.append("reasoning_content")
-    if type(record.get("reasoning_details")) is list and _details(record["reasoning_details"]) is not None:
+    if isinstance(record.get("reasoning_details"), list) and _details(record["reasoning_details"]) is not None:
         taken.append("reasoning_details")
     if record.get("type") == "reasoning" and reasoning(_only_reasoning(record)) is not None:
         taken += _only_reasoning(record)
     return taken
 
 
-def _thoughts(record: Json) -> list[Json]:
+def _thoughts(record: JsonObject) -> list[JsonObject]:
     """Reasoning that stands beside the content, or is all that a record holds."""
-    made: list[Json] = []
+    made: list[JsonObject] = []
     if record.get("type") == "reasoning" and (thought := reasoning(_only_reasoning(record))):
         made.append(thought)
-    if type(words := record.get("reasoning_content")) is str and words:
+    if isinstance((words := record.get("reasoning_content")), str) and words:
         made.append(build.thinking(words))
-    if type(details := record.get("reasoning_details")) is list:
+    if isinstance((details := record.get("reasoning_details")), list):
         made += _details(details) or []
     return made
 
 
-def _only_reasoning(record: Json) -> Json:
+def _only_reasoning(record: JsonObject) -> JsonObject:
     return {name: record[name] for name in ("type", "text", "summary", "encrypted_content") if name in record}
 
 
-def _details(details: list[Any]) -> list[Json] | None:
+def _details(details: list[Any]) -> list[JsonObject] | None:
     """Reasoning as OpenRouter tells it; None where it has another shape."""
-    made: list[Json] = []
+    made: list[JsonObject] = []
     for detail in details:
         match detail:
             case {"type": "reasoning.text", "text": str(text)}:
                 seal = detail.get("signature")
-                block = build.thinking(text, signature=seal if type(seal) is str and seal else None)
+                block = build.thinking(text, signature=seal if isinstance(seal, str) and seal else None)
                 taken = {"type", "text", "signature"}
             case {"type": "reasoning.summary", "summary": str(text)}:
                 block, taken = build.thinking(text), {"type", "summary"}
@@ -236,7 +237,7 @@ def _details(details: list[Any]) -> list[Json] | None:
     return made
 
 
-def _message(name: str, role: build.Role, content: list[Json], metadata: Json) -> Json:
+def _message(name: str, role: build.Role, content: list[JsonObject], metadata: JsonObject) -> JsonObject:
     return {
         "message_id": name,
         "role": role,

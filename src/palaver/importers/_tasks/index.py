@@ -14,6 +14,7 @@ from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.importers._tasks.product import CLINE, KILO_CODE, ROO_CODE, TASKS, Product, product_of_path
 from palaver.importers._tasks.recognize import HISTORY, OLD_HISTORY, ROWS
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT
@@ -21,8 +22,6 @@ from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import LARGEST_BYTES, counted, read_at_most
-
-Json = dict[str, Any]
 
 MISSING_TASK_FOLDER = finding_kind(
     "missing-task-folder", "note", "The folder of a task is gone; what an index still says of it is kept."
@@ -64,7 +63,7 @@ def _entries(value: Any, name: str) -> list[Any] | None:
 
 def _owner(source: Source, entries: list[Any]) -> Product | None:
     """Whose index it is: by its path, else by what its entries say; None where they are no tasks."""
-    items = [entry for entry in entries if type(entry) is dict and type(entry.get("id")) is str]
+    items = [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
     product = product_of_path(source.label)
     if product is not None:
         return product if items or not entries else None
@@ -77,18 +76,18 @@ def _owner(source: Source, entries: list[Any]) -> Product | None:
     return ROO_CODE if source.file_name == INDEX else CLINE
 
 
-def read_index(source: Source, run: Run, product: Product) -> Iterator[Json]:
+def read_index(source: Source, run: Run, product: Product) -> Iterator[JsonObject]:
     tasks = _tasks_around(source)
     names = set(tasks.listing()[1]) if tasks is not None else set[str]()
     path = ("entries",) if source.file_name == INDEX else ()
     with source.open() as stream:
         elements = JsonElements(stream, run, path, takes_cut=True)
         for entry in elements:
-            if type(entry) is not dict:
+            if not isinstance(entry, dict):
                 run.quarantined(NOT_AN_OBJECT, elements.raw, elements.where())
                 continue
             task_id = entry.get("id")
-            if type(task_id) is not str or not task_id:
+            if not isinstance(task_id, str) or not task_id:
                 run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), "an entry without the id of a task")
             elif tasks is not None and task_id in names and _has_history(tasks.within(task_id)):
                 run.folded("conversation")
@@ -127,24 +126,24 @@ def _set_aside(source: Source, run: Run) -> None:
 class _Entry:
     """What an index says of a task that is gone."""
 
-    def __init__(self, task_id: str, entry: Json, source: Source, product: Product) -> None:
+    def __init__(self, task_id: str, entry: JsonObject, source: Source, product: Product) -> None:
         self._task_id = task_id
         self._entry = entry
         self._rest = {name: value for name, value in entry.items() if name not in _MAPPED and value is not None}
         self._source = source
         self._product = product
 
-    def document(self, run: Run, where: str) -> Json:
+    def document(self, run: Run, where: str) -> JsonObject:
         last = readable_timestamp(self._entry.get("ts"))
         if not last and self._entry.get("ts") is not None:
             run.note(BAD_TIMESTAMP, where, f"ts {self._entry['ts']!r:.60}")
             self._rest["ts"] = self._entry["ts"]
         created_at = self._begun() or last or self._source.written_at()
-        platform: Json = {"name": self._product.platform}
+        platform: JsonObject = {"name": self._product.platform}
         if model := self._taken("modelId"):
             platform["model"] = model
         parent = self._taken("parentTaskId")
-        session: Json = {"session_id": self._task_id, "is_sidechain": bool(parent)}
+        session: JsonObject = {"session_id": self._task_id, "is_sidechain": bool(parent)}
         if parent:
             session["parent_conversation_id"] = parent
         context = self._context()
@@ -173,27 +172,27 @@ class _Entry:
 
     def _taken(self, name: str) -> str:
         value = self._rest.get(name)
-        if type(value) is not str or not value:
+        if not isinstance(value, str) or not value:
             return ""
         del self._rest[name]
         return value
 
     def _title(self) -> str | None:
         task = self._entry.get("task")
-        return task.strip().split("\n", 1)[0].strip()[:_LONGEST_TITLE] or None if type(task) is str else None
+        return task.strip().split("\n", 1)[0].strip()[:_LONGEST_TITLE] or None if isinstance(task, str) else None
 
-    def _context(self) -> Json | None:
-        context: Json = {}
+    def _context(self) -> JsonObject | None:
+        context: JsonObject = {}
         if folder := self._taken("workspace") or self._taken("cwdOnTaskInitialization"):
             context["workspace"] = {"path": folder}
         if totals := {name: self._entry[name] for name in _TOTALS if self._entry.get(name) is not None}:
             context["custom"] = totals
         return context or None
 
-    def _messages(self, timestamp: str, *, is_agents: bool) -> list[Json]:
+    def _messages(self, timestamp: str, *, is_agents: bool) -> list[JsonObject]:
         """The one message that is left: what was asked for."""
         task = self._entry.get("task")
-        if type(task) is not str or not task.strip():
+        if not isinstance(task, str) or not task.strip():
             if task is not None:
                 self._rest["task"] = task
             return []

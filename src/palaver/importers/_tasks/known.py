@@ -7,11 +7,9 @@ found any more, and the worst that happens is that something short is told twice
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 from palaver.importers._tasks.ui_rows import LONG, inner_texts, texts_in
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _BETWEEN = "\n\0\n"
 _EFFORT = 1 << 29
@@ -24,7 +22,7 @@ _EACH = 64
 class Known:
     """The texts of some records of the API history, by their places."""
 
-    def __init__(self, records: dict[int, Json]) -> None:
+    def __init__(self, records: dict[int, JsonObject]) -> None:
         self.records = records
         self._texts: dict[int, list[str]] = {}
         self._words: dict[int, str] = {}

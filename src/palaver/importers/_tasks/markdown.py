@@ -14,20 +14,18 @@ What comes out
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers._tasks.history import History
 from palaver.importers._tasks.markdown_blocks import answer_blocks, user_blocks
 from palaver.importers._tasks.task import Task
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import BOM
 from palaver.sources.run import Run
 from palaver.sources.sections import NO_SECTIONS, Sections
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 _PRODUCTS = {"roo": "roo_code", "cline": "cline", "kilo_code": "kilo_code"}
 _DATE = r"([a-z]{3})-([0-9]{1,2})-([0-9]{4})_([0-9]{1,2})-([0-9]{2})-([0-9]{2})-([ap]m)"
@@ -60,7 +58,7 @@ def _product_in(text: str) -> str | None:
     return "roo_code" if "<slug>" in text or "# VSCode Visible Files" in text else None
 
 
-def read_export(source: Source, run: Run, platform: str) -> Iterator[Json]:
+def read_export(source: Source, run: Run, platform: str) -> Iterator[JsonObject]:
     with source.open() as stream:
         sections = Sections(stream, run, _HEADING)
     said = [(speaker, _body(section)) for speaker, section in sections]
@@ -88,12 +86,12 @@ def read_export(source: Source, run: Run, platform: str) -> Iterator[Json]:
     yield _document(task, title[1] if title else task.first_words, stated, rest)
 
 
-def _document(task: Task, title: str, stated: dict[str, str], preface: str) -> Json:
-    platform: Json = {"name": task.platform}
+def _document(task: Task, title: str, stated: dict[str, str], preface: str) -> JsonObject:
+    platform: JsonObject = {"name": task.platform}
     if task.models:
         platform["model"] = task.models.most_common(1)[0][0]
-    context: Json = {"workspace": {"path": task.workspace}} if task.workspace else {}
-    custom: Json = {"mode": task.mode, "modes": list(task.modes), "time_zone": task.time_zone}
+    context: JsonObject = {"workspace": {"path": task.workspace}} if task.workspace else {}
+    custom: JsonObject = {"mode": task.mode, "modes": list(task.modes), "time_zone": task.time_zone}
     custom |= {"export": stated, "preface": preface}
     if told := {name: value for name, value in custom.items() if value}:
         context["custom"] = told

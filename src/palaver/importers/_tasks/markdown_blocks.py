@@ -13,8 +13,7 @@ from typing import Any
 import orjson
 
 from palaver.importers._tasks.vocabulary import PARAMETERS, TOOLS, names_a_tool
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _NAMES = "|".join(sorted(frozenset[str]().union(*TOOLS.values())))
 _RESULT = re.compile(rf"^\[Tool( \(Error\))?\]$|^(?=\[(?:{_NAMES})(?: [^\n]*)?\] Result:$)", re.MULTILINE)
@@ -23,9 +22,9 @@ _ENVIRONMENT, _ENVIRONMENT_END = "<environment_details>", "</environment_details
 _PARAMETER = re.compile(r"^([A-Z]\w*): ?", re.MULTILINE)
 
 
-def user_blocks(text: str) -> list[Json]:
+def user_blocks(text: str) -> list[JsonObject]:
     """The blocks of a user's turn: results of tools, words, and what the program adds at the end."""
-    made: list[Json] = []
+    made: list[JsonObject] = []
     text, environment = _apart(text)
     for mark, piece in _pieces(_RESULT, text):
         if mark is not None and mark[0]:
@@ -35,9 +34,9 @@ def user_blocks(text: str) -> list[Json]:
     return [*made, _text(environment)] if environment else made
 
 
-def answer_blocks(text: str, platform: str) -> list[Json]:
+def answer_blocks(text: str, platform: str) -> list[JsonObject]:
     """The blocks of an answer: words, reasoning and calls."""
-    made: list[Json] = []
+    made: list[JsonObject] = []
     for mark, piece in _pieces(_CALL, text):
         if mark is None:
             made += [_text(piece)] if piece else []
@@ -48,7 +47,7 @@ def answer_blocks(text: str, platform: str) -> list[Json]:
     return made
 
 
-def _text(text: str) -> Json:
+def _text(text: str) -> JsonObject:
     return {"type": "text", "text": text}
 
 
@@ -70,7 +69,7 @@ def _apart(text: str) -> tuple[str, str]:
     return text[:start].removesuffix("\n"), text[start:]
 
 
-def _reasoning(text: str, platform: str) -> list[Json]:
+def _reasoning(text: str, platform: str) -> list[JsonObject]:
     """Reasoning; where a call follows that is written as tags, it is no part of it."""
     opened = _tags(platform).search(text)
     thought = text[: opened.start()].removesuffix("\n") if opened else text

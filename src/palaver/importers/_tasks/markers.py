@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 from palaver.importers._tasks.known import Known
 from palaver.importers._tasks.requests import cost_of
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 MARKING = {"condense_context": "contextCondense", "sliding_window_truncation": "contextTruncation"}
 """The kinds of such rows, and the field that says what was done."""
@@ -27,7 +26,7 @@ class Markers:
         self._found: dict[int, _Marking] = {}
         """By the place of a record, what a row says of it."""
 
-    def add(self, position: int, kind: str, raw: Json) -> None:
+    def add(self, position: int, kind: str, raw: JsonObject) -> None:
         key = MARKING[kind]
         self._markings.append(_Marking(position, list(_names_of(raw)), key, raw.get(key)))
 
@@ -53,12 +52,12 @@ class Markers:
                     told.add(found[-1].position)
                     break
 
-    def describe(self, place: int, message: Json) -> None:
+    def describe(self, place: int, message: JsonObject) -> None:
         """Note on a summary or a marker what it cost, and how much it saved."""
-        if (marking := self._found.get(place)) is None or type(about := marking.about) is not dict:
+        if (marking := self._found.get(place)) is None or not isinstance((about := marking.about), dict):
             return
         words = about.get("summary")
-        is_told = type(words) is str and any(words.strip() in block.get("text", "") for block in message["content"])
+        is_told = isinstance(words, str) and any(words.strip() in block.get("text", "") for block in message["content"])
         message["metadata"][marking.key] = {
             name: value for name, value in about.items() if not (is_told and name == "summary")
         }
@@ -66,7 +65,7 @@ class Markers:
             message["cost"] = cost
 
 
-def _names_of(raw: Json) -> Iterator[str]:
+def _names_of(raw: JsonObject) -> Iterator[str]:
     """What a row calls the summary or the marker that it tells of: its id, and its words."""
     match raw:
         case {"contextCondense": dict(about)}:
@@ -75,9 +74,9 @@ def _names_of(raw: Json) -> Iterator[str]:
             key, words = "truncationId", None
         case _:
             return
-    if type(name := about.get(key)) is str:
+    if isinstance((name := about.get(key)), str):
         yield f"{key} {name}"
-    if type(words) is str and words.strip():
+    if isinstance(words, str) and words.strip():
         yield words.strip()
 
 
@@ -85,7 +84,7 @@ def _names_at(known: Known, place: int) -> Iterator[str]:
     """What a row may call a summary or a marker: its id, its words, and these without the heading above them."""
     record = known.records[place]
     for key in ("condenseId", "truncationId"):
-        if type(name := record.get(key)) is str:
+        if isinstance((name := record.get(key)), str):
             yield f"{key} {name}"
     for text in known.texts(place):
         yield text.strip()

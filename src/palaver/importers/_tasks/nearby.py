@@ -3,12 +3,10 @@
 import re
 from collections.abc import Collection
 from itertools import chain
-from typing import Any
 
 from palaver.importers._tasks.known import Known, long_lines
 from palaver.importers._tasks.ui_rows import LONG, OF_PLAIN_ROWS, REASONING, Row, images_of, texts_in
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 SUMS = frozenset({"deleted_api_reqs", "api_req_deleted", "subagent_usage"})
 """Rows with the sums of requests that stand nowhere else: they are numbers, and nothing else has them."""
@@ -41,9 +39,9 @@ class Nearby:
         if not place % _FORGOTTEN:
             self.known.forget(place - 1)
 
-    def begin_turn(self, answer: Json) -> list[Json]:
+    def begin_turn(self, answer: JsonObject) -> list[JsonObject]:
         """Note what an answer says; the calls in it are returned."""
-        calls: list[Json] = []
+        calls: list[JsonObject] = []
         found: list[str] = []
         for block in answer["content"]:
             kind = block["type"]
@@ -51,7 +49,7 @@ class Nearby:
                 found.append(block[kind].strip())
             elif kind == "tool_use":
                 calls.append(block)
-                found += [value.strip() for value in block["input"].values() if value.__class__ is str]
+                found += [value.strip() for value in block["input"].values() if isinstance(value, str)]
         # Comparing with a few texts, of other lengths mostly, takes less time than hashing them.
         self.answered = found if len(found) <= _FEW else set(found)
         return calls
@@ -59,13 +57,13 @@ class Nearby:
     def end_turn(self) -> None:
         self.answered = None
 
-    def is_answer(self, text: str, raw: Json) -> bool:
+    def is_answer(self, text: str, raw: JsonObject) -> bool:
         """Whether the text of a row is one of those of the answer, and the row is nothing else."""
         if not self.answered or not (text := text.strip()):
             return False
         return text in self.answered and OF_PLAIN_ROWS.issuperset(raw)
 
-    def says_output(self, raws: list[Json]) -> bool:
+    def says_output(self, raws: list[JsonObject]) -> bool:
         """Whether what a command wrote, row by row, stands in the history as a whole."""
         if len(raws) < 2 or not OF_PLAIN_ROWS.issuperset(chain.from_iterable(raws)):
             return False

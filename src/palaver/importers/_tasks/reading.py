@@ -6,7 +6,6 @@ A history past 32 MB is read in portions of 4 MB, each of which is handed out as
 import json
 from collections.abc import Generator, Iterator
 from pathlib import PurePath
-from typing import Any
 
 from palaver.errors import PalaverError
 from palaver.importers._findings import INFERRED_TIMESTAMP, UNFORESEEN
@@ -20,6 +19,7 @@ from palaver.importers._tasks.summaries import Hidden, deleted_range, hiding_ids
 from palaver.importers._tasks.system_prompt import system_message
 from palaver.importers._tasks.task import Task
 from palaver.importers._tasks.ui_log import UiLog
+from palaver.model.build import JsonObject
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.elements import WholeElements, elements_of
 from palaver.sources.folders import DiskFolder
@@ -27,8 +27,7 @@ from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted
 
-Json = dict[str, Any]
-Records = dict[int, Json]
+Records = dict[int, JsonObject]
 
 LARGE_BYTES = 1 << 25
 PORTION_BYTES = 1 << 22
@@ -38,7 +37,7 @@ _SCANNED_BYTES = 1 << 20
 _OVERLAP_BYTES = 1 << 10
 
 
-def read_task(source: Source, run: Run, product: Product) -> Iterator[Json]:
+def read_task(source: Source, run: Run, product: Product) -> Iterator[JsonObject]:
     """The conversation of a task folder, or of a single file of one."""
     folder = task_folder(source)
     if folder is None:
@@ -60,7 +59,7 @@ class _Reader:
         names = [name for name in (HISTORY, OLD_HISTORY, ROWS) if name in self._files] or self._files
         return max(Source(self._folder.folder, name).written_at() for name in names)
 
-    def read(self) -> Iterator[Json]:
+    def read(self) -> Iterator[JsonObject]:
         task = self._task
         self._about = about_task(self._folder, task.task_id, self._run)
         task.last_time = begun_at(task.task_id)
@@ -69,7 +68,7 @@ class _Reader:
             self._begin()
             yield document(task, self._about, is_final=True)
 
-    def _read_conversation(self) -> Generator[Json, None, bool]:
+    def _read_conversation(self) -> Generator[JsonObject, None, bool]:
         """Read both files, and hand out all documents but the last; false where there is nothing in them."""
         task = self._task
         log = UiLog(task, self._objects(Source(self._folder.folder, ROWS)) if ROWS in self._files else ())
@@ -84,7 +83,7 @@ class _Reader:
         log.finish()
         return bool(name or len(log.table))
 
-    def _objects(self, source: Source) -> Iterator[Json]:
+    def _objects(self, source: Source) -> Iterator[JsonObject]:
         """The objects of a file that is an array; `_taken` bytes were read before each, none of one read at once."""
         try:
             with elements_of(source, self._run, label=source.name) as elements:
@@ -93,7 +92,7 @@ class _Reader:
                     yield from objects
                     return
                 for value in elements:
-                    if type(value) is dict:
+                    if isinstance(value, dict):
                         self._taken = elements.taken
                         yield value
                     else:
@@ -103,7 +102,7 @@ class _Reader:
 
     # -- the API history ----------------------------------------------------------------------------------------------
 
-    def _read_history(self, source: Source, log: UiLog) -> Iterator[Json]:
+    def _read_history(self, source: Source, log: UiLog) -> Iterator[JsonObject]:
         hidden: Hidden | None = None
         history = History(self._task)
         for records, places, is_last in self._portions(source):
@@ -133,7 +132,7 @@ class _Reader:
                 portion = {near: portion[near] for near in range(first - _AROUND, place + 1)}
         yield portion, range(first, place + 1 if portion else 0), True
 
-    def _is_read(self, place: int, record: Json, history: History, log: UiLog, hidden: Hidden) -> bool:
+    def _is_read(self, place: int, record: JsonObject, history: History, log: UiLog, hidden: Hidden) -> bool:
         """Read a record; false where it had to be quarantined."""
         task = self._task
         is_plain = PLAIN.issuperset(record)
@@ -157,7 +156,7 @@ class _Reader:
         log.tell_of(place, messages[-1])
         return True
 
-    def _read_fields(self, record: Json, messages: list[Json], hidden: Hidden) -> None:
+    def _read_fields(self, record: JsonObject, messages: list[JsonObject], hidden: Hidden) -> None:
         """What a record says beside the time and the content of its messages."""
         hidden.cover(record, messages)
         last = messages[-1]

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _TOKENS = (
     ("tokensIn", "input_tokens"),
@@ -27,7 +27,7 @@ class Request:
     position: int
     """Of its row."""
     ts: int
-    facts: Json
+    facts: JsonObject
     before: int | None = None
     """The place in the API history of the message before it, as Cline tells it."""
     end: int = 0
@@ -38,21 +38,23 @@ class Request:
         """Whether it states any number: one that died has none."""
         return any(_number(self.facts.get(name)) is not None for name in _NUMBERS)
 
-    def tokens(self, platform: str) -> Json | None:
+    def tokens(self, platform: str) -> JsonObject | None:
         return tokens_of(self.facts, platform)
 
-    def cost(self) -> Json | None:
+    def cost(self) -> JsonObject | None:
         return cost_of(self.facts.get("cost"))
 
 
-def request_of(row: Json, position: int, ts: int) -> Request:
+def request_of(row: JsonObject, position: int, ts: int) -> Request:
     facts, before = payload(row.get("text")), row.get("conversationHistoryIndex")
-    return Request(position, ts, facts if type(facts) is dict else {}, before=before if type(before) is int else None)
+    return Request(
+        position, ts, facts if isinstance(facts, dict) else {}, before=before if type(before) is int else None
+    )
 
 
 def payload(text: Any) -> Any:
     """The JSON value that a row's text is; None where it is none."""
-    if type(text) is not str or not text.lstrip().startswith(("{", "[")):
+    if not isinstance(text, str) or not text.lstrip().startswith(("{", "[")):
         return None
     try:
         return orjson.loads(text)
@@ -60,7 +62,7 @@ def payload(text: Any) -> Any:
         return None
 
 
-def tokens_of(facts: Json, platform: str) -> Json | None:
+def tokens_of(facts: JsonObject, platform: str) -> JsonObject | None:
     tokens: dict[str, int] = {}
     for stated, name in _TOKENS:
         count = facts.get(stated)
@@ -76,7 +78,7 @@ def tokens_of(facts: Json, platform: str) -> Json | None:
     return tokens
 
 
-def tokens_of_metrics(metrics: Any) -> Json | None:
+def tokens_of_metrics(metrics: Any) -> JsonObject | None:
     """What Cline notes with an answer; what it calls `cached` was read or written, nobody knows which."""
     match metrics:
         case {"tokens": dict(stated)}:
@@ -86,7 +88,7 @@ def tokens_of_metrics(metrics: Any) -> Json | None:
             return None
 
 
-def cost_of(amount: Any) -> Json | None:
+def cost_of(amount: Any) -> JsonObject | None:
     return {"amount": amount, "currency": "USD"} if _number(amount) is not None else None
 
 

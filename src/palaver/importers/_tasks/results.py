@@ -7,13 +7,10 @@ order; of several results with one call left, all belong to it.
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from palaver.importers._tasks.vocabulary import names_a_tool
-
-Json = dict[str, Any]
 
 _END = "] Result:"
 _FAILED = "The tool execution failed with the following error:"

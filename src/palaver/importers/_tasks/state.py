@@ -14,8 +14,7 @@ from typing import Any
 import orjson
 
 from palaver.importers._vscode import remembered, user_folders
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _LARGEST_BYTES = 1 << 24
 _COMMENTS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -26,10 +25,10 @@ _LAST_COMMAS = re.compile(r'("(?:[^"\\]|\\.)*+"?)|,(?=\s*+[}\]])', re.DOTALL)
 class State:
     """What an extension had remembered for itself, as far as it concerns tasks."""
 
-    items: tuple[Json, ...] = ()
+    items: tuple[JsonObject, ...] = ()
     """What it knows of its tasks."""
     instructions: str | None = None
-    modes: tuple[Json, ...] = ()
+    modes: tuple[JsonObject, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -38,19 +37,19 @@ class State:
 
 def state_in(value: Any) -> State:
     """What a whole memory says of tasks; the rest of it is not kept."""
-    if type(value) is not dict:
+    if not isinstance(value, dict):
         return State()
     instructions = value.get("customInstructions")
     return State(
         objects_in(value.get("taskHistory")),
-        instructions if type(instructions) is str and instructions.strip() else None,
+        instructions if isinstance(instructions, str) and instructions.strip() else None,
         objects_in(value.get("customModes")),
     )
 
 
-def objects_in(value: Any) -> tuple[Json, ...]:
+def objects_in(value: Any) -> tuple[JsonObject, ...]:
     """The objects of a list; none where it is no list."""
-    return tuple(item for item in value if type(item) is dict) if type(value) is list else ()
+    return tuple(item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
 
 
 def remembered_state(memory: Path, extension: str) -> State:
@@ -67,19 +66,19 @@ def custom_storages(names: Iterable[str]) -> dict[Path, Path]:
             for settings in _settings_of(user):
                 for name in wanted:
                     folder = settings.get(name)
-                    if type(folder) is str and "\0" not in folder and Path(folder).is_absolute():
+                    if isinstance(folder, str) and "\0" not in folder and Path(folder).is_absolute():
                         found.setdefault(Path(folder), user)
     return found
 
 
-def _settings_of(user: Path) -> Iterator[Json]:
+def _settings_of(user: Path) -> Iterator[JsonObject]:
     """The settings of an editor: the user's, those of its profiles, and on a server those of the machine."""
     if not user.is_dir():
         return
     profiles = sorted(user.glob("profiles/*/settings.json"))
     for path in (user / "settings.json", *profiles, user.parent / "Machine" / "settings.json"):
         settings = relaxed_json(_text_of(path))
-        if type(settings) is dict:
+        if isinstance(settings, dict):
             yield settings
 
 

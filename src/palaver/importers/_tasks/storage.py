@@ -13,9 +13,8 @@ from palaver.importers._side_files import side_value
 from palaver.importers._tasks.product import PRODUCTS, product_of_path
 from palaver.importers._tasks.state import State, custom_storages, objects_in, remembered_state, state_in
 from palaver.importers._vscode import STATE
+from palaver.model.build import JsonObject
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 _INDEX = "tasks/_index.json"
 _HISTORY = "state/taskHistory.json"
@@ -48,11 +47,11 @@ class Storage:
         _last[:] = [(stamps, storage)]
         return storage
 
-    def item(self, task_id: str) -> Json:
+    def item(self, task_id: str) -> JsonObject:
         """What the storage knows of a task, of which nothing may be changed; empty where it knows nothing."""
         return self._items.get(task_id, _NOTHING)
 
-    def modes(self) -> list[Json]:
+    def modes(self) -> list[JsonObject]:
         """The user's own modes, with the fields that a mode has."""
         found = objects_in(self._settings_modes) or self._state.modes
         return [{name: mode[name] for name in _MODE_FIELDS if mode.get(name) is not None} for mode in found]
@@ -62,19 +61,19 @@ class Storage:
         return self._state.instructions
 
     @cached_property
-    def _items(self) -> dict[str, Json]:
+    def _items(self) -> dict[str, JsonObject]:
         """What is known of each task; an index goes before a history, and both before what an editor remembers."""
-        found: dict[str, Json] = {}
+        found: dict[str, JsonObject] = {}
         for item in self._listed_items():
-            if type(task_id := item.get("id")) is str:
+            if isinstance((task_id := item.get("id")), str):
                 found.setdefault(task_id, item)
         return found
 
-    def _listed_items(self) -> Iterator[Json]:
+    def _listed_items(self) -> Iterator[JsonObject]:
         if self._folder is None:
             return
         index = side_value(self._folder.beside(_INDEX))
-        if type(index) is dict:
+        if isinstance(index, dict):
             yield from objects_in(index.get("entries"))
         yield from objects_in(side_value(self._folder.beside(_HISTORY)))
         yield from self._state.items
@@ -84,7 +83,7 @@ class Storage:
         if self._folder is not None:
             for name in _MODES:
                 value = side_value(self._folder.beside(name))
-                if type(value) is dict and type(modes := value.get("customModes")) is list:
+                if isinstance(value, dict) and isinstance((modes := value.get("customModes")), list):
                     return modes
         return None
 
@@ -102,7 +101,7 @@ class Storage:
         return State(tuple(item for state in told for item in state.items))
 
 
-_NOTHING: Json = {}
+_NOTHING: JsonObject = {}
 _last: list[tuple[tuple[_Stamp, ...], Storage]] = []
 """The storage that was asked for last: its tasks come one after the other."""
 

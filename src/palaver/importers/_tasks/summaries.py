@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _IDS = re.compile(rb'"(?:condenseId|truncationId)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
@@ -20,8 +19,8 @@ def hiding_ids(records: Iterable[Any]) -> set[str]:
     """The ids of all summaries and markers among some records."""
     found: set[str] = set()
     for record in records:
-        if type(record) is dict and (record.get("isSummary") is True or record.get("isTruncationMarker") is True):
-            found.update(name for key in ("condenseId", "truncationId") if type(name := record.get(key)) is str)
+        if isinstance(record, dict) and (record.get("isSummary") is True or record.get("isTruncationMarker") is True):
+            found.update(name for key in ("condenseId", "truncationId") if isinstance((name := record.get(key)), str))
     return found
 
 
@@ -39,21 +38,22 @@ class Hidden:
         self.may_hold = bool(ids) or deleted is not None
         self._covered: dict[str, list[str]] = {}
 
-    def holds(self, index: int, record: Json) -> bool:
+    def holds(self, index: int, record: JsonObject) -> bool:
         if self._deleted is not None and self._deleted[0] <= index <= self._deleted[1]:
             return True
         return bool(self._ids) and any(
-            type(name := record.get(key)) is str and name in self._ids for key in ("condenseParent", "truncationParent")
+            isinstance((name := record.get(key)), str) and name in self._ids
+            for key in ("condenseParent", "truncationParent")
         )
 
-    def cover(self, record: Json, messages: list[Json]) -> None:
+    def cover(self, record: JsonObject, messages: list[JsonObject]) -> None:
         """Remember the messages of a record for the summary that hides it."""
-        if type(name := record.get("condenseParent")) is str:
+        if isinstance((name := record.get("condenseParent")), str):
             self._covered.setdefault(name, []).extend([message["message_id"] for message in messages])
 
-    def covered(self, record: Json) -> list[str]:
+    def covered(self, record: JsonObject) -> list[str]:
         name = record.get("condenseId")
-        return self._covered.get(name, []) if type(name) is str else []
+        return self._covered.get(name, []) if isinstance(name, str) else []
 
 
 def deleted_range(*stated: Any) -> tuple[int, int] | None:
@@ -63,16 +63,16 @@ def deleted_range(*stated: Any) -> tuple[int, int] | None:
 
 
 def _is_range(value: Any) -> bool:
-    return type(value) is list and len(value) == 2 and all(type(end) is int for end in value)
+    return isinstance(value, list) and len(value) == 2 and all(type(end) is int for end in value)
 
 
-def summary_of(message: Json, record: Json, covered: list[str]) -> Json:
+def summary_of(message: JsonObject, record: JsonObject, covered: list[str]) -> JsonObject:
     """The entry of a summary among those of its conversation."""
     name = record.get("condenseId")
     texts = [block["text"] for block in message["content"] if block["type"] == "text"]
     spoken = [text for text in texts if not text.startswith(("<system-reminder>", "<environment_details>"))]
     return build.summary(
-        summary_id=name if type(name) is str and name else message["message_id"],
+        summary_id=name if isinstance(name, str) and name else message["message_id"],
         type="automatic",
         text="\n\n".join(spoken or texts),
         timestamp=message["timestamp"],

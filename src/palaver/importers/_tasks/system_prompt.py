@@ -5,29 +5,26 @@ that another tool put into a side file, in its parts (`roleDefinition`, `toolDes
 whole.
 """
 
-from typing import Any
-
 from palaver.importers._tasks.about import About
 from palaver.importers._tasks.task import Task, time_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _PARTS = ("roleDefinition", "toolDescriptions", "customInstructions")
 _NAMES = ("system_prompt", "systemPrompt", "rooPrompt")
 
 
-def system_message(task: Task, about: About) -> tuple[Json, str] | None:
+def system_message(task: Task, about: About) -> tuple[JsonObject, str] | None:
     """The one message that everything begins with, and its time; None where nothing is known of it."""
     mode = _mode(task, about)
     prompt = _stated(about)
     if prompt is None:
         prompt = {"mode": mode.get("slug"), "capabilities": mode.get("groups"), **mode}
         prompt["customInstructions"] = instructions(task, about)
-    words = [text for name in _PARTS if type(text := prompt.get(name)) is str and text.strip()]
+    words = [text for name in _PARTS if isinstance((text := prompt.get(name)), str) and text.strip()]
     if not words:
         return None
-    metadata: Json = {"author_kind": "harness"}
+    metadata: JsonObject = {"author_kind": "harness"}
     for name, key in (("mode", "mode"), ("capabilities", "capabilities"), ("system_info", "systemInfo")):
         if prompt.get(key) is not None:
             metadata[name] = prompt[key]
@@ -44,22 +41,22 @@ def system_message(task: Task, about: About) -> tuple[Json, str] | None:
 def instructions(task: Task, about: About) -> str:
     """The user's instructions, those for every task before those of the mode."""
     own = _mode(task, about).get("customInstructions")
-    return "\n\n".join(text for text in (about.instructions, own) if type(text) is str and text.strip())
+    return "\n\n".join(text for text in (about.instructions, own) if isinstance(text, str) and text.strip())
 
 
-def _mode(task: Task, about: About) -> Json:
+def _mode(task: Task, about: About) -> JsonObject:
     """The user's own mode that the task began in."""
     slug = next(iter(task.modes), "") or about.stated("mode")
     return next((mode for mode in about.modes if mode.get("slug") == slug), {})
 
 
-def _stated(about: About) -> Json | None:
-    for holder in (about.item, about.metadata, *(one for one in about.custom.values() if type(one) is dict)):
+def _stated(about: About) -> JsonObject | None:
+    for holder in (about.item, about.metadata, *(one for one in about.custom.values() if isinstance(one, dict))):
         for name in _NAMES:
             match holder.get(name):
                 case str(words) if words.strip():
                     return {"roleDefinition": words}
-                case dict() as prompt if any(type(prompt.get(part)) is str for part in _PARTS):
+                case dict() as prompt if any(isinstance(prompt.get(part), str) for part in _PARTS):
                     return prompt
                 case _:
                     pass

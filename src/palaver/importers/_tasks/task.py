@@ -9,10 +9,9 @@ from palaver.importers._findings import INFERRED_TIMESTAMP
 from palaver.importers._tasks.environment import Environment
 from palaver.importers._tasks.results import Calls
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import MILLISECONDS, from_milliseconds, readable_timestamp
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 OURS = frozenset(
     {
@@ -32,9 +31,9 @@ class Task:
     run: Run
     written_at: Callable[[], str]
     """When the files were written, for a task without any time."""
-    messages: list[Json] = field(default_factory=list[Json])
+    messages: list[JsonObject] = field(default_factory=list[JsonObject])
     """Those that were not handed out yet."""
-    summaries: list[Json] = field(default_factory=list[Json])
+    summaries: list[JsonObject] = field(default_factory=list[JsonObject])
     calls: Calls = field(default_factory=Calls)
     known_calls: set[str] = field(default_factory=set[str])
     models: Counter[str] = field(default_factory=Counter[str])
@@ -59,7 +58,7 @@ class Task:
     """How many messages were handed out."""
     is_begun: bool = False
 
-    def add(self, message: Json, stated: str) -> None:
+    def add(self, message: JsonObject, stated: str) -> None:
         """Add a message behind the others; without a time of its own it gets that of the one before."""
         if stated:
             if stated > self.updated_at:  # noqa: PLR1730 - `max` is dear where there are many messages
@@ -103,7 +102,7 @@ def time_of(value: Any) -> str:
     return readable_timestamp(value)
 
 
-def keep_rest(metadata: Json, record: Json, *mapped: str) -> None:
+def keep_rest(metadata: JsonObject, record: JsonObject, *mapped: str) -> None:
     """Keep the fields of a record that nothing was made of."""
     for name, value in record.items():
         if name in mapped or value is None or value == "":

@@ -9,8 +9,7 @@ from palaver.importers._tasks.results import Header, failed, header_of, may_tell
 from palaver.importers._tasks.task import Task
 from palaver.importers._tasks.wrappers import Part, feedback_in, has_wrapper, parts
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _REFUSED = frozenset({"error", "denied"})
 _OF_RESULTS = frozenset({"type", "tool_use_id", "content"})
@@ -22,31 +21,31 @@ class UserTurn:
     def __init__(self, task: Task, name: str) -> None:
         self._task = task
         self._name = name
-        self._results: list[Json] = []
-        self._human: list[Json] = []
-        self._context: list[Json] = []
+        self._results: list[JsonObject] = []
+        self._human: list[JsonObject] = []
+        self._context: list[JsonObject] = []
         self._wrappers: list[str] = []
-        self._fields: list[Json] = []
+        self._fields: list[JsonObject] = []
         """What blocks of text say beside their text."""
         self._is_incomplete = False
-        self._open: Json | None = None
+        self._open: JsonObject | None = None
         """The result of text that images may still belong to."""
         self._waits = False
         """Whether that one's body is yet to come."""
         self.environment: Environment = {}
 
-    def messages(self, raw: list[Any]) -> list[Json]:
+    def messages(self, raw: list[Any]) -> list[JsonObject]:
         """The messages of the turn, at least one."""
         is_marked: bool | None = None
         for one in raw:
-            kind = one.get("type") if type(one) is dict else None
+            kind = one.get("type") if isinstance(one, dict) else None
             if kind == "tool_result":
                 if self._open is not None:
                     self._end()
                 self._results.append(self.native_result(one))
                 continue
             text = one.get("text") if kind == "text" else one
-            if type(text) is not str:
+            if not isinstance(text, str):
                 self._add_other(kind, one)
                 continue
             if text is not one and len(one) > 2:
@@ -68,24 +67,24 @@ class UserTurn:
 
     def _is_mark(self, raw: Any) -> bool:
         """Whether a block tells that no other text of its turn can be the person's: a result, words in a wrapper."""
-        kind = raw.get("type") if type(raw) is dict else None
+        kind = raw.get("type") if isinstance(raw, dict) else None
         if kind == "tool_result":
             return True
         text = raw.get("text") if kind == "text" else raw
-        if type(text) is not str or is_environment(text):
+        if not isinstance(text, str) or is_environment(text):
             return False
         return header_of(text, self._task.calls) is not None or has_wrapper(text)
 
-    def _keep_fields(self, raw: Json) -> None:
+    def _keep_fields(self, raw: JsonObject) -> None:
         if fields := {key: value for key, value in raw.items() if key not in {"type", "text"} and value}:
             self._fields.append(fields)
 
     # -- results -----------------------------------------------------------------------------------------------------
 
-    def native_result(self, raw: Json) -> Json:
+    def native_result(self, raw: JsonObject) -> JsonObject:
         """A result that names its call."""
         stated = raw.get("tool_use_id")
-        if type(stated) is str and stated:
+        if isinstance(stated, str) and stated:
             call_id = stated
             self._task.calls.close(call_id)
             if call_id not in self._task.known_calls:
@@ -103,7 +102,7 @@ class UserTurn:
         if _OF_RESULTS.issuperset(raw) and call_id is stated:
             return block
         taken = ["type", "content"]
-        taken += ["is_error"] if type(raw.get("is_error")) is bool else []
+        taken += ["is_error"] if isinstance(raw.get("is_error"), bool) else []
         taken += ["tool_use_id"] if call_id is stated else []
         return with_rest(block, raw, *taken)
 
@@ -134,9 +133,9 @@ class UserTurn:
             return f"{self._name}:lost{len(self._results) + 1}"
         return call_id
 
-    def _judge(self, block: Json, text: str, description: str) -> None:
+    def _judge(self, block: JsonObject, text: str, description: str) -> None:
         """What a result says of itself: that it failed, which task it ended, what the person said to it."""
-        about: Json = {"description": description} if description else {}
+        about: JsonObject = {"description": description} if description else {}
         said = _judge_beginning(block, text, about) if may_tell(text) else ""
         if said:
             self._say(Part("human", said, "feedback"))
@@ -182,11 +181,11 @@ class UserTurn:
             self._human.append(block)
         else:
             content = self._open["content"]
-            if type(content) is str:
+            if isinstance(content, str):
                 content = self._open["content"] = [build.text(content)] if content else []
             content.append(block)
 
-    def _unknown(self, raw: Any) -> Json:
+    def _unknown(self, raw: Any) -> JsonObject:
         made = block_of(raw)
         if made["type"] == "opaque":
             self._task.run.note(UNKNOWN_BLOCK, self._name, f"block {made['kind']!r:.80}")
@@ -194,10 +193,10 @@ class UserTurn:
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
-    def _made(self) -> list[Json]:
-        found: list[Json] = []
+    def _made(self) -> list[JsonObject]:
+        found: list[JsonObject] = []
         if self._results:
-            metadata: Json = {"author_kind": "tool"}
+            metadata: JsonObject = {"author_kind": "tool"}
             if self._is_incomplete:
                 metadata["context_incomplete"] = True
             found.append(self._message(":result", self._results, metadata))
@@ -215,7 +214,7 @@ class UserTurn:
             found[0]["metadata"]["source_fields"] = {"blocks": self._fields}
         return found
 
-    def _message(self, suffix: str, content: list[Json], metadata: Json) -> Json:
+    def _message(self, suffix: str, content: list[JsonObject], metadata: JsonObject) -> JsonObject:
         return {
             "message_id": self._name + suffix,
             "role": "user",
@@ -225,7 +224,7 @@ class UserTurn:
         }
 
 
-def _judge_beginning(block: Json, text: str, about: Json) -> str:
+def _judge_beginning(block: JsonObject, text: str, about: JsonObject) -> str:
     """Note what a result says of itself where it begins; the person's words in it are returned."""
     status, said = stated_status(text)
     if status:
@@ -237,7 +236,7 @@ def _judge_beginning(block: Json, text: str, about: Json) -> str:
     return said
 
 
-def _first_text(content: str | list[Json]) -> str:
+def _first_text(content: str | list[JsonObject]) -> str:
     """The text that a result begins with."""
     if isinstance(content, str):
         return content
@@ -245,7 +244,7 @@ def _first_text(content: str | list[Json]) -> str:
     return first["text"] if first.get("type") == "text" else ""
 
 
-def _without_header(content: str | list[Json], header: Header) -> str | list[Json]:
+def _without_header(content: str | list[JsonObject], header: Header) -> str | list[JsonObject]:
     """The content without the words that it begins with."""
     if isinstance(content, str):
         return header.body

@@ -15,8 +15,7 @@ from palaver.importers._tasks.task import Task
 from palaver.importers._tasks.ui_messages import Teller
 from palaver.importers._tasks.ui_rows import OUTPUT, REQUEST, SPOKEN, text_of
 from palaver.importers._tasks.ui_table import UiTable
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _ANSWERING = ("model", "tool")
 
@@ -24,7 +23,7 @@ _ANSWERING = ("model", "tool")
 class UiLog:
     """The rows of one task, handed out in order while its API history is read."""
 
-    def __init__(self, task: Task, raws: Iterable[Json]) -> None:
+    def __init__(self, task: Task, raws: Iterable[JsonObject]) -> None:
         self._task = task
         self.table = UiTable(raws)
         self._pairing = Pairing(list(self.table.requests.values()))
@@ -38,7 +37,7 @@ class UiLog:
         """How many rows something was made of: all others are folded."""
         self._teller = Teller(task)
 
-    def look_at(self, records: dict[int, Json]) -> None:
+    def look_at(self, records: dict[int, JsonObject]) -> None:
         """Look at the next records of the history, before they are read one by one."""
         answers = [
             (place, ts if type(ts := record.get("ts")) is int else 0)
@@ -62,7 +61,7 @@ class UiLog:
 
     # -- record by record ---------------------------------------------------------------------------------------------
 
-    def time_at(self, place: int, record: Json) -> str:
+    def time_at(self, place: int, record: JsonObject) -> str:
         """When a record that has no time of its own was written, as far as rows tell."""
         table = self.table
         if request := self._answers.get(place):
@@ -96,7 +95,7 @@ class UiLog:
             upcoming = next((at for at in range(upcoming) if table.speaker(at) in _ANSWERING), upcoming)
         self._tell(upcoming)
 
-    def tell_of(self, place: int, message: Json) -> None:
+    def tell_of(self, place: int, message: JsonObject) -> None:
         """Add to a record's message what the interface knows of it, then tell the rest of its turn."""
         request = self._answers.get(place)
         if request is None:

@@ -1,7 +1,5 @@
 """Rows of the interface that say what nothing else says, as messages of their own or as parts of an answer."""
 
-from typing import Any
-
 from palaver.importers._tasks.foreign_rows import foreign_of
 from palaver.importers._tasks.nearby import SUMS, Nearby
 from palaver.importers._tasks.requests import Request, cost_of, payload
@@ -20,8 +18,7 @@ from palaver.importers._tasks.ui_rows import (
     texts_in,
 )
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _ROLES: dict[str, build.Role] = {"human": "user", "model": "assistant", "tool": "user", "harness": "system"}
 _ENVIRONMENT = "<environment_details>"
@@ -37,15 +34,15 @@ class Teller:
         """Rows of requests that have an answer there."""
         self.told: set[int] = set()
         """Rows that something else was made of."""
-        self._answer: Json | None = None
-        self._thoughts: list[Json] = []
+        self._answer: JsonObject | None = None
+        self._thoughts: list[JsonObject] = []
         """What goes before everything else in the answer."""
-        self._calls: list[Json] = []
+        self._calls: list[JsonObject] = []
         """Those of the answer."""
         self._told_calls = 0
-        self._joined: Json | None = None
+        self._joined: JsonObject | None = None
         """The last message, as long as the next row may be part of it."""
-        self._growing: tuple[Json, str] | None = None
+        self._growing: tuple[JsonObject, str] | None = None
         """A block, and the field of it that `_pieces` are the text of."""
         self._pieces: list[str] = []
         self._unspent: Request | None = None
@@ -54,7 +51,7 @@ class Teller:
         self._said: set[str] = set()
         """What the person said, as far as rows told it."""
 
-    def begin_turn(self, answer: Json) -> None:
+    def begin_turn(self, answer: JsonObject) -> None:
         self._answer, self._told_calls, self._call_id = answer, 0, ""
         self._calls = self.nearby.begin_turn(answer)
 
@@ -79,7 +76,7 @@ class Teller:
             return self._tell_foreign(row)
         if kind in CHECKPOINTS or row.position in self.told:
             return False
-        if not row.is_plain and type(about := row.raw.get("contextCondense")) is dict:
+        if not row.is_plain and isinstance((about := row.raw.get("contextCondense")), dict):
             return self._tell_summary(row, about)
         is_text = row.value is None and row.speaker == "model" and kind not in SPOKEN
         if is_text and self.nearby.is_answer(row.text, row.raw):
@@ -95,13 +92,13 @@ class Teller:
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
-    def tell_request(self, request: Request, raw: Json) -> bool:
+    def tell_request(self, request: Request, raw: JsonObject) -> bool:
         """Tell a request; false where its answer has all that is to say of it."""
         self.spend()
         self._joined, self._call_id = None, ""
         is_paired = request.position in self.paired
         asked = request.facts.pop("request", None)
-        if type(asked) is str and not self.nearby.says_request(asked, is_paired=is_paired):
+        if isinstance(asked, str) and not self.nearby.says_request(asked, is_paired=is_paired):
             self._tell_asked(Row(request.position, raw, REQUEST), asked)
         if is_paired:
             return False
@@ -127,7 +124,7 @@ class Teller:
         """A request that got no answer."""
         facts = request.facts
         words = facts.get("streamingFailedMessage")
-        content = [build.text(words)] if type(words) is str and words else [build.opaque(kind=row.kind, raw=facts)]
+        content = [build.text(words)] if isinstance(words, str) and words else [build.opaque(kind=row.kind, raw=facts)]
         message = self._message(row, "system", "harness", content)
         for name in ("cancelReason", "streamingFailedMessage"):
             if facts.get(name):
@@ -150,7 +147,7 @@ class Teller:
         self._joined = None
         self._task.add(message, time_of(request.ts))
 
-    def _charge(self, message: Json, request: Request) -> None:
+    def _charge(self, message: JsonObject, request: Request) -> None:
         if tokens := request.tokens(self._task.platform):
             message["tokens"] = tokens
         if cost := request.cost():
@@ -170,18 +167,18 @@ class Teller:
             about.setdefault("ui", []).append(_fresh_part(row, fresh))
         return False
 
-    def _tell_summary(self, row: Row, about: Json) -> bool:
+    def _tell_summary(self, row: Row, about: JsonObject) -> bool:
         """A summary of which the history has nothing."""
         words = about.get("summary")
         rest = {name: value for name, value in about.items() if name != "summary"}
-        content = [build.text(words)] if type(words) is str and words else [build.opaque(kind=row.kind, raw=about)]
+        content = [build.text(words)] if isinstance(words, str) and words else [build.opaque(kind=row.kind, raw=about)]
         message = self._message(row, "system", "harness", content)
         message["metadata"] |= {"is_compact_summary": True, "contextCondense": rest}
         if cost := cost_of(about.get("cost")):
             message["cost"] = cost
         self._joined = None
         self._task.add(message, row.time)
-        if type(words) is str and words:
+        if isinstance(words, str) and words:
             self._task.summaries.append(
                 build.summary(
                     summary_id=message["message_id"], type="automatic", text=words, timestamp=message["timestamp"]
@@ -223,7 +220,7 @@ class Teller:
             if self._unspent is not None:
                 self._charge(message, self._unspent)
                 self._unspent = None
-        if row.kind in SUMS and type(facts := payload(row.raw.get("text"))) is dict:
+        if row.kind in SUMS and isinstance((facts := payload(row.raw.get("text"))), dict):
             self._charge(message, Request(row.position, 0, facts))
         self._joined = message
         self._task.add(message, row.time)
@@ -237,10 +234,10 @@ class Teller:
         is_same = author in {"model", "tool"} or (row.is_result and about["ui"] == row.kind)
         return is_same and about["author_kind"] == author and not row.rest()
 
-    def _join(self, content: list[Json]) -> None:
+    def _join(self, content: list[JsonObject]) -> None:
         if self._joined is None:
             return
-        held: list[Json] = self._joined["content"]
+        held: list[JsonObject] = self._joined["content"]
         for block in content:
             last = held[-1]
             if block["type"] == last["type"] == "tool_result" and block["tool_use_id"] == last["tool_use_id"]:
@@ -250,7 +247,7 @@ class Teller:
             else:
                 held.append(block)
 
-    def _grow(self, block: Json, name: str, more: str) -> None:
+    def _grow(self, block: JsonObject, name: str, more: str) -> None:
         """Put a text behind the one in a block, on a line of its own."""
         if self._growing is None or self._growing[0] is not block:
             self.settle()
@@ -277,8 +274,8 @@ class Teller:
         self._task.add(message, found.time)
         return True
 
-    def _message(self, row: Row, role: build.Role, author: str, content: list[Json]) -> Json:
-        metadata: Json = {"author_kind": author, "ui": row.kind}
+    def _message(self, row: Row, role: build.Role, author: str, content: list[JsonObject]) -> JsonObject:
+        metadata: JsonObject = {"author_kind": author, "ui": row.kind}
         keep_rest(metadata, row.rest())
         return build.message(message_id=self._name(row), role=role, timestamp="", content=content, metadata=metadata)
 
@@ -286,10 +283,10 @@ class Teller:
         return f"{self._task.task_id}:ui:{row.position}"
 
 
-def _fresh_part(row: Row, fresh: set[str]) -> Json:
+def _fresh_part(row: Row, fresh: set[str]) -> JsonObject:
     """Of what a row says about a call, the fields that say something new."""
     told = {name: value for name, value in row.raw.items() if name != "text"}
-    if type(row.value) is dict:
+    if isinstance(row.value, dict):
         told |= row.value
     found = {name: value for name, value in told.items() if not fresh.isdisjoint(texts_in(value))}
-    return {"kind": row.kind, **found} if type(row.value) is dict else {row.kind: row.text, **found}
+    return {"kind": row.kind, **found} if isinstance(row.value, dict) else {row.kind: row.text, **found}

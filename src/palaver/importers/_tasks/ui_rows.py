@@ -6,8 +6,8 @@ from palaver.importers._tasks.blocks import image_of_address
 from palaver.importers._tasks.requests import payload
 from palaver.importers._tasks.task import time_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 Speaker = Literal["human", "model", "tool", "harness"]
 
 LONG = 40
@@ -57,7 +57,7 @@ class Row:
 
     __slots__ = ("is_plain", "kind", "position", "raw", "speaker", "text", "value")
 
-    def __init__(self, position: int, raw: Json, kind: str, *, is_first: bool = False) -> None:
+    def __init__(self, position: int, raw: JsonObject, kind: str, *, is_first: bool = False) -> None:
         self.position = position
         self.raw = raw
         self.kind = kind
@@ -85,11 +85,11 @@ class Row:
         if self.value is not None:
             found = texts_in(self.value)
             found += inner_texts(found)
-        if type(thought := self.raw.get("reasoning")) is str:
+        if isinstance((thought := self.raw.get("reasoning")), str):
             found.append(thought)
         return found
 
-    def rest(self) -> Json:
+    def rest(self) -> JsonObject:
         """The fields that a message of its own keeps."""
         return {name: value for name, value in self.raw.items() if name not in _TOLD and _says_something(value)}
 
@@ -98,9 +98,9 @@ def _says_something(value: Any) -> bool:
     return value is not False and value not in (None, "", [], {})
 
 
-def text_of(raw: Json, kind: str) -> str:
+def text_of(raw: JsonObject, kind: str) -> str:
     text = raw.get("text")
-    if type(text) is not str:
+    if not isinstance(text, str):
         return ""
     return text.removesuffix(_CHANGED) if kind == "completion_result" else text
 
@@ -122,10 +122,10 @@ _KINDS: dict[str, tuple[Speaker, bool]] = {
 """Who made a row of a kind, and whether its text may be JSON; all others are the program's."""
 
 
-def blocks_of(row: Row, call_id: str) -> list[Json]:
+def blocks_of(row: Row, call_id: str) -> list[JsonObject]:
     """The blocks of a row that is no result; none where it says nothing."""
-    made: list[Json] = []
-    if type(thought := row.raw.get("reasoning")) is str and thought:
+    made: list[JsonObject] = []
+    if isinstance((thought := row.raw.get("reasoning")), str) and thought:
         made.append(build.thinking(thought))
     text = row.text
     if row.kind in CALLS:
@@ -133,34 +133,34 @@ def blocks_of(row: Row, call_id: str) -> list[Json]:
     elif row.kind == REASONING:
         if text:
             made.append(build.thinking(text))
-    elif type(row.value) is dict:
+    elif isinstance(row.value, dict):
         made += _payload_blocks(row.kind, row.value)
     elif text.strip():
         made.append(build.text(text))
     return [*made, *images_of(row)]
 
 
-def _payload_blocks(kind: str, value: Json) -> list[Json]:
+def _payload_blocks(kind: str, value: JsonObject) -> list[JsonObject]:
     """What a row says in JSON: its words as text, an edit as code, all else as it is."""
     match value:
         case {"diff": str(diff), **rest}:
             path = rest.pop("path", None)
-            made = [build.code(diff, language="diff", file_path=path if type(path) is str else None)]
+            made = [build.code(diff, language="diff", file_path=path if isinstance(path, str) else None)]
         case {"response": str(words), **rest}:
             made = [build.text(words)]
         case _:
-            made = [build.text(words) for words in value.values() if type(words) is str and len(words) >= LONG]
-            rest = {name: one for name, one in value.items() if type(one) is not str or len(one) < LONG}
+            made = [build.text(words) for words in value.values() if isinstance(words, str) and len(words) >= LONG]
+            rest = {name: one for name, one in value.items() if not isinstance(one, str) or len(one) < LONG}
     rest = {name: one for name, one in rest.items() if _says_something(one)}
     return [*made, build.opaque(kind=kind, raw=rest)] if rest else made
 
 
-def images_of(row: Row) -> list[Json]:
+def images_of(row: Row) -> list[JsonObject]:
     images = row.raw.get("images")
-    return [image_of_address(image) for image in images if type(image) is str] if type(images) is list else []
+    return [image_of_address(image) for image in images if isinstance(image, str)] if isinstance(images, list) else []
 
 
-def _call(row: Row, call_id: str) -> Json:
+def _call(row: Row, call_id: str) -> JsonObject:
     name = CALLS[row.kind]
     match row.value:
         case {"tool": str(tool), **arguments} if row.kind == "tool":

@@ -7,14 +7,13 @@ from palaver.importers._tasks.markers import MARKING, Markers
 from palaver.importers._tasks.requests import Request, request_of
 from palaver.importers._tasks.task import time_of
 from palaver.importers._tasks.ui_rows import REQUEST, TASK_KINDS, Row, Speaker, speaker_of
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import milliseconds_of
-
-Json = dict[str, Any]
 
 
 class UiTable:
-    def __init__(self, raws: Iterable[Json]) -> None:
-        self.raws: list[Json] = []
+    def __init__(self, raws: Iterable[JsonObject]) -> None:
+        self.raws: list[JsonObject] = []
         self.kinds: list[str] = []
         """The word behind `ask` or `say`; empty for a row of another shape."""
         self.times: list[int] = []
@@ -33,14 +32,14 @@ class UiTable:
     def __len__(self) -> int:
         return len(self.raws)
 
-    def _read(self, raws: Iterable[Json]) -> None:
+    def _read(self, raws: Iterable[JsonObject]) -> None:
         unfinished: list[int] = []
         rows, kinds, times, stated_times = self.raws, self.kinds, self.times, self._stated
         last = 0
         for position, raw in enumerate(raws):
             manner = raw.get("type")
             kind = raw.get(manner) if manner == "say" or manner == "ask" else ""  # noqa: PLR1714 - it may be anything
-            if type(kind) is not str:
+            if not isinstance(kind, str):
                 kind = ""
             ts = stated = raw.get("ts")
             if type(ts) is not int or not 0 < ts < 1 << 53:
@@ -93,10 +92,10 @@ class UiTable:
         self.raws[start:end] = [_NOTHING] * (end - start)
 
 
-_NOTHING: Json = {}
+_NOTHING: JsonObject = {}
 
 
-def _foreign_time(raw: Json) -> int:
+def _foreign_time(raw: JsonObject) -> int:
     """When a row of another shape was made."""
     time = time_of(raw.get("timestamp"))
     return milliseconds_of(time) if time else 0

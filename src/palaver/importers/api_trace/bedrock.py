@@ -10,10 +10,9 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
+from palaver.model.build import JsonObject
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.streams._contract import Event
-
-Json = dict[str, Any]
 
 _PAYLOAD = re.compile(rb'\{"bytes"\s*:\s*"([A-Za-z0-9+/=]*)("?)')
 _METRICS = "amazon-bedrock-invocationMetrics"
@@ -33,7 +32,7 @@ def is_event_stream(body: bytes) -> bool:
     return body.startswith((b"\0\0", b"\xef\xbf\xbd\0")) or b'event{"bytes":' in body[:512]
 
 
-def events_of_stream(body: bytes) -> tuple[list[Event], Json]:
+def events_of_stream(body: bytes) -> tuple[list[Event], JsonObject]:
     """The events, and the tokens as Amazon counted them, by Anthropic's names."""
     events: list[Event] = []
     metrics: Any = None
@@ -50,7 +49,7 @@ def events_of_stream(body: bytes) -> tuple[list[Event], Json]:
     return events, counts_of(metrics)
 
 
-def counts_of(metrics: Any) -> Json:
+def counts_of(metrics: Any) -> JsonObject:
     if not isinstance(metrics, dict):
         return {}
     return {name: metrics[theirs] for theirs, name in _COUNTS.items() if type(metrics.get(theirs)) is int}
@@ -66,7 +65,7 @@ def model_of(url: str) -> str | None:
     return _EDITION.sub("", bare) if bare != stated else stated
 
 
-def _parsed(raw: bytes) -> Json:
+def _parsed(raw: bytes) -> JsonObject:
     try:
         value = parse(raw)
     except NOT_JSON:

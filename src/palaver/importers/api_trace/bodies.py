@@ -7,14 +7,13 @@ from typing import Any, NamedTuple, cast
 
 from palaver.importers.api_trace.bedrock import counts_of, events_of_stream, is_event_stream
 from palaver.importers.api_trace.masking import dumped
+from palaver.model.build import JsonObject
 from palaver.sources.glimpse import closed
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.streams import assemble_events, assemble_together, recognize
 from palaver.streams._contract import Assembled, Event, Issue
 from palaver.streams.sse import events_of, events_of_lines
 from palaver.streams.unpacking import unpacked
-
-Json = dict[str, Any]
 
 ANSWER_FIELDS = frozenset({"content", "choices", "output", "candidates", "completion", "stop_reason", "finish_reason"})
 """Fields by which an answer of one of the APIs is known."""
@@ -28,7 +27,7 @@ _METRICS = "amazon-bedrock-invocationMetrics"
 class Body(NamedTuple):
     """What a body turned out to be."""
 
-    payload: Json | None = None
+    payload: JsonObject | None = None
     """The object that it is, or that its stream stands for."""
     wire: str | None = None
     """The format, where a stream told."""
@@ -53,7 +52,7 @@ def body_of(value: Any, *, is_base64: bool = False) -> Body:
     """A body that was logged as JSON or as text."""
     match value:
         case dict():
-            return _with_metrics(cast("Json", value))
+            return _with_metrics(cast("JsonObject", value))
         case str():
             return _from_bytes(_from_base64(value) if is_base64 else _bytes_of(value), value)
         case list() if value:
@@ -67,7 +66,7 @@ def body_of_lines(lines: list[Any]) -> Body:
     return body_of_events(list(events_of_lines(line for line in lines if isinstance(line, str))))
 
 
-def body_of_events(events: list[Event], hint: str | None = None, counts: Json | None = None) -> Body:
+def body_of_events(events: list[Event], hint: str | None = None, counts: JsonObject | None = None) -> Body:
     if not events:
         return Body()
     wire = recognize(iter(events)) or hint
@@ -76,11 +75,11 @@ def body_of_events(events: list[Event], hint: str | None = None, counts: Json | 
     return _assembled(wire, assemble_events(wire, events), counts)
 
 
-def _assembled(wire: str, made: Assembled, counts: Json | None = None) -> Body:
+def _assembled(wire: str, made: Assembled, counts: JsonObject | None = None) -> Body:
     payload = made.payload
     if counts:
         stated = payload.get("usage")
-        payload = {**payload, "usage": {**(cast("Json", stated) if isinstance(stated, dict) else {}), **counts}}
+        payload = {**payload, "usage": {**(cast("JsonObject", stated) if isinstance(stated, dict) else {}), **counts}}
     return Body(payload, wire.replace("_", "-"), not made.is_complete and "error" not in payload, tuple(made.issues))
 
 
@@ -120,10 +119,10 @@ def _from_json(raw: bytes, text: str) -> Body:
     return Body(value, None, is_cut=True, issues=(issue,), text=text) if value else Body(text=text)
 
 
-def _with_metrics(payload: Json) -> Body:
+def _with_metrics(payload: JsonObject) -> Body:
     if counts := counts_of(payload.get(_METRICS)):
         usage = payload.get("usage")
-        payload = {**payload, "usage": {**(cast("Json", usage) if isinstance(usage, dict) else {}), **counts}}
+        payload = {**payload, "usage": {**(cast("JsonObject", usage) if isinstance(usage, dict) else {}), **counts}}
     return Body(payload)
 
 

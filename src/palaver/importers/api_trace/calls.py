@@ -24,6 +24,7 @@ from palaver.importers.api_trace.noticed import (
     UNREADABLE_REQUEST,
 )
 from palaver.importers.api_trace.traffic import OTHER_TRAFFIC, asks, rule_for, wire_for
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import milliseconds_of, readable_timestamp
@@ -33,7 +34,6 @@ from palaver.wire import wire_format
 from palaver.wire._detection import WIRE, detect
 from palaver.wire._errors import error
 
-Json = dict[str, Any]
 Note = Callable[[FindingKind, str, str], None]
 
 PLATFORM = "api_trace"
@@ -63,8 +63,8 @@ class Seen:
     logged: Any = None
     duration_ms: Any = None
     error: Any = None
-    platform: Json = field(default_factory=dict[str, Any])
-    beside: Json = field(default_factory=dict[str, Any])
+    platform: JsonObject = field(default_factory=dict[str, Any])
+    beside: JsonObject = field(default_factory=dict[str, Any])
     """Fields that have no place of their own."""
 
 
@@ -109,7 +109,7 @@ def call_of(seen: Seen, note: Note) -> Call | str:
     return made
 
 
-def _request(value: Any) -> tuple[Json, str, bool]:
+def _request(value: Any) -> tuple[JsonObject, str, bool]:
     """The payload; what could not be read of it, as text; whether some of it is missing."""
     match value:
         case dict():
@@ -125,7 +125,7 @@ def _request(value: Any) -> tuple[Json, str, bool]:
             return {}, "", True
 
 
-def _wire(url: str, request: Json, reply: Body) -> str:
+def _wire(url: str, request: JsonObject, reply: Body) -> str:
     stated = wire_for(url)
     if stated and (reply.wire in {None, stated} or not reply.is_answer):
         return stated
@@ -136,7 +136,7 @@ def _wire(url: str, request: Json, reply: Body) -> str:
     return "anthropic" if found == "openai" and isinstance(request.get("system"), str) else WIRE[found]
 
 
-def _stated_failure(seen: Seen, wire: str, status: int | None) -> Json | None:
+def _stated_failure(seen: Seen, wire: str, status: int | None) -> JsonObject | None:
     """What went wrong, in the words of the API, the log, or the status."""
     payload = seen.reply.payload
     if payload is not None:
@@ -153,7 +153,7 @@ def _stated_failure(seen: Seen, wire: str, status: int | None) -> Json | None:
     return None
 
 
-def _unstated_failure(reply: Body, beside: Json, status: int | None) -> Json | None:
+def _unstated_failure(reply: Body, beside: JsonObject, status: int | None) -> JsonObject | None:
     """Why there is no answer where nothing says so: what came back instead, or what the log remarks."""
     if reply.is_answer:
         return None
@@ -167,15 +167,15 @@ def _words_of(message: str) -> tuple[str, ...]:
     return ("timeout_error",) if "timeout" in lower or "timed out" in lower else ()
 
 
-def _version(url: str, request: Json, headers: dict[str, str]) -> str | None:
+def _version(url: str, request: JsonObject, headers: dict[str, str]) -> str | None:
     stated = headers.get("anthropic-version") or request.get("anthropic_version")
     if not isinstance(stated, str) and "api-version=" in url:
         stated = parse_qs(urlsplit(url).query).get("api-version", [None])[0]
     return stated if isinstance(stated, str) and stated else None
 
 
-def _platform(seen: Seen, sent: dict[str, str]) -> Json:
-    made: Json = {"log": seen.log, **seen.platform}
+def _platform(seen: Seen, sent: dict[str, str]) -> JsonObject:
+    made: JsonObject = {"log": seen.log, **seen.platform}
     if client := sent.get("user-agent"):
         made["client"] = client
     return made
@@ -189,7 +189,7 @@ def _answer(
     request_text: str,
     *,
     is_reply_told: bool,
-) -> Json:
+) -> JsonObject:
     reply = seen.reply
     said = None if reply.is_answer or is_reply_told else reply.payload or None
     return {

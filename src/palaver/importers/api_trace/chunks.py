@@ -13,11 +13,10 @@ from typing import Any
 from palaver.importers.api_trace.bodies import Body, body_of_events
 from palaver.importers.api_trace.calls import Seen
 from palaver.importers.api_trace.shapes import ids_of, pair_of
+from palaver.model.build import JsonObject
 from palaver.spill import Spill
 from palaver.streams.entries import chunk_bytes
 from palaver.streams.sse import events_of
-
-Json = dict[str, Any]
 
 WINDOW_S = 2.0
 _MESSAGE_ID = re.compile(r'"message_start".{0,200}?"id"\s*:\s*"([^"]+)"', re.DOTALL)
@@ -49,7 +48,7 @@ class Streams:
     _legacy: str = ""
     ambiguous: list[str] = field(default_factory=list[str])
 
-    def add(self, chunk: Json, where: str, size_bytes: int) -> None:
+    def add(self, chunk: JsonObject, where: str, size_bytes: int) -> None:
         text, time = chunk.get("chunk_data"), chunk.get("timestamp")
         text = text if isinstance(text, str) else ""
         stated = chunk.get("request_id")
@@ -73,7 +72,7 @@ class Streams:
     def needs_times(self) -> bool:
         return any(stream.is_legacy for stream in self._known.values())
 
-    def match_by_time(self, entries: Iterable[Json]) -> None:
+    def match_by_time(self, entries: Iterable[JsonObject]) -> None:
         """Look through the log for entries to which streams without ids can belong."""
         unanswered: dict[int, float] = {}
         for number, entry in enumerate(entries):
@@ -100,7 +99,7 @@ class Streams:
             else:
                 self.ambiguous += [key[1:] for key in keys]
 
-    def takes(self, entry: Json, where: str, number: int, size_bytes: int) -> bool:
+    def takes(self, entry: JsonObject, where: str, number: int, size_bytes: int) -> bool:
         """Whether an entry waits here for its answer."""
         key = next((name for name in ids_of(entry) if name in self._known), self._by_time.get(number))
         if key is None or self._known[key].has_entry or not is_unanswered(entry):
@@ -109,7 +108,7 @@ class Streams:
         self.spill.add(key, (_ENTRY, where, None, entry), size_bytes)
         return True
 
-    def tell(self, entry: Json, answer_id: Any) -> None:
+    def tell(self, entry: JsonObject, answer_id: Any) -> None:
         """Take in that the log holds an answer."""
         for name in ids_of(entry):
             if name in self._known:
@@ -139,7 +138,7 @@ class Streams:
                 yield seen, records
 
 
-def is_unanswered(entry: Json) -> bool:
+def is_unanswered(entry: JsonObject) -> bool:
     response = entry.get("response")
     if not isinstance(response, dict):
         return True

@@ -7,7 +7,7 @@ shape alone says that nobody waits for the answer.
 import re
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _PHRASES = (
     ("topic", ("isNewTopic",)),
@@ -34,7 +34,7 @@ _MOST_MESSAGES = 2
 """A question, and what the answer is to begin with."""
 
 
-def errand_of(request: Json, headers: dict[str, str]) -> str:
+def errand_of(request: JsonObject, headers: dict[str, str]) -> str:
     """What a client asked for on its own account; empty for what a person asked."""
     messages: Any = request.get("messages")
     if not isinstance(messages, list) or not messages:

@@ -6,12 +6,11 @@ from typing import Any, cast
 
 import orjson
 
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.redact import MASK, kept_headers, masked_header, masked_url
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 _PAYLOADS = frozenset(
     {"body", "body_raw", "request_body", "messages", "contents", "content", "system", "tools", "input", "sse_lines"}
@@ -72,7 +71,7 @@ def masked_value(value: Any, depth: int = 0) -> Any:
         return value
     if are_headers(value):
         return _masked_headers(value)
-    return {name: _masked_field(name, one, depth + 1) for name, one in cast("Json", value).items()}
+    return {name: _masked_field(name, one, depth + 1) for name, one in cast("JsonObject", value).items()}
 
 
 def are_headers(value: Any) -> bool:
@@ -115,7 +114,7 @@ def _is_harmless(name: str) -> bool:
 def _masked_headers(headers: Any) -> Any:
     """Only headers that are known to be harmless keep their values."""
     if isinstance(headers, dict):
-        return {name: _masked_header(name, value) for name, value in cast("Json", headers).items()}
+        return {name: _masked_header(name, value) for name, value in cast("JsonObject", headers).items()}
     if isinstance(headers, list):
         return [_masked_entry(entry) for entry in cast("list[Any]", headers)]
     return MASK if headers else headers

@@ -6,13 +6,13 @@ from typing import Any
 from palaver.importers.api_trace.bodies import Body, body_of, body_of_events, event_of
 from palaver.importers.api_trace.calls import Seen
 from palaver.importers.api_trace.shapes import recorded_of
+from palaver.model.build import JsonObject
 from palaver.spill import Spill
 from palaver.streams._contract import Event
 
-Json = dict[str, Any]
 _GROWTH = 4
 """How much larger a record is once it is parsed."""
-Part = tuple[str, Json]
+Part = tuple[str, JsonObject]
 """Where a record stands, and the record."""
 
 
@@ -22,7 +22,7 @@ class Parts:
     def __init__(self, spill: Spill) -> None:
         self._spill = spill
 
-    def add(self, record: Json, where: str, size_bytes: int) -> None:
+    def add(self, record: JsonObject, where: str, size_bytes: int) -> None:
         key = record.get("id") if record.get("type") == "request" else record.get("request_id")
         # What names no call is a call of its own, as far as one can tell.
         self._spill.add(key if isinstance(key, str) else f"\0{where}", (where, record), size_bytes * _GROWTH)
@@ -48,11 +48,11 @@ def _calls_in(group: list[Part]) -> Iterator[tuple[Seen, list[Part]]]:
         yield recorded_of(part[1], {}, Body(), part[0]), [part]
 
 
-def _answer(records: list[Json]) -> tuple[Json, Body]:
+def _answer(records: list[JsonObject]) -> tuple[JsonObject, Body]:
     """What is said of the answer, and the answer: whole where it is logged whole, else as its events tell."""
-    said: Json = {}
+    said: JsonObject = {}
     whole = Body()
-    chunks: list[Json] = []
+    chunks: list[JsonObject] = []
     for record in records:
         match record.get("type"):
             case "response_chunk":
@@ -70,7 +70,7 @@ def _answer(records: list[Json]) -> tuple[Json, Body]:
     return said, whole
 
 
-def _index(chunk: Json) -> int:
+def _index(chunk: JsonObject) -> int:
     index = chunk.get("chunk_index")
     return index if type(index) is int else 0
 

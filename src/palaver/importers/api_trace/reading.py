@@ -13,6 +13,7 @@ from palaver.importers.api_trace.page import PATH, PageData
 from palaver.importers.api_trace.parts import Parts
 from palaver.importers.api_trace.recognize import SPLIT, form_of, members_of
 from palaver.importers.api_trace.shapes import entry_of, kind_of, merged_of, pair_of, trace_of
+from palaver.model.build import JsonObject
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.elements import JsonElements
 from palaver.sources.jsonl import CUT_OFF, JsonLines
@@ -21,8 +22,6 @@ from palaver.sources.source import Source
 from palaver.sources.whole import counted, json_document
 from palaver.spill import LIMIT_BYTES, Spill
 from palaver.threads.call import Call
-
-Json = dict[str, Any]
 
 _HAR_PATH = ("log", "entries")
 _SINGLE = {"trace": trace_of, "pair": pair_of, "har": entry_of, "merged": merged_of}
@@ -85,7 +84,7 @@ class _Reader:
             if made is not None:
                 yield made
 
-    def _take(self, record: Json, records: JsonLines | JsonElements) -> Call | None:
+    def _take(self, record: JsonObject, records: JsonLines | JsonElements) -> Call | None:
         kind = kind_of(record)
         match kind:
             case "trace" | "pair" | "har" | "merged":
@@ -109,7 +108,7 @@ class _Reader:
                 self._run.quarantined(BAD_RECORD, records.raw, records.where())
         return None
 
-    def _paired(self, record: Json, records: JsonLines | JsonElements) -> Call | None:
+    def _paired(self, record: JsonObject, records: JsonLines | JsonElements) -> Call | None:
         made = self._made(pair_of(record, records.where()), records)
         if made is not None and made.response is not None:
             self._streams.tell(record, made.response.get("id"))
@@ -182,7 +181,7 @@ class _Reader:
                 self._run.quarantined(BAD_RECORD, dumped(record), where)
 
 
-def _words_of(error: Json) -> str:
+def _words_of(error: JsonObject) -> str:
     words = [error.get(name) for name in ("type", "message", "request_id")]
     return ": ".join(word for word in words if isinstance(word, str) and word)
 

@@ -9,10 +9,9 @@ from palaver.importers._contract import Match
 from palaver.importers.api_trace.page import is_page
 from palaver.importers.api_trace.shapes import kind_of
 from palaver.importers.api_trace.traffic import asks, wire_for
+from palaver.model.build import JsonObject
 from palaver.sources.glimpse import glimpse
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 CHUNKS = ".stream.jsonl"
 SPLIT = re.compile(r"[0-9]{3,}_(?:request|response)_[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9-]+\.json")
@@ -87,7 +86,7 @@ def _is_array(head: bytes) -> bool:
     return head.lstrip(_BLANK).startswith(b"[")
 
 
-def _told(record: Json) -> str:
+def _told(record: JsonObject) -> str:
     """The kind of a record that is surely of a log; the end of it may be cut off."""
     kind = kind_of(record)
     match kind:
@@ -119,7 +118,7 @@ def _is_pair(request: Any) -> bool:
             return False
 
 
-def _is_trace(record: Json) -> bool:
+def _is_trace(record: JsonObject) -> bool:
     request: Any = record.get("request")
     if not asks(request):
         return False
@@ -162,7 +161,7 @@ def _split_session(source: Source) -> Match:
     return Match.yes("a session that LLM Interceptor split into files", (*names, *beside), "split", size_bytes)
 
 
-def _first_objects(head: bytes, first: Any) -> Iterator[Json]:
+def _first_objects(head: bytes, first: Any) -> Iterator[JsonObject]:
     if isinstance(first, dict):
         yield first
     position = head.find(b"\n{")

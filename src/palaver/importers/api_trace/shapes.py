@@ -6,8 +6,8 @@ from palaver.importers.api_trace.bodies import Body, body_of, body_of_events, bo
 from palaver.importers.api_trace.calls import Seen
 from palaver.importers.api_trace.masking import dumped
 from palaver.importers.api_trace.traffic import asks
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 Kind = Literal["trace", "pair", "har", "merged", "part", "chunk", "control", "merge-error", ""]
 
 _PART_TYPES = ("response", "response_chunk", "response_meta")
@@ -25,7 +25,7 @@ _RECORDED_RESPONSE = {"type", "request_id", "timestamp", "status_code", "headers
 }
 
 
-def kind_of(record: Json) -> Kind:
+def kind_of(record: JsonObject) -> Kind:
     """What a record is; empty for what tells of no call."""
     if "schema_version" in record:
         return ""
@@ -51,7 +51,7 @@ def kind_of(record: Json) -> Kind:
     return "merge-error" if isinstance(record.get("error"), dict) else ""
 
 
-def trace_of(record: Json, where: str) -> Seen:
+def trace_of(record: JsonObject, where: str) -> Seen:
     """A record as the proxy of the cook specification writes it."""
     response = record.get("response")
     match response:
@@ -74,7 +74,7 @@ def trace_of(record: Json, where: str) -> Seen:
     )
 
 
-def pair_of(record: Json, where: str, reply: Body | None = None) -> Seen:
+def pair_of(record: JsonObject, where: str, reply: Body | None = None) -> Seen:
     """A pair of claude-trace; `reply` is what chunks beside the log say of the answer."""
     request: Any = record.get("request")
     response: Any = record.get("response")
@@ -102,7 +102,7 @@ def pair_of(record: Json, where: str, reply: Body | None = None) -> Seen:
     )
 
 
-def reply_of(response: Json) -> Body:
+def reply_of(response: JsonObject) -> Body:
     """The answer, from whichever of its spellings says most."""
     body, raw = response.get("body"), response.get("body_raw")
     found = body_of(body) if isinstance(body, dict) else Body()
@@ -125,7 +125,7 @@ def reply_of(response: Json) -> Body:
     return Body()
 
 
-def entry_of(entry: Json, where: str) -> Seen:
+def entry_of(entry: JsonObject, where: str) -> Seen:
     """An entry of a HAR file."""
     request: Any = entry.get("request")
     response: Any = entry.get("response")
@@ -147,9 +147,9 @@ def entry_of(entry: Json, where: str) -> Seen:
     )
 
 
-def merged_of(record: Json, where: str) -> Seen:
+def merged_of(record: JsonObject, where: str) -> Seen:
     """A call as older versions of LLM Interceptor merge it: the answer's text and its calls of tools."""
-    content: list[Json] = []
+    content: list[JsonObject] = []
     if text := _text(record.get("response_text")):
         content.append({"type": "text", "text": text})
     calls = record.get("tool_calls")
@@ -159,7 +159,7 @@ def merged_of(record: Json, where: str) -> Seen:
         if isinstance(call, dict)
     ]
     url = _text(record.get("url"))
-    payload: Json = {"role": "assistant", "content": content}
+    payload: JsonObject = {"role": "assistant", "content": content}
     if asks(request := record.get("request_body")) and not url.rstrip("/").endswith("/messages"):
         payload = {"choices": [{"index": 0, "message": _chat_message(text, content)}]}
     return Seen(
@@ -177,7 +177,7 @@ def merged_of(record: Json, where: str) -> Seen:
     )
 
 
-def recorded_of(request: Json, response: Json, reply: Body, where: str) -> Seen:
+def recorded_of(request: JsonObject, response: JsonObject, reply: Body, where: str) -> Seen:
     """A call of LLM Interceptor: the request, what is said of the response, and its body."""
     beside = _rest(request, _RECORDED_REQUEST)
     if more := _rest(response, _RECORDED_RESPONSE):
@@ -201,21 +201,21 @@ def recorded_of(request: Json, response: Json, reply: Body, where: str) -> Seen:
     )
 
 
-def ids_of(record: Json) -> list[str]:
+def ids_of(record: JsonObject) -> list[str]:
     """Every id by which chunks may know a pair."""
     found = [_text(record.get("request_id")), _text(record.get("id"))]
     found += [_request_id(side) for side in (record.get("request"), record.get("response")) if isinstance(side, dict)]
     return [name for name in found if name]
 
 
-def _request_id(side: Json) -> str:
+def _request_id(side: JsonObject) -> str:
     headers = side.get("headers")
     if not isinstance(headers, dict):
         return ""
     return next((value for name, value in headers.items() if name.lower() == "request-id" and _text(value)), "")
 
 
-def _chat_message(text: str, content: list[Json]) -> Json:
+def _chat_message(text: str, content: list[JsonObject]) -> JsonObject:
     calls = [
         {
             "id": block.get("id"),
@@ -228,12 +228,12 @@ def _chat_message(text: str, content: list[Json]) -> Json:
     return {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
 
 
-def _recording(record: Json) -> Json:
+def _recording(record: JsonObject) -> JsonObject:
     stated = record.get("_session_id")
     return {"recording": stated} if isinstance(stated, str) and stated else {}
 
 
-def _headers(listed: Any) -> Json:
+def _headers(listed: Any) -> JsonObject:
     if not isinstance(listed, list):
         return {}
     return {
@@ -249,5 +249,5 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _rest(record: Json, known: set[str]) -> Json:
+def _rest(record: JsonObject, known: set[str]) -> JsonObject:
     return {name: value for name, value in record.items() if name not in known and value is not None}

@@ -4,8 +4,6 @@ import re
 from functools import lru_cache
 from typing import Any
 
-Json = dict[str, Any]
-
 ASKING = ("messages", "contents", "input")
 """Fields of which a request that asks a model has one."""
 COUNT_TOKENS, TEXT_COMPLETION, OTHER_TRAFFIC = "count-tokens", "text-completion", "other-traffic"

@@ -12,9 +12,8 @@ from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.numbers import number_of, time_of, time_of_ticks
 from palaver.importers.azure_openai.row import BODIES, MESSAGES, TABLE_NAMES, TIMES, Row, Table, is_category
 from palaver.importers.azure_openai.secrets import headers_of, kept_value
+from palaver.model.build import JsonObject
 from palaver.redact import masked_url
-
-Json = dict[str, Any]
 
 _NAMES = {
     "apiid": "api_id",
@@ -65,10 +64,10 @@ OWN_NAMES = frozenset(
 """Names in metadata that are ours."""
 
 
-def about(parts: Parts) -> Json:
+def about(parts: Parts) -> JsonObject:
     """All that the rows of a call say beside what the call has a place for."""
-    told: Json = {}
-    before: Json = {}
+    told: JsonObject = {}
+    before: JsonObject = {}
     for row in (*parts.heads, *parts.llm):
         for name, value in _columns(row, before).items():
             _add(told, name, value)
@@ -79,7 +78,7 @@ def about(parts: Parts) -> Json:
     ):
         if found := [columns for row in rows if (columns := _columns(row))]:
             told[word] = found if len(found) > 1 or word == "other_rows" else found[0]
-    headers: Json = told.get("response_headers") or told.get("backend_response_headers") or {}
+    headers: JsonObject = told.get("response_headers") or told.get("backend_response_headers") or {}
     if found := headers.get("apim-request-id"):
         told["apim_request_id"] = found
     if "region" not in told and (found := headers.get("x-ms-region")):
@@ -87,7 +86,7 @@ def about(parts: Parts) -> Json:
     return told
 
 
-def _add(told: Json, name: str, value: Any) -> None:
+def _add(told: JsonObject, name: str, value: Any) -> None:
     """Of several rows, each says its own; what they agree on stands once."""
     if name not in told:
         told[name] = value
@@ -97,16 +96,16 @@ def _add(told: Json, name: str, value: Any) -> None:
             others.append(value)
 
 
-def _columns(row: Row, before: Json | None = None) -> Json:
+def _columns(row: Row, before: JsonObject | None = None) -> JsonObject:
     """What the columns of a row say; those that say what another row said before are left out."""
-    told: Json = {}
+    told: JsonObject = {}
     for name, own, value in zip(row.names.plain, row.columns, row.columns.values(), strict=True):
         if before and before.get(own) == value:
             continue
         is_elsewhere = _ELSEWHERE.get(name)
         if is_elsewhere and row.get(name) is value and is_elsewhere(row, value):
             continue
-        is_word = type(value) is bool or (type(value) is str and len(value) < _LONGEST_WORD)
+        is_word = isinstance(value, bool) or (isinstance(value, str) and len(value) < _LONGEST_WORD)
         ours, item = (_told_before if is_word else _told)(row.table, name, own, value)
         if item is not None:
             told[ours if ours not in told else own] = dict(item) if isinstance(item, dict) else item

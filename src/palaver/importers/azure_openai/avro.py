@@ -14,10 +14,9 @@ from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
 from palaver.importers._exports import BAD_CONVERSATION
+from palaver.model.build import JsonObject
 from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
@@ -208,7 +207,7 @@ def _decoder(schema: Any, known: dict[str, Decode] | None = None) -> Decode:
             raise ValueError("the schema cannot be read")
 
 
-def _named(schema: Json, known: dict[str, Decode], decode: Decode) -> Decode:
+def _named(schema: JsonObject, known: dict[str, Decode], decode: Decode) -> Decode:
     name = str(schema.get("name"))
     known[name] = decode
     if space := schema.get("namespace"):

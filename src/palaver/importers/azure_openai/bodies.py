@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.sources.damage import repair
 from palaver.sources.parse import NOT_JSON, parse
@@ -21,8 +22,6 @@ from palaver.streams._contract import Event
 from palaver.streams._cut_json import closed
 from palaver.streams.sse import events_of
 from palaver.streams.unpacking import unpacked
-
-Json = dict[str, Any]
 
 _BLANK = " \t\r\n\ufeff\0"
 _OPENS_STREAM = re.compile(r"[ \t\r\n\ufeff]*(?:data|event|id|retry|):")
@@ -161,7 +160,7 @@ def _closed_event(event: Event) -> tuple[Event, str]:
     return _with(event, value), ""
 
 
-def _object(raw: bytes) -> Json | None:
+def _object(raw: bytes) -> JsonObject | None:
     try:
         value = parse(raw)
     except NOT_JSON:
@@ -180,7 +179,7 @@ def _as_chat(event: Event) -> Event:
     return _with(event, data | {"object": "chat.completion.chunk"})
 
 
-def _with(event: Event, data: Json) -> Event:
+def _with(event: Event, data: JsonObject) -> Event:
     return msgspec.structs.replace(event, data=json.dumps(data).encode(), is_cut=False)
 
 

@@ -20,14 +20,13 @@ from palaver.importers.azure_openai.formats import (
 from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.secrets import masked_prose
 from palaver.importers.azure_openai.sides import Side, Sides
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.streams import assemble_events
 from palaver.streams.sse import events_of
 from palaver.threads.call import Call
 from palaver.threads.tokens import stated_tokens
 from palaver.wire import wire_format
-
-Json = dict[str, Any]
 
 _FAILED = 400
 
@@ -77,7 +76,7 @@ def _wire(kind: Kind) -> str:
     return "openai-chat" if kind == "completions" else kind
 
 
-def _payloads(sides: Sides, place: str) -> tuple[Kind, Json, Any]:
+def _payloads(sides: Sides, place: str) -> tuple[Kind, JsonObject, Any]:
     """Both payloads, in one format."""
     request, response = sides.request.value, _whole(sides.response.value)
     asked, answered = sides.asked, _answered(response)
@@ -115,10 +114,10 @@ def _answered(response: Any) -> Kind | None:
     return None if found == "openai-chat" and isinstance(response, dict) and "choices" not in response else found
 
 
-def _outcome(kind: Kind, response: Any, side: Side, facts: Facts) -> tuple[Json | None, Json | None]:
+def _outcome(kind: Kind, response: Any, side: Side, facts: Facts) -> tuple[JsonObject | None, JsonObject | None]:
     """What came back, and what went wrong."""
     is_answer = response_kind(response) is not None
-    error: Json | None = None
+    error: JsonObject | None = None
     if isinstance(response, dict) and (not is_answer or response.get("error")):
         error = wire_format(_wire(kind)).error_from_wire(response, facts.status)
     if error is None and not is_answer and facts.status is not None and facts.status >= _FAILED:
@@ -134,14 +133,14 @@ def _outcome(kind: Kind, response: Any, side: Side, facts: Facts) -> tuple[Json 
     return response if is_answer else None, error
 
 
-def _platform(facts: Facts, request: Json) -> Json:
+def _platform(facts: Facts, request: JsonObject) -> JsonObject:
     deployment, model = facts.deployment, request.get("model")
     if not deployment and "/openai/" in facts.path and isinstance(model, str):
         deployment = model  # where the address has no deployment, the request names it as its model
     return {"deployment": deployment} if deployment else {}
 
 
-def _answer(call: Call, facts: Facts) -> Json:
+def _answer(call: Call, facts: Facts) -> JsonObject:
     answer = dict(call.platform)
     if facts.status is not None:
         answer["status_code"] = facts.status

@@ -8,10 +8,11 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 from io import StringIO
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from palaver.errors import SourceError
 from palaver.importers.azure_openai.row import KNOWN, plain
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.damage import BOM, BYTE_ORDER_MARK, INVALID_UTF8, NUL_BYTES
 from palaver.sources.jsonl import CUT_OFF
@@ -22,7 +23,6 @@ ODD_ROW = finding_kind(
 )
 BAD_ROW = finding_kind("bad-row", "error", "A line is no row of a CSV file; its bytes are set aside.")
 
-Json = dict[str, Any]
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}[, ]+[0-9:.]+ ?(?:[AP]M)?")
 _GUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
@@ -65,7 +65,7 @@ class CsvRows:
     def where(self) -> str:
         return place(*self._start)
 
-    def __iter__(self) -> Iterator[Json]:
+    def __iter__(self) -> Iterator[JsonObject]:
         csv.field_size_limit(_LARGEST_CELL)
         rows = csv.reader(self._texts())
         header: list[str] = []
@@ -92,10 +92,10 @@ class CsvRows:
             self._run.read()
             yield self._named(header, cells) if header else _told_by_shape(cells)
 
-    def _named(self, header: list[str], cells: list[str]) -> Json:
+    def _named(self, header: list[str], cells: list[str]) -> JsonObject:
         if len(cells) != len(header):
             self._run.note(ODD_ROW, self.where(), f"{len(cells)} cells below {len(header)} names")
-        record: Json = dict(zip(header, cells, strict=False))
+        record: JsonObject = dict(zip(header, cells, strict=False))
         if rest := cells[len(header) :]:
             record["more_cells"] = rest
         return record
@@ -128,15 +128,15 @@ class CsvRows:
             self._run.note(CUT_OFF, f"after byte {self._read_bytes}", str(error), kept=False)
 
 
-def record_of(text: str) -> Json | None:
+def record_of(text: str) -> JsonObject | None:
     """One line that a policy wrote, by the shapes of its cells; None where there is only one."""
     cells = first_cells(StringIO(text, newline=""))
     return _told_by_shape(cells) if len(cells) > 1 else None
 
 
-def _told_by_shape(cells: list[str]) -> Json:
+def _told_by_shape(cells: list[str]) -> JsonObject:
     """Cells without names: the first of each shape has the name that it would have, the others their numbers."""
-    record: Json = {}
+    record: JsonObject = {}
     for number, cell in enumerate(cells):
         name = next((name for shape, name in _SHAPES if name not in record and shape.fullmatch(cell)), f"cell_{number}")
         record[name] = cell

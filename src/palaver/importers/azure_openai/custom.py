@@ -12,8 +12,8 @@ from typing import Any
 from palaver.importers.azure_openai.bodies import decoded
 from palaver.importers.azure_openai.formats import request_kind, response_kind
 from palaver.importers.azure_openai.row import BODIES, KNOWN, Row, Table, plain
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 FieldMap = dict[str, tuple[str, ...]]
 """Our columns, and the paths that lead to them."""
 
@@ -97,7 +97,7 @@ def _taken(holder: Any, path: tuple[str, ...]) -> tuple[Any, Any]:
             return holder, None
 
 
-def _may_speak(columns: Json) -> bool:
+def _may_speak(columns: JsonObject) -> bool:
     """Whether a body can be in these columns at all: most rows without one hold numbers and names."""
     if not _SPEAKING.isdisjoint(columns):
         return True
@@ -110,12 +110,12 @@ def _may_speak(columns: Json) -> bool:
 def _found(row: Row) -> Row:
     """The row, with bodies that are known by their shape alone."""
     columns = row.columns
-    made: Json = {}
+    made: JsonObject = {}
     if not row.has(_REQUEST) and request_kind(columns) is not None:
         made["requestBody"] = {name: item for name, item in columns.items() if _is_of_request(name, item)}
     elif not row.has(_RESPONSE) and _is_answer(columns):
         made["responseBody"] = _answer({name: columns[name] for name in _SAID if name in columns})
-    of_itself: Json = made.get("requestBody") or {name: None for name in _SAID if made and name in columns}
+    of_itself: JsonObject = made.get("requestBody") or {name: None for name in _SAID if made and name in columns}
     columns = {name: item for name, item in columns.items() if name not in of_itself}
     for path, value in list(_candidates(columns)):
         is_wanted = "requestBody" not in made and not row.has(_REQUEST)
@@ -166,7 +166,7 @@ def _is_answer(value: Any) -> bool:
             return response_kind(value) is not None
 
 
-def _answer(value: Json) -> Json:
+def _answer(value: JsonObject) -> JsonObject:
     """A text that a proxy wrote down when its stream had ended, as the answer that it was."""
     if response_kind(value) is None and isinstance(text := value.get("content"), str):
         rest = {name: item for name, item in value.items() if name != "content"}
@@ -174,11 +174,11 @@ def _answer(value: Json) -> Json:
     return value
 
 
-def _candidates(holder: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Json]]:
+def _candidates(holder: JsonObject, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], JsonObject]]:
     """Objects in a record, and texts of objects, the outer ones first; with the paths to them."""
     if len(path) >= _DEEPEST:
         return
-    inner: list[tuple[tuple[str, ...], Json]] = []
+    inner: list[tuple[tuple[str, ...], JsonObject]] = []
     for name, item in holder.items():
         if isinstance(item, str):
             if not item.lstrip()[:6].startswith(_OPENINGS) or (not path and plain(name) in BODIES):

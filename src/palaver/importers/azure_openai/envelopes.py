@@ -20,6 +20,7 @@ from palaver.importers.azure_openai.forms import Form, form_of
 from palaver.importers.azure_openai.messages import HttpMessages, is_message, message_of
 from palaver.importers.azure_openai.row import Row, is_row, row_of
 from palaver.importers.azure_openai.secrets import MaskedRun
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
 from palaver.sources.damage import BAD_JSON, NOT_AN_OBJECT
 from palaver.sources.elements import CUT_RECORD, JsonElements
@@ -33,7 +34,6 @@ PARTIAL_RESULT = finding_kind(
 )
 AROUND_ROWS = finding_kind("around-rows", "note", "Fields that stand around rows belong to none and are not kept.")
 
-Json = dict[str, Any]
 
 _DEEPEST = 4
 _AROUND = frozenset({"columns", "rows", "Body"})
@@ -128,7 +128,7 @@ class _Unpacking:
         self._fields = fields
         self._is_cut = False
 
-    def row(self, record: Json, *, is_cut: bool) -> Row:
+    def row(self, record: JsonObject, *, is_cut: bool) -> Row:
         """The row that a value is by itself."""
         return _row(record, self._reader.where(), self._size_bytes(), self._fields, is_cut=is_cut)
 
@@ -146,7 +146,7 @@ class _Unpacking:
             else:
                 self._run.quarantined(NOT_AN_OBJECT, _bytes(record), place)
 
-    def tell_around(self, around: Json, where: str) -> None:
+    def tell_around(self, around: JsonObject, where: str) -> None:
         """Say that something stood around the rows; of a query's result, that it is not all."""
         stated = dict(around)
         match stated.pop("error", None):
@@ -206,13 +206,13 @@ class _Unpacking:
         return record_of(text) or body
 
 
-def _row(record: Json, where: str, size_bytes: int, fields: FieldMap, *, is_cut: bool) -> Row:
+def _row(record: JsonObject, where: str, size_bytes: int, fields: FieldMap, *, is_cut: bool) -> Row:
     row = told(row_of(record, where, size_bytes), fields)
     row.is_cut = is_cut
     return row
 
 
-def _lists(value: Json) -> list[str]:
+def _lists(value: JsonObject) -> list[str]:
     """The names under which an object holds lists of objects, if it is one that stands around rows."""
     if request_kind(value) is not None or response_kind(value) is not None:
         return []
@@ -240,7 +240,7 @@ def _zipped(columns: list[Any], rows: list[Any]) -> Iterator[Any]:
             yield row
 
 
-def _captured(around: Json) -> Json:
+def _captured(around: JsonObject) -> JsonObject:
     """What Capture says of an event, under names that no row has."""
     return {
         "EnqueuedTimeUtc": around["EnqueuedTimeUtc"],

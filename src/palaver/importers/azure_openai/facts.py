@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from palaver.importers._findings import BAD_TIMESTAMP
 from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.numbers import number_of, time_of, time_of_ticks, whole_number
 from palaver.importers.azure_openai.row import TIMES, Row
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.run import Run
@@ -18,7 +18,6 @@ NEGATIVE_DURATION = finding_kind(
     "negative-duration", "note", "A request is said to have taken less than no time; that is no duration."
 )
 
-Json = dict[str, Any]
 
 _VERSION = "API version "
 
@@ -62,9 +61,9 @@ class Facts:
         return stated or self.text("deploymentname", "modeldeploymentname")
 
     @property
-    def tokens(self) -> Json:
+    def tokens(self) -> JsonObject:
         """The greatest counts that are stated beside the payload; zero stands where nothing was counted."""
-        tokens: Json = {}
+        tokens: JsonObject = {}
         for ours, theirs in (("input_tokens", "prompttokens"), ("output_tokens", "completiontokens")):
             counts = [count for row in self.rows if (count := whole_number(row.get(theirs))) is not None]
             if max(counts, default=0) > 0:

@@ -7,17 +7,16 @@ in one list, and a request that was refused inside its error.
 from collections.abc import Iterator
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.threads.call import Call
-
-Json = dict[str, Any]
 
 _TELLING = frozenset({"prompt_filter_results", "prompt_annotations", "content_filters"})
 _RESULTS = ("content_filter_results", "content_filter_result")
 
 
-def filters_of(call: Call) -> Json:
+def filters_of(call: Call) -> JsonObject:
     """By `prompt` and `completion`, the categories that were found or filtered; nothing where all was safe."""
-    found: Json = {}
+    found: JsonObject = {}
     if call.error is None and not _is_filtered(call.response or {}):
         return found
     for side, results in (*_of_answer(call.response or {}), *_of_error(call.error or {})):
@@ -27,7 +26,7 @@ def filters_of(call: Call) -> Json:
     return found
 
 
-def _is_filtered(response: Json) -> bool:
+def _is_filtered(response: JsonObject) -> bool:
     """Whether an answer tells of a filter at all: most do not."""
     choices = response.get("choices")
     return not _TELLING.isdisjoint(response) or (
@@ -36,7 +35,7 @@ def _is_filtered(response: Json) -> bool:
     )
 
 
-def _of_answer(response: Json) -> Iterator[tuple[str, Json]]:
+def _of_answer(response: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     for name in ("prompt_filter_results", "prompt_annotations"):
         for one in _objects(response.get(name)):
             yield from _results("prompt", one)
@@ -47,20 +46,20 @@ def _of_answer(response: Json) -> Iterator[tuple[str, Json]]:
         yield from _results(side if isinstance(side, str) else "completion", one)
 
 
-def _of_error(error: Json) -> Iterator[tuple[str, Json]]:
+def _of_error(error: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     for data in _objects(list((error.get("provider_data") or {}).values())):
         inner = data.get("innererror")
         if isinstance(inner, dict):
             yield from _results("prompt", inner)
 
 
-def _results(side: str, holder: Json) -> Iterator[tuple[str, Json]]:
+def _results(side: str, holder: JsonObject) -> Iterator[tuple[str, JsonObject]]:
     for name in _RESULTS:
         if isinstance(found := holder.get(name), dict):
             yield side, found
 
 
-def _objects(value: Any) -> Iterator[Json]:
+def _objects(value: Any) -> Iterator[JsonObject]:
     yield from (item for item in value if isinstance(item, dict)) if isinstance(value, list) else ()
 
 

@@ -7,9 +7,9 @@ they are the simplest case; embeddings, images and other services of the same AP
 import re
 from typing import Any, Literal
 
+from palaver.model.build import JsonObject
 from palaver.wire import wire_format
 
-Json = dict[str, Any]
 Kind = Literal["openai-chat", "openai-responses", "anthropic", "gemini", "completions"]
 
 _ANTHROPIC_BLOCKS = {"tool_use", "tool_result", "thinking", "redacted_thinking"}
@@ -94,7 +94,7 @@ def is_of_a_model(path: str) -> bool:
     return "/openai/" in path or is_for_words(path) or _OTHER_SERVICE.search(path) is not None
 
 
-def has_messages(request: Json) -> bool:
+def has_messages(request: JsonObject) -> bool:
     return any(request.get(name) for name in ("messages", "input", "contents", "instructions", "system"))
 
 
@@ -113,14 +113,14 @@ def is_spoken(value: Any, depth: int = 3) -> bool:
             return False
 
 
-def in_format(kind: Kind, wanted: Kind, response: Json) -> Json:
+def in_format(kind: Kind, wanted: Kind, response: JsonObject) -> JsonObject:
     """An answer in the format of its request: where a gateway translates, the two may differ."""
     if kind == wanted:
         return response
     return wire_format(wanted).response_to_wire(wire_format(kind).response_from_wire(response)).payload
 
 
-def unread_response(kind: Kind, body: Any) -> Json:
+def unread_response(kind: Kind, body: Any) -> JsonObject:
     """An answer that nothing can be made of, in the place where its format has one."""
     match kind:
         case "openai-responses":
@@ -133,7 +133,7 @@ def unread_response(kind: Kind, body: Any) -> Json:
             return {"choices": [{"index": 0, "message": body}]}
 
 
-def chat_request(body: Json) -> Json:
+def chat_request(body: JsonObject) -> JsonObject:
     """A request for an older completion as one of chat."""
     prompt = body["prompt"]
     content = prompt if isinstance(prompt, str) else [{"type": "text", "text": str(one)} for one in prompt]
@@ -141,7 +141,7 @@ def chat_request(body: Json) -> Json:
     return {"messages": [{"role": "user", "content": content}], **rest}
 
 
-def chat_response(body: Json) -> Json:
+def chat_response(body: JsonObject) -> JsonObject:
     choices = [_chat_choice(choice) for choice in body["choices"]]
     return {**body, "object": "chat.completion", "choices": choices}
 
@@ -154,7 +154,7 @@ def _chat_choice(choice: Any) -> Any:
             return choice
 
 
-def messages_request(messages: list[Any]) -> Json:
+def messages_request(messages: list[Any]) -> JsonObject:
     """The messages that a log holds without the rest of the request."""
     field = "messages"
     for one in messages:
@@ -167,7 +167,7 @@ def messages_request(messages: list[Any]) -> Json:
     return {field: messages}
 
 
-def messages_response(messages: list[Any], kind: Kind) -> Json:
+def messages_response(messages: list[Any], kind: Kind) -> JsonObject:
     match kind:
         case "openai-responses":
             return {"output": messages}
@@ -190,7 +190,7 @@ def _parts(content: Any) -> list[Any]:
             return []
 
 
-def _is_anthropic(body: Json, messages: list[Any]) -> bool:
+def _is_anthropic(body: JsonObject, messages: list[Any]) -> bool:
     match body:
         case {"anthropic_version": _} | {"system": list()} | {"tools": [{"input_schema": _}, *_]}:
             return True
@@ -199,7 +199,7 @@ def _is_anthropic(body: Json, messages: list[Any]) -> bool:
         case _:
             pass
     for message in messages:
-        if type(message) is not dict or type(content := message.get("content")) is not list:
+        if not isinstance(message, dict) or not isinstance((content := message.get("content")), list):
             continue
         for block in content:
             kind = block.get("type") if isinstance(block, dict) else None

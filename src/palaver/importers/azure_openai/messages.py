@@ -6,15 +6,14 @@ goes on to the next line that names one.
 
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from palaver.errors import SourceError
 from palaver.importers._exports import BAD_CONVERSATION
 from palaver.importers.azure_openai.secrets import headers_of, masked_text
+from palaver.model.build import JsonObject
 from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.run import Run, place
-
-Json = dict[str, Any]
 
 _NAME = re.compile(r"\ufeff?(request|response):([^\s{}\"]{1,100})\s*")
 _REQUEST = re.compile(r"^([A-Z]{3,10}) (\S+)(?: HTTP/\S+)?[ \r]*$", re.MULTILINE)
@@ -27,14 +26,14 @@ def is_message(text: str) -> bool:
     return _NAME.match(text.partition("\n")[0]) is not None
 
 
-def message_of(text: str) -> Json | None:
+def message_of(text: str) -> JsonObject | None:
     """One message as a row's columns; None where it is none."""
     first, _, rest = text.partition("\n")
     named = _NAME.fullmatch(first)
     if named is None:
         return None
     side, call_id = named.groups()
-    columns: Json = {"RequestId": call_id}
+    columns: JsonObject = {"RequestId": call_id}
     head, _, body = rest.replace("\r\n", "\n").partition("\n\n")
     if (begun := _BODY.search(head)) and not body.lstrip().startswith(("{", "[")):
         head, body = head[: begun.start()], f"{head[begun.start() :]}\n\n{body}"  # the blank line is lost
@@ -65,7 +64,7 @@ class HttpMessages:
     def where(self) -> str:
         return place(*self._start)
 
-    def __iter__(self) -> Iterator[Json]:
+    def __iter__(self) -> Iterator[JsonObject]:
         for text in self._texts():
             self.size_bytes = len(text)
             self._run.read()

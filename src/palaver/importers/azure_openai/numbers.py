@@ -18,7 +18,7 @@ _remembered = lru_cache(1 << 6)(readable_timestamp)
 
 def time_of(value: Any) -> str:
     """A time in the schema's spelling; empty for null, and for what cannot be read."""
-    return _remembered(value) if type(value) is str and len(value) < _LONGEST else readable_timestamp(value)
+    return _remembered(value) if isinstance(value, str) and len(value) < _LONGEST else readable_timestamp(value)
 
 
 def number_of(value: Any) -> float | None:

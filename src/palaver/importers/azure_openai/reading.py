@@ -1,7 +1,6 @@
 """From rows to conversations: rows are gathered by their ids, made into calls, and these joined to conversations."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers._calls import kept_apart
 from palaver.importers._exports import BAD_CONVERSATION
@@ -14,6 +13,7 @@ from palaver.importers.azure_openai.groups import Parts, distinct, parted
 from palaver.importers.azure_openai.row import Row
 from palaver.importers.azure_openai.secrets import MaskedRun
 from palaver.importers.azure_openai.usage import usage_of
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.run import Run
 from palaver.sources.source import Source
@@ -26,7 +26,6 @@ REPEATED_ID = finding_kind(
     "repeated-call-id", "note", "Calls that differ have the same correlation id; each is kept, the later with a number."
 )
 
-Json = dict[str, Any]
 
 PLATFORM = "azure_openai"
 _OVERHEAD_BYTES = 1_000
@@ -35,7 +34,9 @@ _LIMIT_BYTES = LIMIT_BYTES // 2
 """Of rows, and of what was made of them: both are held at a time."""
 
 
-def conversations(source: Source, run: Run, *, is_threaded: bool, limit_bytes: int = _LIMIT_BYTES) -> Iterator[Json]:
+def conversations(
+    source: Source, run: Run, *, is_threaded: bool, limit_bytes: int = _LIMIT_BYTES
+) -> Iterator[JsonObject]:
     time = source.written_at()
     if not is_threaded:
         for call in calls(source, run, limit_bytes=limit_bytes):

@@ -12,13 +12,12 @@ from palaver.importers.azure_openai.avro import AvroRecords
 from palaver.importers.azure_openai.cells import first_cells, is_header, record_of
 from palaver.importers.azure_openai.forms import AVRO, form_of
 from palaver.importers.azure_openai.row import plain
+from palaver.model.build import JsonObject
 from palaver.sources.damage import BOM
 from palaver.sources.glimpse import glimpse
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 _LOG_FOLDER = re.compile(r"(?:^|/)(?:insights-logs-[a-z]+|am-ApiManagement\w+|am-AzureDiagnostics)/", re.IGNORECASE)
 _LINES_LOOKED_AT = 30
@@ -62,7 +61,7 @@ def _of_objects(source: Source, form: str) -> Match:
     return Match.no()
 
 
-def _records(source: Source) -> Iterator[Json]:
+def _records(source: Source) -> Iterator[JsonObject]:
     """The records at the beginning of a file, as far as they can be read."""
     first = source.glimpse()
     yield from _within(first)
@@ -71,7 +70,7 @@ def _records(source: Source) -> Iterator[Json]:
             yield from _within(parse(line))
 
 
-def _within(value: Any) -> Iterator[Json]:
+def _within(value: Any) -> Iterator[JsonObject]:
     match value:
         case {"tables": [{"columns": list() as columns}, *_]}:
             names = [column.get("name") for column in columns if isinstance(column, dict)]
@@ -86,7 +85,7 @@ def _within(value: Any) -> Iterator[Json]:
             pass
 
 
-def _judged(record: Json) -> tuple[bool, str]:
+def _judged(record: JsonObject) -> tuple[bool, str]:
     """Whether it is sure that a record is a row, and why; no reason where it is none."""
     names = {plain(name): value for name, value in record.items()}
     properties = names.get("properties")

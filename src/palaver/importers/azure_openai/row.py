@@ -13,8 +13,8 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from palaver.importers.azure_openai.bodies import decoded
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 Table = Literal["gateway", "llm", "resource", "custom", "other"]
 
 BODIES = ("requestbody", "responsebody", "backendrequestbody", "backendresponsebody")
@@ -84,7 +84,7 @@ def names_of(columns: tuple[str, ...]) -> Names:
 
 @dataclass(slots=True)
 class Row:
-    columns: Json
+    columns: JsonObject
     """By their own names, those of `properties` among them; without what is empty."""
     where: str
     table: Table = "other"
@@ -168,7 +168,7 @@ class Row:
             return self.where.encode("utf-8", "surrogatepass")
 
 
-def row_of(record: Json, where: str, size_bytes: int) -> Row:
+def row_of(record: JsonObject, where: str, size_bytes: int) -> Row:
     """A record as a row; nothing in it is looked at more closely than its names."""
     if names_of(tuple(record)).has_properties:
         columns = dict(_with_properties(record))
@@ -179,14 +179,14 @@ def row_of(record: Json, where: str, size_bytes: int) -> Row:
     return row
 
 
-def is_row(record: Json) -> bool:
+def is_row(record: JsonObject) -> bool:
     """Whether an object has the names of a row, and not those of something around rows."""
     return names_of(tuple(record)).is_row
 
 
-def _with_properties(record: Json) -> Iterator[tuple[str, Any]]:
+def _with_properties(record: JsonObject) -> Iterator[tuple[str, Any]]:
     """The columns that say something, those of `properties` among them."""
-    inner: Json = {}
+    inner: JsonObject = {}
     for name, value in record.items():
         if plain(name) == "properties":
             found = decoded(value) if isinstance(value, str) else None

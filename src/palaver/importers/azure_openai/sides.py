@@ -13,6 +13,7 @@ from palaver.importers.azure_openai.chunks import messages_of, missing_numbers
 from palaver.importers.azure_openai.formats import Kind, is_spoken, messages_request, messages_response, request_kind
 from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.row import Row
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.run import Run
 
@@ -26,14 +27,12 @@ MISSING_CHUNK = finding_kind(
     "missing-chunk", "warning", "Rows with parts of a call's messages are missing, by their numbers."
 )
 
-Json = dict[str, Any]
-
 
 @dataclass(slots=True)
 class Side:
     name: str
     body: Body | None = None
-    kept: Json = field(default_factory=dict[str, Any])
+    kept: JsonObject = field(default_factory=dict[str, Any])
     """What other tellings say, and what could not be read."""
 
     @property

@@ -1,32 +1,29 @@
 """Calls without content: how much was asked of which model, and nothing of what was said."""
 
-from typing import Any
-
 from palaver.importers.azure_openai.about import about
 from palaver.importers.azure_openai.facts import facts_of
 from palaver.importers.azure_openai.formats import is_of_a_model
 from palaver.importers.azure_openai.groups import Parts
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 
-Json = dict[str, Any]
 
-
-def usage_of(parts: Parts, run: Run, platform: str, time: str) -> Json | None:
+def usage_of(parts: Parts, run: Run, platform: str, time: str) -> JsonObject | None:
     """What was used by a call; None where no model was."""
     facts = facts_of(parts, run)
     model = facts.text("modelname") or None
     deployment, tokens = facts.deployment, facts.tokens
     if not (model or deployment or tokens or is_of_a_model(facts.path)):
         return None
-    told: Json = {"name": platform}
+    told: JsonObject = {"name": platform}
     if facts.version:
         told["version"] = facts.version
     if model:
         told["model"] = model
     if deployment:
         told["metadata"] = {"deployment": deployment}
-    metadata: Json = {} if facts.status is None else {"status_code": facts.status}
+    metadata: JsonObject = {} if facts.status is None else {"status_code": facts.status}
     metadata |= about(_with_a_head(parts))
     api_message_id: str | None = metadata.pop("api_message_id", None)
     return build.usage(

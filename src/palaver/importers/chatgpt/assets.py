@@ -10,6 +10,7 @@ from typing import Any
 from palaver.errors import PalaverError
 from palaver.importers.chatgpt.page import PAGE, assets_in
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.run import Run
 from palaver.sources.source import Source
@@ -21,7 +22,6 @@ UNREADABLE_ASSET = finding_kind(
     "unreadable-asset", "error", "A picture, sound or file of the export could not be read, and was not extracted."
 )
 
-Json = dict[str, Any]
 
 _ID = re.compile(r"file[-_][A-Za-z0-9]+")
 _MAGIC = (
@@ -38,7 +38,7 @@ _SUFFIX_OF_NOTHING = {"", ".dat"}
 
 def file_id(text: Any) -> str | None:
     """The id in a pointer or a file's name: the rest of both is decoration."""
-    found = _ID.search(text.partition("://")[2] or text) if type(text) is str else None
+    found = _ID.search(text.partition("://")[2] or text) if isinstance(text, str) else None
     return found[0] if found else None
 
 
@@ -53,8 +53,8 @@ class Assets:
         self._names: dict[str, str] = {}
         self._named: dict[str, str] = {}
         self._in_page: dict[str, str] | None = None
-        self._sources: dict[str, Json] = {}
-        self._library: dict[str, Json] = {}
+        self._sources: dict[str, JsonObject] = {}
+        self._library: dict[str, JsonObject] = {}
         for member in members:
             if identifier := _ID.match(member.rpartition("/")[2]):
                 self._members.setdefault(identifier[0], member)
@@ -67,26 +67,26 @@ class Assets:
         """Files that no message has shown so far."""
         return self._all - self._sources.keys()
 
-    def describe(self, row: Json) -> bool:
+    def describe(self, row: JsonObject) -> bool:
         """Take a row of the file library, which says more of some files than messages do; False for files elsewhere."""
         member = self._members.get(file_id(row.get("file_id")) or "")
         if member is None:
             return False
         self._library[member] = row
-        if type(name := row.get("file_name")) is str and name:
+        if isinstance((name := row.get("file_name")), str) and name:
             self._names.setdefault(member, name)
         return True
 
-    def name_files(self, names: Json) -> None:
+    def name_files(self, names: JsonObject) -> None:
         """Take the export's own list of original names."""
         for member, name in names.items():
-            if type(name) is str:
+            if isinstance(name, str):
                 self._names[member] = name
                 self._named.setdefault(PurePosixPath(name).name, member)
 
-    def source(self, pointer: Any, attachment: Json | None = None, *, where: str = "") -> Json:
+    def source(self, pointer: Any, attachment: JsonObject | None = None, *, where: str = "") -> JsonObject:
         """Where the bytes behind a pointer are; `attachment` is what the message says of the same file."""
-        if type(pointer) is not str:
+        if not isinstance(pointer, str):
             return build.source("url", "")
         if self._folder is None:
             return build.source(_kind(pointer), pointer, media_type=_stated_type(attachment))
@@ -101,7 +101,7 @@ class Assets:
             known = self._sources[member] = self._described(member, attachment or self._library.get(member), where)
         return {**known, "asset_pointer": pointer}
 
-    def _find(self, pointer: str, attachment: Json) -> str | None:
+    def _find(self, pointer: str, attachment: JsonObject) -> str | None:
         if member := self._members.get(file_id(pointer) or ""):
             return member
         if self._in_page is None:
@@ -119,7 +119,7 @@ class Assets:
         page = Source(self._folder.folder, PAGE) if self._folder else None
         return assets_in(page) if page and page.exists() else {}
 
-    def _described(self, member: str, attachment: Json | None, where: str) -> Json:
+    def _described(self, member: str, attachment: JsonObject | None, where: str) -> JsonObject:
         file = Source(self._folder.folder, member) if self._folder else None
         original = self._names.get(member.rpartition("/")[2]) or self._names.get(member) or member
         media_type = _stated_type(attachment) or _type_of_name(original)
@@ -148,9 +148,9 @@ def _kind(pointer: str) -> build.SourceType:
     return "url" if "://" in pointer else "file"
 
 
-def _stated_type(attachment: Json | None) -> str | None:
+def _stated_type(attachment: JsonObject | None) -> str | None:
     stated = (attachment or {}).get("mime_type") or (attachment or {}).get("mimeType")
-    return stated if type(stated) is str and stated else None
+    return stated if isinstance(stated, str) and stated else None
 
 
 def _type_of_name(name: str) -> str | None:

@@ -5,9 +5,8 @@ from typing import Any
 
 from palaver.importers.chatgpt.content import Blocks
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.sources.parse import NOT_JSON, parse
-
-Json = dict[str, Any]
 
 _TO_NOBODY = (None, "all", "assistant", "user")
 
@@ -24,12 +23,12 @@ class Call:
 
 def calls(recipient: Any) -> bool:
     """Whether what is said to a recipient is a call of a tool."""
-    return recipient.__class__ is str and recipient not in _TO_NOBODY and bool(recipient)
+    return isinstance(recipient, str) and recipient not in _TO_NOBODY and bool(recipient)
 
 
 def answered_by(name: Any, nearest: Call | None) -> Call | None:
     """The call that a tool's message answers: one to the same tool, else the nearest if nothing has answered it."""
-    service = name.partition(".")[0] if name.__class__ is str else None
+    service = name.partition(".")[0] if isinstance(name, str) else None
     call = nearest
     while call is not None:
         if call.name.partition(".")[0] == service:
@@ -42,11 +41,11 @@ def answered_by(name: Any, nearest: Call | None) -> Call | None:
     return nearest
 
 
-def call_of(key: str, name: str, made: Blocks) -> Json:
+def call_of(key: str, name: str, made: Blocks) -> JsonObject:
     """A call of a tool, with its arguments where they are JSON, else with what was said to it."""
     first = made[0]
     words = first.get("code") if first["type"] == "code" else first.get("text")
-    if len(made) > 1 or type(words) is not str:
+    if len(made) > 1 or not isinstance(words, str):
         return build.tool_use(id=key, name=name, input={"content": made})
     arguments = _object(words)
     field = first["type"]
@@ -57,18 +56,18 @@ def call_of(key: str, name: str, made: Blocks) -> Json:
     return {**rest, **made_call} if rest else made_call
 
 
-def _object(words: str) -> Json | None:
+def _object(words: str) -> JsonObject | None:
     if not words.lstrip().startswith("{"):
         return None
     try:
         value = parse(words)
     except NOT_JSON:
         return None
-    return value if type(value) is dict else None
+    return value if isinstance(value, dict) else None
 
 
-def failed(ran: Json) -> bool:
+def failed(ran: JsonObject) -> bool:
     status = ran.get("status")
     return bool(ran.get("in_kernel_exception") or ran.get("system_exception")) or (
-        type(status) is str and status.startswith("failed")
+        isinstance(status, str) and status.startswith("failed")
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _TURNS = ("original_turn", "new_turn")
 _NOT_KEPT = frozenset({
@@ -19,28 +19,28 @@ def is_comparison(value: Any) -> bool:
             return False
 
 
-def as_conversation(row: Any) -> Json | None:
+def as_conversation(row: Any) -> JsonObject | None:
     """The comparison in the shape of an export's conversation; None for what is none."""
     match row:
         case {"content": {"input": {"prompt_convo": {"messages": list(prompts), **convo}, **asked}, **content}, **rest}:
             output = content.pop("output", None)
         case _:
             return None
-    mapping: Json = {}
+    mapping: JsonObject = {}
     last: str | None = None
     for message in prompts:
         last = _hang(mapping, message, last)
-    told = output if type(output) is dict else {"output": output}
+    told = output if isinstance(output, dict) else {"output": output}
     second = told.get("feedback_step_2")
-    compared = second if type(second) is dict else {}
+    compared = second if isinstance(second, dict) else {}
     ends: dict[str, str | None] = {}
     for turn in _TURNS:
         ends[turn] = last
         answers = compared.get(turn)
-        for message in answers if type(answers) is list else ():
+        for message in answers if isinstance(answers, list) else ():
             ends[turn] = _hang(mapping, message, ends[turn])
     kept = {name: value for name, value in told.items() if name != "feedback_step_2" or value is not compared}
-    kept |= {name: value for name, value in compared.items() if name not in _TURNS or type(value) is not list}
+    kept |= {name: value for name, value in compared.items() if name not in _TURNS or not isinstance(value, list)}
     for fields in (convo, asked, content):
         kept |= {name: value for name, value in fields.items() if name not in _NOT_KEPT and value is not None}
     whole = rest.get("conversation_id")
@@ -55,10 +55,10 @@ def as_conversation(row: Any) -> Json | None:
     }
 
 
-def _hang(mapping: Json, message: Any, parent: str | None) -> str:
+def _hang(mapping: JsonObject, message: Any, parent: str | None) -> str:
     """Put a message below another one, under its own id where that is free."""
-    stated = message.get("id") if type(message) is dict else None
-    key = stated if type(stated) is str and stated and stated not in mapping else f"message-{len(mapping)}"
+    stated = message.get("id") if isinstance(message, dict) else None
+    key = stated if isinstance(stated, str) and stated and stated not in mapping else f"message-{len(mapping)}"
     while key in mapping:
         key += "'"
     mapping[key] = {"message": message, "parent": parent}

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from palaver.importers.chatgpt.assets import Assets
 from palaver.importers.chatgpt.feedback import Feedback
 from palaver.importers.chatgpt.message import Reader
 from palaver.importers.chatgpt.nodes import Nodes
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 PLATFORM = "chatgpt"
 
@@ -27,21 +25,21 @@ class Surroundings:
 
     assets: Assets
     feedback: Feedback
-    shared: dict[str, list[Json]]
+    shared: dict[str, list[JsonObject]]
     """By the conversation's id: under which links it was shared."""
     fallback_time: Callable[[], str]
     is_sharded: bool = False
 
 
-def identity(raw: Json) -> str:
+def identity(raw: JsonObject) -> str:
     """A conversation's id: the service's own, else one that is always the same for the same content."""
     for name in ("conversation_id", "id"):
-        if type(found := raw.get(name)) is str and found:
+        if isinstance((found := raw.get(name)), str) and found:
             return found
     return conversation_uuid(PLATFORM, raw.get("create_time"), "-".join([str(raw.get("title")), *raw["mapping"]]))
 
 
-def document(raw: Json, around: Surroundings, run: Run, where: str) -> Json:
+def document(raw: JsonObject, around: Surroundings, run: Run, where: str) -> JsonObject:
     """The whole conversation; every node with a message is one message of it."""
     nodes = Nodes(raw["mapping"], run, where)
     conversation_id = identity(raw)
@@ -53,7 +51,7 @@ def document(raw: Json, around: Surroundings, run: Run, where: str) -> Json:
     rating = around.feedback.rating(conversation_id)
     return build.conversation(
         conversation_id=conversation_id,
-        title=title if type(title := raw.get("title")) is str else None,
+        title=title if isinstance((title := raw.get("title")), str) else None,
         platform={
             "name": PLATFORM,
             **_model(raw, reader.models),
@@ -68,9 +66,9 @@ def document(raw: Json, around: Surroundings, run: Run, where: str) -> Json:
     )
 
 
-def _facts(raw: Json, nodes: Nodes, around: Surroundings, conversation_id: str) -> Json:
+def _facts(raw: JsonObject, nodes: Nodes, around: Surroundings, conversation_id: str) -> JsonObject:
     """What is said about the whole and has no other place, or could not be brought to it."""
-    facts: Json = {"export_generation": _generation(nodes, around)}
+    facts: JsonObject = {"export_generation": _generation(nodes, around)}
     for name, value in raw.items():
         # Null, false and what is empty says nothing; zero does.
         if (value or value.__class__ in _NUMBERS) and name not in _MAPPED:
@@ -83,10 +81,10 @@ def _facts(raw: Json, nodes: Nodes, around: Surroundings, conversation_id: str) 
             del facts[name]
         elif name in facts:
             nodes.note_bad_time(name, facts[name])
-    if type(facts.get("title")) is str:
+    if isinstance(facts.get("title"), str):
         del facts["title"]
     gizmo = raw.get("gizmo_id")
-    if type(gizmo) is str and gizmo:
+    if isinstance(gizmo, str) and gizmo:
         facts["project_id" if gizmo.startswith("g-p-") else "custom_gpt_id"] = facts.pop("gizmo_id")
     if nodes.beside:
         facts["nodes"] = nodes.beside
@@ -97,13 +95,13 @@ def _facts(raw: Json, nodes: Nodes, around: Surroundings, conversation_id: str) 
     return facts
 
 
-def _model(raw: Json, answered: dict[str, int]) -> Json:
+def _model(raw: JsonObject, answered: dict[str, int]) -> JsonObject:
     """The model that answered most; `auto` is a choice and no model."""
     answered.pop(_CHOSEN_FOR_ME, None)
     if answered:
         return {"model": max(answered, key=lambda model: answered[model])}
     default = raw.get("default_model_slug")
-    return {"model": default} if type(default) is str and default not in {"", _CHOSEN_FOR_ME} else {}
+    return {"model": default} if isinstance(default, str) and default not in {"", _CHOSEN_FOR_ME} else {}
 
 
 _CHOSEN_FOR_ME = "auto"
@@ -117,9 +115,9 @@ def _generation(nodes: Nodes, around: Surroundings) -> str:
     return "sharded" if around.is_sharded else "classic"
 
 
-def _session(raw: Json, fork_point: str | None) -> Json | None:
+def _session(raw: JsonObject, fork_point: str | None) -> JsonObject | None:
     """Where a conversation that was branched off from another one begins to be its own."""
     compared = raw.get("compared_conversation_id")
-    if type(compared) is str and compared:
+    if isinstance(compared, str) and compared:
         return {"parent_conversation_id": compared}
     return {"fork_point": fork_point} if fork_point else None

@@ -23,6 +23,7 @@ from palaver.importers.chatgpt.recognize import (
     SHARED,
     belongs,
 )
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.elements import JsonElements
@@ -34,12 +35,10 @@ MISSING_MEMBER = finding_kind(
     "missing-member", "error", "A file that the export's own list names is not in the export."
 )
 
-Json = dict[str, Any]
 
-
-def _bare(raw: Any) -> Json | None:
+def _bare(raw: Any) -> JsonObject | None:
     """A conversation as it is, or taken out of what a tool that saved it put around it."""
-    if type(raw) is dict and type(raw.get("mapping")) is dict:
+    if isinstance(raw, dict) and isinstance(raw.get("mapping"), dict):
         return raw
     found = SERVICE.unwrapped(raw)
     if found is None:
@@ -65,7 +64,7 @@ class Export:
             fallback_time=source.written_at,
         )
 
-    def read(self) -> Iterator[Json]:
+    def read(self) -> Iterator[JsonObject]:
         if not self._source.is_folder:
             is_compared = self._run.form == "comparisons" or self._source.file_name == COMPARISONS
             shape = as_conversation if is_compared else _bare
@@ -91,8 +90,8 @@ class Export:
         return elements_of(source, self._run, label=label)
 
     def _conversations(
-        self, opened: AbstractContextManager[JsonElements], shape: Callable[[Any], Json | None] = _bare
-    ) -> Iterator[Json]:
+        self, opened: AbstractContextManager[JsonElements], shape: Callable[[Any], JsonObject | None] = _bare
+    ) -> Iterator[JsonObject]:
         with opened as elements:
             for raw in elements:
                 conversation = shape(raw)
@@ -150,10 +149,10 @@ class Export:
                 counted(self._side(name), self._run)
                 self._run.skipped("no-conversation")
 
-    def _objects(self, name: str) -> Iterator[Json]:
+    def _objects(self, name: str) -> Iterator[JsonObject]:
         """The one object of a side file."""
         for value in json_document(self._side(name), self._run):
-            if type(value) is dict:
+            if isinstance(value, dict):
                 self._run.folded("conversation")
                 yield value
             else:
@@ -181,19 +180,19 @@ class Export:
 
     def _read_library(self) -> None:
         for row, rows in self._rows(LIBRARY):
-            if type(row) is not dict:
+            if not isinstance(row, dict):
                 self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
             elif self._around.assets.describe(row):
                 self._run.folded("asset")
             else:
                 self._run.skipped("not-exported")
 
-    def _compare(self, manifest: Json, conversations: set[str]) -> None:
+    def _compare(self, manifest: JsonObject, conversations: set[str]) -> None:
         """Tell of files with conversations that the export's own list names and that are not there."""
         match manifest:
             case {"logical_files": {"conversations.json": {"files": list(listed)}}}:
                 for name in listed:
-                    if type(name) is str and name not in conversations:
+                    if isinstance(name, str) and name not in conversations:
                         self._run.note(MISSING_MEMBER, MANIFEST, name, kept=False)
             case _:
                 pass
@@ -216,9 +215,9 @@ class Export:
 
 def _name(raw: Any) -> str:
     """What a user knows a broken conversation by."""
-    if type(raw) is not dict:
+    if not isinstance(raw, dict):
         return f"{_WORDS.get(type(raw), 'a number')} instead of a conversation"
-    named = [str(raw[key]) for key in ("title", "conversation_id", "id") if type(raw.get(key)) is str]
+    named = [str(raw[key]) for key in ("title", "conversation_id", "id") if isinstance(raw.get(key), str)]
     return f"no mapping of nodes in {' / '.join(named)!r:.200}" if named else "no mapping of nodes, no title, no id"
 
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.parse import NOT_JSON, parse
-
-Json = dict[str, Any]
 
 _UP, _DOWN = 5, 1
 _LEFT_OUT = frozenset({"id", "conversation_id", "user_id", "content", "workspace_id", "storage_protocol"})
@@ -15,7 +14,7 @@ class Feedback:
     """The rows of `message_feedback.json`, by message and by conversation."""
 
     def __init__(self) -> None:
-        self.rows: dict[str, Json] = {}
+        self.rows: dict[str, JsonObject] = {}
         self._conversations: dict[str, list[str]] = {}
         self._used: set[str] = set()
 
@@ -26,14 +25,14 @@ class Feedback:
                 said = _plain(rest)
                 if message_id in self.rows:
                     said["earlier"] = self.rows[message_id]
-                elif type(conversation_id := rest.get("conversation_id")) is str:
+                elif isinstance((conversation_id := rest.get("conversation_id")), str):
                     self._conversations.setdefault(conversation_id, []).append(message_id)
                 self.rows[message_id] = said
                 return True
             case _:
                 return False
 
-    def give(self, conversation_id: str, messages: list[Json]) -> None:
+    def give(self, conversation_id: str, messages: list[JsonObject]) -> None:
         """Put what was said of a conversation's messages into their metadata."""
         rated = self._conversations.get(conversation_id)
         if not rated:
@@ -45,7 +44,7 @@ class Feedback:
                 named[message_id]["metadata"]["feedback"] = self.rows[message_id]
                 self._used.add(message_id)
 
-    def left_of(self, conversation_id: str) -> list[Json]:
+    def left_of(self, conversation_id: str) -> list[JsonObject]:
         """What was said in a conversation of messages that the export does not hold."""
         left = [
             message_id for message_id in self._conversations.get(conversation_id, ()) if message_id not in self._used
@@ -53,14 +52,14 @@ class Feedback:
         self._used.update(left)
         return [{"message_id": message_id, **self.rows[message_id]} for message_id in left]
 
-    def rating(self, conversation_id: str) -> Json | None:
+    def rating(self, conversation_id: str) -> JsonObject | None:
         """One rating for a conversation: the mean of all, the words of all, the time of the last."""
         rows = [self.rows[message_id] for message_id in self._conversations.get(conversation_id, ())]
-        scores = [_UP if "up" in row["rating"].lower() else _DOWN for row in rows if type(row.get("rating")) is str]
+        scores = [_UP if "up" in row["rating"].lower() else _DOWN for row in rows if isinstance(row.get("rating"), str)]
         if not scores:
             return None
-        rating: Json = {"score": round(sum(scores) / len(scores), 2)}
-        if words := [row["text"] for row in rows if type(row.get("text")) is str and row["text"]]:
+        rating: JsonObject = {"score": round(sum(scores) / len(scores), 2)}
+        if words := [row["text"] for row in rows if isinstance(row.get("text"), str) and row["text"]]:
             rating["feedback"] = "\n".join(words)
         if times := [
             time for row in rows if (time := readable_timestamp(row.get("update_time") or row.get("create_time")))
@@ -73,15 +72,15 @@ class Feedback:
         return len(self.rows) - len(self._used)
 
 
-def _plain(row: Json) -> Json:
+def _plain(row: JsonObject) -> JsonObject:
     """A row without ids, with the words that stand as JSON in a text."""
     plain = {name: value for name, value in row.items() if name not in _LEFT_OUT and value is not None}
     content = row.get("content")
     try:
-        said = parse(content) if type(content) is str else content
+        said = parse(content) if isinstance(content, str) else content
     except NOT_JSON:
         said = content
-    if type(said) is dict:
+    if isinstance(said, dict):
         plain = {**said, **plain}
     elif said is not None:
         plain["content"] = said

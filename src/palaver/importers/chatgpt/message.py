@@ -21,6 +21,7 @@ from palaver.importers.chatgpt.notes import (
     rename,
 )
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import from_seconds, readable_timestamp
 from palaver.sources.run import Run
@@ -31,7 +32,6 @@ ORPHAN_TOOL_RESULT = finding_kind(
     "orphan-tool-result", "note", "A tool's result hangs on no call: exports leave out hidden messages."
 )
 
-Json = dict[str, Any]
 
 _KINDS = {"user": "human", "assistant": "model", "tool": "tool", "system": "harness", "function": "tool"}
 _CONTEXTS = frozenset({"user_editable_context", "model_editable_context", "app_pairing_content"})
@@ -63,9 +63,9 @@ class Reader:
     fork_point: str | None = None
     """The first message of a conversation's own, if it was branched off from another one."""
 
-    def messages(self, nodes: Nodes) -> list[Json]:
+    def messages(self, nodes: Nodes) -> list[JsonObject]:
         """Every node's message, in the order of the tree."""
-        made: list[Json] = []
+        made: list[JsonObject] = []
         tree, active, beside, raws, is_chain = nodes.tree, nodes.active, nodes.beside, nodes.messages, nodes.is_chain
         state: _State = None, nodes.created_at, None
         above, time_above, call = state
@@ -88,7 +88,7 @@ class Reader:
                 about = map(raw.get, _ABOUT)
                 size = 0
             recipient, status, weight, end_turn, channel, updated = about
-            metadata: Json = notes if notes.__class__ is dict else {}
+            metadata: JsonObject = notes if isinstance(notes, dict) else {}
             traits = TRAITS[tuple(metadata)]
             if traits:
                 rename(metadata, traits, self.models)
@@ -112,7 +112,7 @@ class Reader:
                 if said[0]["type"] == "tool_use":
                     call = Call(message_id, said[0]["name"], call)
             else:
-                block: Json = {"type": "text", "text": text}
+                block: JsonObject = {"type": "text", "text": text}
                 said = [block]
                 metadata["author_kind"] = _KINDS[role]
                 if role == "assistant" and (traits & CITES or not text.isascii()):
@@ -124,7 +124,7 @@ class Reader:
             if traits & SAYS_MORE and heed(metadata, traits, role) and self.fork_point is None:
                 self.fork_point = message_id
             try:
-                timestamp = from_seconds(created) if created.__class__ is float else readable_timestamp(created)
+                timestamp = from_seconds(created) if isinstance(created, float) else readable_timestamp(created)
             except ValueError:
                 timestamp = ""
             if not timestamp:
@@ -163,16 +163,16 @@ class Reader:
         return made
 
     def _unusual(
-        self, key: str, said: tuple[Any, Any, Any], metadata: Json, call: "Call | None"
+        self, key: str, said: tuple[Any, Any, Any], metadata: JsonObject, call: "Call | None"
     ) -> tuple[build.Role, Blocks]:
         """Who says what, for messages that are more than a text from somebody to everybody."""
         author, content, recipient = said
-        kind: Any = cast("Json", content).get("content_type") if content.__class__ is dict else "text"
+        kind: Any = cast("JsonObject", content).get("content_type") if isinstance(content, dict) else "text"
         if kind != "text" and kind is not None:
             metadata["content_type"] = kind
         role = self._role(key, author, kind, metadata)
         made = self._blocks(key, content, metadata, is_answer=role == "assistant", is_after_call=call is not None)
-        is_hidden = role == "system" or (kind.__class__ is str and kind in _UNSEEN)
+        is_hidden = role == "system" or (isinstance(kind, str) and kind in _UNSEEN)
         if recipient != "all" and recipient is not None:
             if role == "assistant" and calls(recipient):
                 made = [call_of(key, recipient, made)]
@@ -185,9 +185,9 @@ class Reader:
             metadata["hidden"] = True
         return role, made
 
-    def _role(self, key: str, author: Any, kind: Any, metadata: Json) -> build.Role:
+    def _role(self, key: str, author: Any, kind: Any, metadata: JsonObject) -> build.Role:
         stated: Any = None
-        if author.__class__ is dict:
+        if isinstance(author, dict):
             stated = author.get("role")
             if author.get("name") is not None:
                 metadata["author_name"] = author["name"]
@@ -195,10 +195,10 @@ class Reader:
                 keep_author(author, metadata)
         elif author is not None:
             metadata["author"] = author
-        is_context = kind.__class__ is str and kind in _CONTEXTS
-        if stated.__class__ is str and stated in _KINDS and not is_context:
+        is_context = isinstance(kind, str) and kind in _CONTEXTS
+        if isinstance(stated, str) and stated in _KINDS and not is_context:
             metadata["author_kind"] = _KINDS[stated]
-            return stated
+            return cast("build.Role", stated)
         metadata["author_kind"] = "harness"
         if stated != "system":
             if stated is not None:
@@ -207,7 +207,7 @@ class Reader:
                 self.run.note(UNKNOWN_ROLE, f"{self.where}, node {key}", f"role {stated!r}")
         return "system"
 
-    def _blocks(self, key: str, content: Any, metadata: Json, *, is_answer: bool, is_after_call: bool) -> Blocks:
+    def _blocks(self, key: str, content: Any, metadata: JsonObject, *, is_answer: bool, is_after_call: bool) -> Blocks:
         attachments = _attachments(metadata) if "attachments" in metadata else _NONE_ATTACHED
         made = blocks(content, Setting(self.assets, attachments, self.where, key))
         for block in made:
@@ -222,7 +222,7 @@ class Reader:
         # Only what was made by a tool in the same turn can be offered for download.
         return [*made, *_left_behind(made)] if is_after_call and is_answer else made
 
-    def _attached(self, attachments: dict[str | None, Json], made: Blocks, where: str) -> Blocks:
+    def _attached(self, attachments: dict[str | None, JsonObject], made: Blocks, where: str) -> Blocks:
         """A block for each file that was attached and is not shown in the text itself."""
         shown = {
             file_id(block["source"].get("asset_pointer") or block["source"]["data"])
@@ -232,28 +232,28 @@ class Reader:
         return [
             build.file(
                 source=self.assets.source(identifier, attachment, where=where),
-                name=name if type(name := attachment.get("name")) is str else None,
+                name=name if isinstance((name := attachment.get("name")), str) else None,
                 media_type=media_type
-                if type(media_type := attachment.get("mime_type") or attachment.get("mimeType")) is str
+                if isinstance((media_type := attachment.get("mime_type") or attachment.get("mimeType")), str)
                 else None,
             )
             for identifier, attachment in attachments.items()
             if identifier not in shown
         ]
 
-    def _result(self, key: str, made: Blocks, metadata: Json, kind: Any, call: "Call | None") -> Json:
+    def _result(self, key: str, made: Blocks, metadata: JsonObject, kind: Any, call: "Call | None") -> JsonObject:
         answered = answered_by(metadata.get("author_name"), call)
         if answered is None:
             self.run.note(ORPHAN_TOOL_RESULT, f"{self.where}, node {key}")
             metadata["context_incomplete"] = True
         ran: Any = metadata.get("aggregate_result")
-        about: Json = {}
+        about: JsonObject = {}
         is_error = kind == "system_error"
-        if ran.__class__ is dict:
+        if isinstance(ran, dict):
             made += self._pictures(ran, f"{self.where}, node {key}")
             is_error = is_error or failed(ran)
             start, end = ran.get("start_time"), ran.get("end_time")
-            if type(start) is float and type(end) is float and end >= start:
+            if isinstance(start, float) and isinstance(end, float) and end >= start:
                 about["duration_ms"] = round((end - start) * 1000)
         only = made[0]
         content = only["text"] if len(made) == 1 and only["type"] == "text" and len(only) == 2 else made
@@ -264,45 +264,45 @@ class Reader:
             metadata=about or None,
         )
 
-    def _pictures(self, ran: Json, where: str) -> Blocks:
+    def _pictures(self, ran: JsonObject, where: str) -> Blocks:
         """The pictures that a run of code drew."""
         drawn = ran.get("messages")
-        if type(drawn) is not list:
+        if not isinstance(drawn, list):
             return []
         return [
             build.image(self.assets.source(message["image_url"], where=where))
             for message in drawn
-            if type(message) is dict and type(message.get("image_url")) is str and message["image_url"]
+            if isinstance(message, dict) and isinstance(message.get("image_url"), str) and message["image_url"]
         ]
 
 
 def _plain_text(content: Any) -> str | None:
     """The text of a content that is nothing but one text."""
-    if content.__class__ is dict and len(content) == 2 and content.get("content_type") == "text":
+    if isinstance(content, dict) and len(content) == 2 and content.get("content_type") == "text":
         parts = content.get("parts")
-        if parts.__class__ is list and len(parts) == 1 and parts[0].__class__ is str:
+        if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], str):
             return parts[0]
     return None
 
 
 def _plain_role(author: Any) -> build.Role | None:
     """The role of an author of whom nothing else is said, but for tools."""
-    if author.__class__ is dict and len(author) <= 3 and author.get("name") is None and not author.get("metadata"):
+    if isinstance(author, dict) and len(author) <= 3 and author.get("name") is None and not author.get("metadata"):
         role = author.get("role")
-        if role.__class__ is str and role in _KINDS and role != "tool":
-            return role
+        if isinstance(role, str) and role in _KINDS and role != "tool":
+            return cast("build.Role", role)
     return None
 
 
-def _attachments(metadata: Json) -> dict[str | None, Json]:
+def _attachments(metadata: JsonObject) -> dict[str | None, JsonObject]:
     """The files of a message by their ids."""
     attached = metadata.get("attachments")
-    if type(attached) is not list:
+    if not isinstance(attached, list):
         return {}
     return {
         identifier: attachment
         for attachment in attached
-        if type(attachment) is dict and type(identifier := attachment.get("id")) is str and identifier
+        if isinstance(attachment, dict) and isinstance((identifier := attachment.get("id")), str) and identifier
     }
 
 
@@ -316,6 +316,6 @@ def _left_behind(made: Blocks) -> Blocks:
     ]
 
 
-_NONE_ATTACHED: dict[str | None, Json] = {}
+_NONE_ATTACHED: dict[str | None, JsonObject] = {}
 _SANDBOX = "sandbox:/"
 _IN_SANDBOX = re.compile(r"sandbox:/[^\s()<>\[\]\"'`]+")

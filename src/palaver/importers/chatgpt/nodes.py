@@ -6,6 +6,7 @@ from typing import Any
 
 from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
 from palaver.importers._tree import Tree, grow
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.run import Run
@@ -14,19 +15,17 @@ NO_CURRENT_NODE = finding_kind(
     "no-current-node", "note", "Which branch was shown last is not said; the newest one counts as active."
 )
 
-Json = dict[str, Any]
-
 
 class Nodes:
     """The nodes of one conversation, put in order."""
 
-    def __init__(self, mapping: Json, run: Run, where: str) -> None:
+    def __init__(self, mapping: JsonObject, run: Run, where: str) -> None:
         self._run = run
         self._where = where
         self._times: dict[str, str] = {}
-        self.messages: dict[str, Json] = {}
+        self.messages: dict[str, JsonObject] = {}
         self.links: dict[str, str | None] = {}
-        self.beside: dict[str, Json] = {}
+        self.beside: dict[str, JsonObject] = {}
         """What nodes say that is neither a message nor a link."""
         self.active: AbstractSet[str] | None = None
         self.is_chain = True
@@ -36,7 +35,7 @@ class Nodes:
         if not self._take_plain(mapping):
             self._take_each(mapping)
 
-    def _take_plain(self, mapping: Json) -> bool:
+    def _take_plain(self, mapping: JsonObject) -> bool:
         """Take in nodes that are all as the service writes them, in columns; False if any of them is not."""
         try:
             (size,) = set(map(len, mapping.values()))
@@ -52,17 +51,17 @@ class Nodes:
         self.is_chain = parents[0] is None and parents[1:] == ids[:-1]
         return True
 
-    def _take_each(self, mapping: Json) -> None:
+    def _take_each(self, mapping: JsonObject) -> None:
         links, messages = self.links, self.messages
         last: Any = None
         unlinked = 0
         for key, node in mapping.items():
-            is_object = node.__class__ is dict
+            is_object = isinstance(node, dict)
             parent, message = (node.get("parent"), node.get("message")) if is_object else (None, {"content": node})
             unlinked += is_object and "parent" not in node
             if parent != last:
                 self.is_chain = False
-                if parent is not None and parent.__class__ is not str:
+                if parent is not None and not isinstance(parent, str):
                     where = f"{self._where}, node {key}"
                     self._run.note(MISSING_PARENT, where, f"a parent of type {type(parent).__name__}")
                     self.beside[key] = {"parent": parent}
@@ -73,7 +72,7 @@ class Nodes:
             if is_object and not node.keys() <= _NODE:
                 rest = {name: value for name, value in node.items() if name not in _NODE}
                 self.beside.setdefault(key, {}).update(rest)
-            if message.__class__ is dict:
+            if isinstance(message, dict):
                 messages[key] = message
             elif message is not None:
                 messages[key] = {"content": message}
@@ -82,12 +81,12 @@ class Nodes:
             self._link_by_children(mapping)
             self._is_flat = unlinked == len(links) and not any(links.values())
 
-    def _link_by_children(self, mapping: Json) -> None:
+    def _link_by_children(self, mapping: JsonObject) -> None:
         """Find the parents that nodes do not name themselves in the lists of others."""
         for key, node in mapping.items():
-            children = node.get("children") if node.__class__ is dict else None
-            for child in children if type(children) is list else ():
-                if type(child) is str and child in self.links and "parent" not in mapping[child]:
+            children = node.get("children") if isinstance(node, dict) else None
+            for child in children if isinstance(children, list) else ():
+                if isinstance(child, str) and child in self.links and "parent" not in mapping[child]:
                     self.links[child] = key
                     self.is_chain = False
 
@@ -114,21 +113,21 @@ class Nodes:
             self._run.note(MISSING_PARENT, f"{self._where}, node {key}", f"its parent {self.links[key]!r} is not there")
         for key in self.tree.circular:
             self._run.note(PARENT_CYCLE, f"{self._where}, node {key}")
-        if not (type(current) is str and current in self.links):
+        if not (isinstance(current, str) and current in self.links):
             current = self.tree.newest_leaf(self.age)
             if self.messages:
                 self._run.note(NO_CURRENT_NODE, self._where)
         is_whole = self.is_chain and self.tree.order[-1:] == [current]
         self.active = self.links.keys() if is_whole else self.tree.path_to(current)
 
-    def note_place(self, key: str, above: str | None, metadata: Json) -> None:
+    def note_place(self, key: str, above: str | None, metadata: JsonObject) -> None:
         """Tell of the branches that a message is one of, and of a parent that is not there."""
         if key in self.tree.branches:
             metadata.update(self.tree.fork(key, above))
         if self.tree.parents[key] is None and self.links[key] is not None:
             metadata["missing_parent"] = self.links[key]
 
-    def note_time(self, key: str, stated: Any, metadata: Json) -> None:
+    def note_time(self, key: str, stated: Any, metadata: JsonObject) -> None:
         """Mark a message whose time is not its own."""
         metadata["timestamp_inferred"] = True
         if stated is None:

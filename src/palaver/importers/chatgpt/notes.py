@@ -1,8 +1,6 @@
 """What the service noted about a message beside its words: its `metadata`, under the names of the schema."""
 
-from typing import Any
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 OURS = frozenset({
     *("author_kind", "hidden", "on_active_path", "branch_index", "branch_count", "fork_point", "model_override"),
@@ -47,19 +45,19 @@ class _Traits(dict[tuple[str, ...], int]):
 TRAITS = _Traits()
 
 
-def rename(metadata: Json, traits: int, models: dict[str, int]) -> None:
+def rename(metadata: JsonObject, traits: int, models: dict[str, int]) -> None:
     """Give the service's notes the names of the schema, make room for ours, and count who answered."""
     if traits & _COLLIDES:
         metadata["source_fields"] = {name: metadata.pop(name) for name in list(metadata) if name in OURS}
     if traits & _HAS_MODEL:
         model = metadata["model_slug"]
-        if model.__class__ is str:
+        if isinstance(model, str):
             del metadata["model_slug"]
             metadata["model_override"] = model
             models[model] = models.get(model, 0) + 1
     if traits & _HAS_FINISH:
         finish = metadata["finish_details"]
-        if finish.__class__ is dict and finish.get("type").__class__ is str:
+        if isinstance(finish, dict) and isinstance(finish.get("type"), str):
             metadata["stop_reason"] = finish["type"]
     if traits & _HAS_DURATION:
         seconds = metadata["finished_duration_sec"]
@@ -67,7 +65,7 @@ def rename(metadata: Json, traits: int, models: dict[str, int]) -> None:
             metadata["duration_ms"] = seconds * 1000
 
 
-def heed(metadata: Json, traits: int, role: str) -> bool:
+def heed(metadata: JsonObject, traits: int, role: str) -> bool:
     """Hide or show a message as the service did; true for one that was brought along from another conversation."""
     if traits & _HIDES and metadata["is_visually_hidden_from_conversation"] is True:
         metadata["hidden"] = True
@@ -76,7 +74,7 @@ def heed(metadata: Json, traits: int, role: str) -> bool:
     return bool(traits & _FORKS)
 
 
-def keep_unmapped(raw: Json, mapped: frozenset[str], metadata: Json) -> None:
+def keep_unmapped(raw: JsonObject, mapped: frozenset[str], metadata: JsonObject) -> None:
     """Keep the fields of a message that have no other place."""
     for name in sorted(raw.keys() - mapped):
         place, free = metadata, name
@@ -87,7 +85,7 @@ def keep_unmapped(raw: Json, mapped: frozenset[str], metadata: Json) -> None:
         place[free] = raw[name]
 
 
-def keep_author(author: Json, metadata: Json) -> None:
+def keep_author(author: JsonObject, metadata: JsonObject) -> None:
     """Keep what is said of an author beside role and name."""
     rest = {name: value for name, value in author.items() if name not in {"role", "name"} and value not in ({}, None)}
     if rest:

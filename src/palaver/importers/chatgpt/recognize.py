@@ -1,15 +1,13 @@
 """Telling ChatGPT's conversations, and the files of an export around them, from those of others."""
 
 import re
-from typing import Any
 
 from palaver.importers._contract import Match
 from palaver.importers._exports import Service
 from palaver.importers.chatgpt.comparisons import is_comparison
 from palaver.importers.chatgpt.page import PAGE, is_page
+from palaver.model.build import JsonObject
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 FEEDBACK = "message_feedback.json"
 SHARED = "shared_conversations.json"
@@ -30,18 +28,18 @@ def belongs(name: str) -> bool:
     return name in _KNOWN or _ASSETS.fullmatch(name) is not None
 
 
-def is_conversation(value: Json) -> bool:
+def is_conversation(value: JsonObject) -> bool:
     """Whether an object, perhaps without its end, is a conversation of ChatGPT and not of another tree-keeper."""
     mapping = value.get("mapping")
-    if type(mapping) is not dict or "inserted_at" in value:
+    if not isinstance(mapping, dict) or "inserted_at" in value:
         return False
-    nodes = [node for node in mapping.values() if type(node) is dict]
-    if any(type(message := node.get("message")) is dict and "fragments" in message for node in nodes):
+    nodes = [node for node in mapping.values() if isinstance(node, dict)]
+    if any(isinstance((message := node.get("message")), dict) and "fragments" in message for node in nodes):
         return False
     return "current_node" in value or any("message" in node and _is_linked(node) for node in nodes)
 
 
-def _is_linked(node: Json) -> bool:
+def _is_linked(node: JsonObject) -> bool:
     match node:
         case {"parent": str() | None} | {"children": list()} | {"message": {"author": dict()}}:
             return True

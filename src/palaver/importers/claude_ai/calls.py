@@ -2,22 +2,20 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from palaver.importers._findings import MADE_CALL_ID
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
-
-Json = dict[str, Any]
 
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    block: Json
+    block: JsonObject
     is_named: bool
     """Whether its id is the source's own."""
 
 
-def pair(messages: Iterable[Json], note: Callable[[FindingKind, str], None]) -> None:
+def pair(messages: Iterable[JsonObject], note: Callable[[FindingKind, str], None]) -> None:
     """Give an id to each call and each result that has none, so that every result names its call."""
     waiting: list[_Call] = []
     for message in messages:
@@ -44,7 +42,7 @@ def pair(messages: Iterable[Json], note: Callable[[FindingKind, str], None]) -> 
             block["tool_use_id"] = call.block["id"] if call else f"{made_id}{number}"
 
 
-def _has_id(block: Json, name: str) -> bool:
+def _has_id(block: JsonObject, name: str) -> bool:
     value = block.pop(name, None)
     if isinstance(value, str) and value:
         block[name] = value
@@ -54,7 +52,7 @@ def _has_id(block: Json, name: str) -> bool:
     return False
 
 
-def _answered(waiting: list[_Call], result: Json, *, is_named: bool) -> _Call | None:
+def _answered(waiting: list[_Call], result: JsonObject, *, is_named: bool) -> _Call | None:
     """The first call that a result can belong to."""
     if is_named:
         for call in waiting:

@@ -10,9 +10,9 @@ from typing import Any
 from palaver.importers._findings import UNKNOWN_BLOCK
 from palaver.importers.claude_ai.reading import take_list, take_text, with_fields
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 
-Json = dict[str, Any]
 Note = Callable[[FindingKind, str], None]
 
 _AS_THEY_ARE = frozenset({"text", "thinking"})
@@ -23,7 +23,7 @@ FILE_NAMES = frozenset({"type", "source", "name", "media_type", "text", "source_
 _IMAGE_NAMES = frozenset({"type", "source", "alt_text", "source_fields"})
 
 
-def content(fields: Json, note: Note) -> list[Json]:
+def content(fields: JsonObject, note: Note) -> list[JsonObject]:
     """Take a message's content out of its fields; `text` stays among them if it says more. Never empty."""
     made = _blocks(fields.pop("content", None), note)
     if text := take_text(fields, "text"):
@@ -36,7 +36,7 @@ def content(fields: Json, note: Note) -> list[Json]:
     return made or [build.text("")]
 
 
-def _blocks(raw: Any, note: Note) -> list[Json]:
+def _blocks(raw: Any, note: Note) -> list[JsonObject]:
     match raw:
         case list():
             return [_block(one, note) for one in raw]
@@ -48,7 +48,7 @@ def _blocks(raw: Any, note: Note) -> list[Json]:
             return [build.opaque(kind="content", raw=raw)]
 
 
-def _block(raw: Any, note: Note) -> Json:
+def _block(raw: Any, note: Note) -> JsonObject:
     if isinstance(raw, str):
         return build.text(raw)
     kind = raw.get("type") if isinstance(raw, dict) else None
@@ -63,13 +63,13 @@ def _block(raw: Any, note: Note) -> Json:
     return build.opaque(kind=kind or "block", raw=raw)
 
 
-def _tool_use(raw: Json, _note: Note) -> Json:
+def _tool_use(raw: JsonObject, _note: Note) -> JsonObject:
     if raw.get("input") is None:
         raw["input"] = {}
     return raw
 
 
-def _tool_result(raw: Json, note: Note) -> Json:
+def _tool_result(raw: JsonObject, note: Note) -> JsonObject:
     if not isinstance(raw.get("content"), str):
         raw["content"] = _blocks(raw.get("content"), note) or ""
     if raw.get("is_error") is None:
@@ -77,7 +77,7 @@ def _tool_result(raw: Json, note: Note) -> Json:
     return raw
 
 
-def _image(raw: Json, _note: Note) -> Json | None:
+def _image(raw: JsonObject, _note: Note) -> JsonObject | None:
     rest = {name: value for name, value in raw.items() if name not in {"type", "source"}}
     match raw:
         case {"source": {"type": "base64", "data": str()}}:
@@ -93,7 +93,7 @@ def _image(raw: Json, _note: Note) -> Json | None:
     return with_fields(made, rest, _IMAGE_NAMES)
 
 
-def _knowledge(raw: Json, _note: Note) -> Json:
+def _knowledge(raw: JsonObject, _note: Note) -> JsonObject:
     """A page or document that a search found; only `kind` tells it from what the user attached."""
     fields = {name: value for name, value in raw.items() if name != "type"}
     address = take_text(fields, "url")
@@ -105,7 +105,7 @@ def _knowledge(raw: Json, _note: Note) -> Json:
     return with_fields({**made, "kind": "knowledge"}, fields, FILE_NAMES | {"kind"})
 
 
-_REBUILT: dict[str, Callable[[Json, Note], Json | None]] = {
+_REBUILT: dict[str, Callable[[JsonObject, Note], JsonObject | None]] = {
     "tool_use": _tool_use,
     "tool_result": _tool_result,
     "image": _image,
@@ -113,11 +113,11 @@ _REBUILT: dict[str, Callable[[Json, Note], Json | None]] = {
 }
 
 
-def _said(made: Json) -> Any:
+def _said(made: JsonObject) -> Any:
     return made.get("text") if made["type"] == "text" else made.get("thinking")
 
 
-def _attachment(raw: Any) -> Json:
+def _attachment(raw: Any) -> JsonObject:
     """A file whose text was taken out of it and sent as part of the message."""
     if not isinstance(raw, dict):
         return build.opaque(kind="attachment", raw=raw)
@@ -130,7 +130,7 @@ def _attachment(raw: Any) -> Json:
     return with_fields(made, raw, FILE_NAMES)
 
 
-def _files(fields: Json) -> list[Json]:
+def _files(fields: JsonObject) -> list[JsonObject]:
     """Files that lie on the server. The same one may stand in both lists, with more fields in the second."""
     listed = [_file(raw) for raw in take_list(fields, "files")]
     known = {made["source"]["data"]: made for made in listed if "source" in made}
@@ -143,7 +143,7 @@ def _files(fields: Json) -> list[Json]:
     return listed
 
 
-def _file(raw: Any) -> Json:
+def _file(raw: Any) -> JsonObject:
     if not isinstance(raw, dict):
         return build.opaque(kind="file", raw=raw)
     file_id = take_text(raw, "file_uuid")

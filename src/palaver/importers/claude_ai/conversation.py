@@ -9,16 +9,15 @@ from palaver.importers.claude_ai.export import CONVERSATIONS
 from palaver.importers.claude_ai.messages import Messages
 from palaver.importers.claude_ai.reading import PLATFORM, Reading, bytes_of, take_text, with_fields
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
 from palaver.model.ids import conversation_uuid, deterministic_uuid
 from palaver.sources.elements import JsonElements
 
 BAD_MESSAGE = finding_kind("bad-message", "error", "A message is not an object; its bytes are set aside.")
 
-Json = dict[str, Any]
 
-
-def read_conversations(element: Any, elements: JsonElements, reading: Reading) -> Iterator[Json]:
+def read_conversations(element: Any, elements: JsonElements, reading: Reading) -> Iterator[JsonObject]:
     """The conversation that an element is. Where the list around them is damaged, an element may hold several."""
     held = _held(element)
     if held is None:
@@ -32,7 +31,7 @@ def read_conversations(element: Any, elements: JsonElements, reading: Reading) -
         yield from _read(one, bytes_of(one, elements), elements, reading)
 
 
-def _read(element: Any, raw: bytes, elements: JsonElements, reading: Reading) -> Iterator[Json]:
+def _read(element: Any, raw: bytes, elements: JsonElements, reading: Reading) -> Iterator[JsonObject]:
     run = reading.run
     fields, around = CONVERSATIONS.unwrapped(element) or (element, {})
     listed = _messages_name(fields)
@@ -65,7 +64,7 @@ def _read(element: Any, raw: bytes, elements: JsonElements, reading: Reading) ->
     yield _document(conversation_id, fields, drafts, reading, where)
 
 
-def _document(conversation_id: str, fields: Json, messages: Messages, reading: Reading, where: str) -> Json:
+def _document(conversation_id: str, fields: JsonObject, messages: Messages, reading: Reading, where: str) -> JsonObject:
     span = reading.span(fields, messages.times(), where)
     placed = messages.placed(fields.get("current_leaf_message_uuid"), span.created_at)
 
@@ -77,7 +76,7 @@ def _document(conversation_id: str, fields: Json, messages: Messages, reading: R
     if title is None:
         title = take_text(fields, "title")
     summary = take_text(fields, "summary")
-    platform: Json = {"name": PLATFORM}
+    platform: JsonObject = {"name": PLATFORM}
     if (model := take_text(fields, "model")) is not None:
         platform["model"] = model
     if fields:
@@ -93,7 +92,7 @@ def _document(conversation_id: str, fields: Json, messages: Messages, reading: R
     )
 
 
-def _summary(conversation_id: str, text: str, timestamp: str) -> Json:
+def _summary(conversation_id: str, text: str, timestamp: str) -> JsonObject:
     return build.summary(
         summary_id=deterministic_uuid(f"{conversation_id}-summary-{text}"),
         type="automatic",

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from palaver.importers._exports import Service, files_in
+from palaver.model.build import JsonObject
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 _IN_FOLDER = re.compile(r"[^/]+/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.json")
 
 
-def is_conversation(value: Json) -> bool:
+def is_conversation(value: JsonObject) -> bool:
     match value:
         case {"chat_messages": list(messages)}:
             return isinstance(value.get("uuid"), str) or any(_is_message(message) for message in messages)
@@ -25,7 +24,7 @@ def _is_message(value: Any) -> bool:
     return isinstance(value, dict) and ("sender" in value or "uuid" in value)
 
 
-def _is_project(value: Json) -> bool:
+def _is_project(value: JsonObject) -> bool:
     is_described = "prompt_template" in value and not value.keys().isdisjoint(_OF_PROJECTS)
     return is_described and isinstance(value.get("uuid"), str)
 
@@ -33,7 +32,7 @@ def _is_project(value: Json) -> bool:
 _OF_PROJECTS = {"docs", "is_private", "is_starter_project"}
 
 
-def _is_memory(value: Json) -> bool:
+def _is_memory(value: JsonObject) -> bool:
     return "conversations_memory" in value
 
 

@@ -7,18 +7,17 @@ from palaver.importers._exports import BAD_CONVERSATION
 from palaver.importers.claude_ai.content import FILE_NAMES
 from palaver.importers.claude_ai.reading import PLATFORM, Reading, Span, take_list, take_text, with_fields
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.sources.elements import JsonElements
 
-Json = dict[str, Any]
 
-
-def read_project(element: Any, elements: JsonElements, reading: Reading) -> Iterator[Json]:
+def read_project(element: Any, elements: JsonElements, reading: Reading) -> Iterator[JsonObject]:
     """A project as a conversation of one message."""
     project_id = _begun(element, "project", "uuid", elements, reading)
     if project_id is None:
         return
-    fields: Json = element
+    fields: JsonObject = element
     fields.pop("creator", None)
     span = reading.span(fields, (), f"{elements.where()}, {project_id}")
     blocks = [
@@ -38,14 +37,14 @@ def read_project(element: Any, elements: JsonElements, reading: Reading) -> Iter
     )
 
 
-def read_memory(element: Any, elements: JsonElements, reading: Reading) -> Iterator[Json]:
+def read_memory(element: Any, elements: JsonElements, reading: Reading) -> Iterator[JsonObject]:
     """What the model remembers: a message for all conversations, and one for each project."""
     memory_id = _begun(element, "memory", "account_uuid", elements, reading)
     if memory_id is None:
         return
-    fields: Json = element
+    fields: JsonObject = element
     span = reading.span(fields, (), f"{elements.where()}, {memory_id}")
-    messages: list[Json] = []
+    messages: list[JsonObject] = []
     if (text := take_text(fields, "conversations_memory")) is not None:
         messages.append(_message(memory_id, [build.text(text)], span))
     memories = fields.pop("project_memories", None)
@@ -83,19 +82,19 @@ def _begun(element: Any, kind: str, name: str, elements: JsonElements, reading: 
     return made
 
 
-def _metadata(kind: str, fields: Json) -> Json:
+def _metadata(kind: str, fields: JsonObject) -> JsonObject:
     return with_fields({"kind": kind}, fields, frozenset({"kind", "source_fields", "invalid_fields"}))
 
 
-def _document(raw: Any) -> Json:
+def _document(raw: Any) -> JsonObject:
     if not isinstance(raw, dict):
         return build.opaque(kind="document", raw=raw)
     made = build.file(name=take_text(raw, "filename"), text=take_text(raw, "content"))
     return with_fields(made, raw, FILE_NAMES)
 
 
-def _message(message_id: str, content: list[Json], span: Span, **metadata: Any) -> Json:
-    known: Json = {"author_kind": "harness", "hidden": False, **metadata}
+def _message(message_id: str, content: list[JsonObject], span: Span, **metadata: Any) -> JsonObject:
+    known: JsonObject = {"author_kind": "harness", "hidden": False, **metadata}
     if span.is_inferred:
         known["timestamp_inferred"] = True
     return build.message(

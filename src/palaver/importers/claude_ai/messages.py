@@ -9,6 +9,7 @@ from palaver.importers._tree import Tree, grow
 from palaver.importers.claude_ai.content import content
 from palaver.importers.claude_ai.reading import Reading, take_text, with_fields
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
 from palaver.model.ids import deterministic_uuid
 
@@ -16,7 +17,6 @@ UNKNOWN_SENDER = finding_kind(
     "unknown-sender", "warning", "A message does not say who wrote it, or in an unknown word; it stands as `system`."
 )
 
-Json = dict[str, Any]
 
 ROOT = "00000000-0000-4000-8000-000000000000"
 """What a message names as its parent when it has none."""
@@ -39,11 +39,11 @@ class Messages:
         self._conversation_id = conversation_id
         self._reading = reading
         self._where = where
-        self._drafts: dict[str, Json] = {}
+        self._drafts: dict[str, JsonObject] = {}
         self._parents: dict[str, Any] = {}
         """What each message says its parent is; empty if none says anything."""
 
-    def add(self, fields: Json) -> None:
+    def add(self, fields: JsonObject) -> None:
         """Draft a message; its place and, if it has none, its time come later."""
         message_id = self._id(fields)
         where = f"{self._where}, message {message_id}"
@@ -54,7 +54,7 @@ class Messages:
         if (parent := fields.pop("parent_message_uuid", None)) is not None:
             self._parents[message_id] = parent
         timestamp = self._reading.time(fields, "created_at", where)
-        metadata: Json = {}
+        metadata: JsonObject = {}
         role: build.Role = "system"
         if isinstance(sender := fields.get("sender"), str) and sender in _SENDERS:
             role, metadata["author_kind"] = _SENDERS[fields.pop("sender")]
@@ -75,7 +75,7 @@ class Messages:
         """The times that the messages state themselves."""
         return [draft["timestamp"] for draft in self._drafts.values() if draft["timestamp"]]
 
-    def placed(self, leaf: Any, created_at: str) -> list[Json]:
+    def placed(self, leaf: Any, created_at: str) -> list[JsonObject]:
         """All messages, each after its parent; `leaf` is where the conversation ends, if it says so."""
         if self._parents:
             tree = self._grown()
@@ -89,7 +89,7 @@ class Messages:
             self._date(self._drafts[message_id], created_at)
         return [self._drafts[message_id] for message_id in order]
 
-    def _id(self, fields: Json) -> str:
+    def _id(self, fields: JsonObject) -> str:
         uuid = fields.get("uuid")
         if isinstance(uuid, str) and uuid and uuid not in self._drafts:
             return fields.pop("uuid")
@@ -126,7 +126,7 @@ class Messages:
             metadata["on_active_path"] = message_id in path
             metadata.update(tree.fork(message_id, tree.parents[message_id]))
 
-    def _date(self, draft: Json, created_at: str) -> None:
+    def _date(self, draft: JsonObject, created_at: str) -> None:
         if draft["timestamp"]:
             return
         parent = self._drafts.get(draft.get("parent_message_id", ""))

@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 from palaver.importers._exports import Copies
 from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
 PLATFORM = "claude_ai"
-
-Json = dict[str, Any]
 
 
 class Span(NamedTuple):
@@ -32,7 +31,7 @@ class Reading:
         self.run = run
         self.copies = Copies(run)
 
-    def span(self, fields: Json, times: Iterable[str], where: str) -> Span:
+    def span(self, fields: JsonObject, times: Iterable[str], where: str) -> Span:
         """Take the times of a conversation out of its fields; what it does not say, the times in it do."""
         created_at = self.time(fields, "created_at", where)
         updated_at = self.time(fields, "updated_at", where)
@@ -43,7 +42,7 @@ class Reading:
                 self.run.note(INFERRED_TIMESTAMP, where)
         return Span(created_at, updated_at or max([created_at, *known]), is_inferred)
 
-    def time(self, fields: Json, name: str, where: str) -> str | None:
+    def time(self, fields: JsonObject, name: str, where: str) -> str | None:
         """Take a time out of some fields; one that cannot be read stays there."""
         value = fields.pop(name, None)
         if value is None:
@@ -56,7 +55,7 @@ class Reading:
             return None
 
 
-def take_text(fields: Json, name: str) -> str | None:
+def take_text(fields: JsonObject, name: str) -> str | None:
     """Take a text out of some fields; anything else than a text or null stays there."""
     value = fields.pop(name, None)
     if value is None or isinstance(value, str):
@@ -65,7 +64,7 @@ def take_text(fields: Json, name: str) -> str | None:
     return None
 
 
-def take_list(fields: Json, name: str) -> list[Any]:
+def take_list(fields: JsonObject, name: str) -> list[Any]:
     """Take a list out of some fields; anything else than a list or null stays there."""
     value = fields.pop(name, None)
     if value is None or isinstance(value, list):
@@ -74,7 +73,7 @@ def take_list(fields: Json, name: str) -> list[Any]:
     return []
 
 
-def with_fields(made: Json, fields: Json, own_names: frozenset[str]) -> Json:
+def with_fields(made: JsonObject, fields: JsonObject, own_names: frozenset[str]) -> JsonObject:
     """Add a source's own fields to what was made of others; those with names of ours stand apart."""
     for name, value in fields.items():
         if name in own_names:

@@ -9,8 +9,7 @@ from palaver.importers.claude_code.disposition import A_COPY, INTO_MESSAGE, MAPP
 from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.transcript import Transcript, place_of, whole_place
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _SYNTHETIC = "<synthetic>"
 _AGENT_TOOLS = ("Task", "Agent")
@@ -22,9 +21,9 @@ _MESSAGE_SHAPES = Shapes(*_MESSAGE_FIELDS, has_header=False)
 _message_fields = itemgetter(*_MESSAGE_FIELDS)
 
 
-def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def assistant(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     message: Any = record.get("message")
-    if message.__class__ is not dict:
+    if not isinstance(message, dict):
         return odd_message(transcript, record, "assistant", reading)
     shape = _SHAPES[tuple(record)]
     try:
@@ -42,11 +41,11 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
     except KeyError:
         is_plain = False
         api_id, content, usage, stop_reason, model, role, stop_sequence, _ = map(message.get, _MESSAGE_FIELDS)
-    if api_id.__class__ is str and (earlier := transcript.answers.get(api_id)) is not None:
+    if isinstance(api_id, str) and (earlier := transcript.answers.get(api_id)) is not None:
         metadata = earlier["metadata"]
         if not _add_blocks(transcript, earlier, uuid, content, reading):
             return A_COPY
-        if usage.__class__ is dict and metadata["author_kind"] == "model":
+        if isinstance(usage, dict) and metadata["author_kind"] == "model":
             tokens = earlier.get("tokens")
             if "continues" in metadata:
                 _continue_usage(transcript, earlier, usage)
@@ -91,15 +90,15 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
             if usage:
                 metadata["usage"] = usage
         else:
-            if type(model) is str:
+            if isinstance(model, str):
                 transcript.models[model] = transcript.models.get(model, 0) + 1
-            if type(api_id) is str:
+            if isinstance(api_id, str):
                 transcript.answers[api_id] = added
                 if transcript.sequence and (left := transcript.earlier_answer(api_id)):
                     metadata["continues"] = left[0]
             if "continues" in metadata:
                 _continue_usage(transcript, added, usage)
-            elif usage.__class__ is dict:
+            elif isinstance(usage, dict):
                 added["tokens"] = usage
                 if stop_reason is None:
                     metadata["tokens_partial"] = True
@@ -115,16 +114,16 @@ def assistant(transcript: Transcript, record: Json, reading: Reading) -> Disposi
     return result
 
 
-def _answer_blocks(transcript: Transcript, content: Any, reading: Reading) -> list[Json]:
-    if content.__class__ is not list or not content:
+def _answer_blocks(transcript: Transcript, content: Any, reading: Reading) -> list[JsonObject]:
+    if not isinstance(content, list) or not content:
         made = blocks(content)
         note_unknown(made[0], transcript.run, reading)
         return made
     for index, raw in enumerate(content):
-        kind = raw.get("type") if raw.__class__ is dict else None
+        kind = raw.get("type") if isinstance(raw, dict) else None
         if kind == "tool_use":
             call_id = raw.get("id")
-            if call_id.__class__ is str:
+            if isinstance(call_id, str):
                 transcript.calls[call_id] = raw.get("input")
                 if raw.get("name") in _AGENT_TOOLS:
                     transcript.new_tasks.append(raw)
@@ -136,12 +135,12 @@ def _answer_blocks(transcript: Transcript, content: Any, reading: Reading) -> li
     return content
 
 
-def _add_blocks(transcript: Transcript, earlier: Json, uuid: Any, content: Any, reading: Reading) -> bool:
+def _add_blocks(transcript: Transcript, earlier: JsonObject, uuid: Any, content: Any, reading: Reading) -> bool:
     """Another line of an answer: a new block, or a longer copy of one that is there; False for a whole copy."""
     held = earlier["content"]
     known_calls = len(transcript.calls)
     new_blocks = _answer_blocks(transcript, content, reading)
-    if uuid.__class__ is str:
+    if isinstance(uuid, str):
         if uuid not in transcript.links:
             transcript.links[uuid] = earlier
             metadata = earlier["metadata"]
@@ -163,14 +162,14 @@ def _add_blocks(transcript: Transcript, earlier: Json, uuid: Any, content: Any, 
     return True
 
 
-def _note_request(metadata: Json, request_id: Any) -> None:
+def _note_request(metadata: JsonObject, request_id: Any) -> None:
     if request_id is not None:
         others = metadata.setdefault("other_request_ids", [])
         if request_id not in others:
             others.append(request_id)
 
 
-def _merge_block(held: list[Json], new: Json) -> None:
+def _merge_block(held: list[JsonObject], new: JsonObject) -> None:
     kind = new.get("type")
     for index, old in enumerate(held):
         if old.get("type") != kind:
@@ -183,7 +182,7 @@ def _merge_block(held: list[Json], new: Json) -> None:
             before, after = old.get(kind), new.get(kind)
             if before == after and old == new:
                 return
-            if type(before) is str and type(after) is str and before and after:
+            if isinstance(before, str) and isinstance(after, str) and before and after:
                 if after.startswith(before):
                     held[index] = new
                     return
@@ -196,7 +195,7 @@ def _merge_block(held: list[Json], new: Json) -> None:
     held.append(new)
 
 
-def raise_usage(tokens: Json, usage: Json) -> None:
+def raise_usage(tokens: JsonObject, usage: JsonObject) -> None:
     """Raise every figure to its maximum: the lines of one answer repeat its usage while it grows."""
     held = tokens.copy()
     tokens.update({**usage, **held})
@@ -206,19 +205,19 @@ def raise_usage(tokens: Json, usage: Json) -> None:
         if type(new) is int and type(old) is int:
             if new > old:
                 tokens[key] = new
-        elif type(new) is dict and type(old) is dict:
+        elif isinstance(new, dict) and isinstance(old, dict):
             raise_usage(old, new)
         elif new is not None:
             tokens[key] = new
 
 
-def _continue_usage(transcript: Transcript, message: Json, usage: Any) -> None:
+def _continue_usage(transcript: Transcript, message: JsonObject, usage: Any) -> None:
     """The tokens of a message that continues one which left with an earlier fragment are what it adds to that one's.
 
     So messages add up. What the answer used in all by then stands in `answer_tokens`.
     """
     metadata = message["metadata"]
-    if type(usage) is not dict:
+    if not isinstance(usage, dict):
         return
     left = transcript.earlier_answer(metadata["api_message_id"])
     before = left[1] if left else {}
@@ -234,7 +233,7 @@ def _continue_usage(transcript: Transcript, message: Json, usage: Any) -> None:
         metadata["answer_tokens"] = whole
 
 
-def _take_cost(record: Json, message: Json) -> None:
+def _take_cost(record: JsonObject, message: JsonObject) -> None:
     """Old versions state what an answer cost and how long it took."""
     cost: Any = record.get("costUSD")
     duration = record.get("durationMs")

@@ -1,12 +1,11 @@
 """Rewinds: a person went back and said something else. The branch that was left is kept and marked."""
 
 from collections import defaultdict
-from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
-def mark_abandoned(messages: list[Json]) -> list[str]:
+def mark_abandoned(messages: list[JsonObject]) -> list[str]:
     """Set `on_active_path` to false on branches that a later prompt at the same place replaced.
 
     The answer names the messages that prompts hang on.
@@ -14,7 +13,7 @@ def mark_abandoned(messages: list[Json]) -> list[str]:
     Nearly every fork of the parent links is none: tools that ran side by side, progress lines. Only prompts of a person
     with the same parent count, and only if they were written at different times (else it is a replay).
     """
-    prompts: dict[str, list[Json]] = defaultdict(list)
+    prompts: dict[str, list[JsonObject]] = defaultdict(list)
     for message in messages:
         if message["role"] == "user" and message["metadata"].get("author_kind") == "human":
             prompts[message.get("parent_message_id", "")].append(message)
@@ -28,11 +27,11 @@ def mark_abandoned(messages: list[Json]) -> list[str]:
         return places
     by_id = {message["message_id"]: message for message in messages}
     active: set[str] = set()
-    step: Json | None = messages[-1]
+    step: JsonObject | None = messages[-1]
     while step is not None and step["message_id"] not in active:
         active.add(step["message_id"])
         step = by_id.get(step.get("parent_message_id", ""))
-    children: dict[str, list[Json]] = defaultdict(list)
+    children: dict[str, list[JsonObject]] = defaultdict(list)
     for message in messages:
         children[message.get("parent_message_id", "")].append(message)
     for rivals in forks:

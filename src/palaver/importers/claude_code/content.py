@@ -8,17 +8,16 @@ from typing import Any
 from palaver.importers._findings import UNKNOWN_BLOCK
 from palaver.importers.claude_code.reading import Reading
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 
-Json = dict[str, Any]
 
-
-def block(raw: Any) -> Json:
+def block(raw: Any) -> JsonObject:
     """One block; tool calls and results get their ids from the caller."""
-    if type(raw) is not dict:
+    if not isinstance(raw, dict):
         return build.text(raw) if isinstance(raw, str) else build.opaque(kind="block", raw=raw)
     kind = raw.get("type")
-    if type(kind) is not str:
+    if not isinstance(kind, str):
         return build.opaque(kind="block", raw=raw)
     if kind in _AS_THEY_ARE:
         return raw
@@ -26,18 +25,18 @@ def block(raw: Any) -> Json:
     return make(raw) if make else build.opaque(kind=kind or "block", raw=raw)
 
 
-def note_unknown(made: Json, run: Run, reading: Reading) -> None:
+def note_unknown(made: JsonObject, run: Run, reading: Reading) -> None:
     if made["type"] == "opaque":
         run.note(UNKNOWN_BLOCK, reading.where(), f"block {made['kind']!r}")
 
 
-def blocks(content: Any) -> list[Json]:
+def blocks(content: Any) -> list[JsonObject]:
     """The blocks of a message's content, which is a string, a list, or damage; never empty."""
-    if type(content) is str:
+    if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    if type(content) is list:
+    if isinstance(content, list):
         for index, raw in enumerate(content):
-            if raw.__class__ is dict and raw.get("type") == "tool_result":
+            if isinstance(raw, dict) and raw.get("type") == "tool_result":
                 tool_result(raw)
             else:
                 content[index] = block(raw)
@@ -47,15 +46,15 @@ def blocks(content: Any) -> list[Json]:
     return [build.opaque(kind="content", raw=content)]
 
 
-def tool_result(raw: Json) -> Json:
+def tool_result(raw: JsonObject) -> JsonObject:
     content = raw.get("content")
-    if content.__class__ is str:
+    if isinstance(content, str):
         if "is_error" not in raw or raw["is_error"] is None:
             raw["is_error"] = False
         return raw
-    if type(content) is list:
+    if isinstance(content, list):
         for index, item in enumerate(content):
-            if type(item) is not dict or item.get("type") != "text":
+            if not isinstance(item, dict) or item.get("type") != "text":
                 content[index] = block(item)
         if not content:
             raw["content"] = ""
@@ -66,31 +65,31 @@ def tool_result(raw: Json) -> Json:
     return raw
 
 
-def result_text(result: Json) -> str:
+def result_text(result: JsonObject) -> str:
     """The text of a tool result, in one string."""
     content = result.get("content")
-    if type(content) is str:
+    if isinstance(content, str):
         return content
-    if type(content) is list:
-        return "\n".join(item["text"] for item in content if type(item.get("text")) is str)
+    if isinstance(content, list):
+        return "\n".join(item["text"] for item in content if isinstance(item.get("text"), str))
     return ""
 
 
-def plain_text(content: list[Json]) -> str:
+def plain_text(content: list[JsonObject]) -> str:
     """The text blocks of a message, in one string."""
-    if len(content) == 1 and type(text := content[0].get("text")) is str:
+    if len(content) == 1 and isinstance((text := content[0].get("text")), str):
         return text
     return "\n".join(
-        block["text"] for block in content if block.get("type") == "text" and type(block.get("text")) is str
+        block["text"] for block in content if block.get("type") == "text" and isinstance(block.get("text"), str)
     )
 
 
-def _redacted(raw: Json) -> Json:
+def _redacted(raw: JsonObject) -> JsonObject:
     rest = {key: value for key, value in raw.items() if key not in {"type", "data"}}
     return {**rest, **build.thinking("", redacted_data=raw.get("data"))}
 
 
-def _image(raw: Json) -> Json:
+def _image(raw: JsonObject) -> JsonObject:
     match raw.get("source"):
         case {"type": "base64"}:
             return raw
@@ -102,7 +101,7 @@ def _image(raw: Json) -> Json:
             return build.opaque(kind="image", raw=raw)
 
 
-def _document(raw: Json) -> Json:
+def _document(raw: JsonObject) -> JsonObject:
     rest = {key: value for key, value in raw.items() if key not in {"type", "source", "title"}}
     match raw.get("source"):
         case {"type": "text", "data": str(text), **source}:

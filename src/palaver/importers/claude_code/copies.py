@@ -9,6 +9,7 @@ from palaver.importers.claude_code.header import Shapes
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.transcript import Transcript, place_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 
 CONFLICTING_COPY = finding_kind(
@@ -16,18 +17,17 @@ CONFLICTING_COPY = finding_kind(
 )
 ODD_MESSAGE = finding_kind("odd-message", "warning", "A line's message is not an object; it is kept whole.")
 
-Json = dict[str, Any]
 
 _SHAPES = Shapes("message")
 
 
-def copied(transcript: Transcript, record: Json, content: Any, reading: Reading) -> Disposition | None:
+def copied(transcript: Transcript, record: JsonObject, content: Any, reading: Reading) -> Disposition | None:
     """The disposition of a line whose uuid came before; None for a new one.
 
     After a dropped connection a session is replayed at the end of its file; compaction writes preserved lines again.
     """
     uuid = record.get("uuid")
-    if type(uuid) is not str:
+    if not isinstance(uuid, str):
         return None
     earlier = transcript.links.get(uuid)
     if earlier is None:
@@ -45,16 +45,16 @@ def copied(transcript: Transcript, record: Json, content: Any, reading: Reading)
     return A_COPY
 
 
-def bare(content: list[Json]) -> list[Json]:
+def bare(content: list[JsonObject]) -> list[JsonObject]:
     """Blocks without what the importer added to them."""
     return [{key: value for key, value in block.items() if key != "metadata"} for block in content]
 
 
-def odd_message(transcript: Transcript, record: Json, role: str, reading: Reading) -> Disposition:
+def odd_message(transcript: Transcript, record: JsonObject, role: str, reading: Reading) -> Disposition:
     transcript.run.note(ODD_MESSAGE, reading.where())
     metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     metadata["author_kind"] = "harness"
     message = record.get("message")
-    made = [build.text(message)] if type(message) is str else [build.opaque(kind="message", raw=message)]
+    made = [build.text(message)] if isinstance(message, str) else [build.opaque(kind="message", raw=message)]
     transcript.append(place_of(record), role, made, metadata, reading)
     return MAPPED

@@ -1,15 +1,15 @@
 """A conversation's document: everything but its messages, from what their lines said along the way."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from palaver.importers.claude_code.authors import without_injections
 from palaver.importers.claude_code.content import plain_text
 from palaver.model import build
+from palaver.model.build import JsonObject
 
 if TYPE_CHECKING:
     from palaver.importers.claude_code.transcript import Transcript
 
-Json = dict[str, Any]
 
 PLATFORM = "claude_code"
 
@@ -21,7 +21,7 @@ _NO_BRANCH = frozenset({"", "HEAD"})
 _ALWAYS_TOLD = frozenset({"slug", "entrypoint"})
 
 
-def document(transcript: "Transcript", messages: list[Json], *, is_final: bool) -> Json:
+def document(transcript: "Transcript", messages: list[JsonObject], *, is_final: bool) -> JsonObject:
     """The document of some messages: the whole conversation, or a fragment of it."""
     summaries = _summaries(transcript)
     fragment = None
@@ -44,7 +44,7 @@ def document(transcript: "Transcript", messages: list[Json], *, is_final: bool) 
     )
 
 
-def _summaries(transcript: "Transcript") -> list[Json] | None:
+def _summaries(transcript: "Transcript") -> list[JsonObject] | None:
     """The summaries, with the message each ends with; the last that ends with one of this file is a title."""
     for summary in transcript.summaries:
         if covered := transcript.resolve(summary.get("leaf_uuid")):
@@ -55,7 +55,7 @@ def _summaries(transcript: "Transcript") -> list[Json] | None:
     return transcript.summaries or None
 
 
-def _title(transcript: "Transcript", messages: list[Json]) -> str | None:
+def _title(transcript: "Transcript", messages: list[JsonObject]) -> str | None:
     titles = transcript.titles
     for source in _TITLES:
         if title := titles.get(source):
@@ -72,9 +72,9 @@ def _title(transcript: "Transcript", messages: list[Json]) -> str | None:
     return titles.get("command") or titles.get("last")
 
 
-def _platform(transcript: "Transcript") -> Json:
-    platform: Json = {"name": PLATFORM}
-    versions = [version for version in transcript.header.seen["version"] if type(version) is str]
+def _platform(transcript: "Transcript") -> JsonObject:
+    platform: JsonObject = {"name": PLATFORM}
+    versions = [version for version in transcript.header.seen["version"] if isinstance(version, str)]
     if versions:
         platform["version"] = versions[-1]
     if transcript.models:
@@ -88,8 +88,8 @@ def _platform(transcript: "Transcript") -> Json:
     return platform
 
 
-def _session(transcript: "Transcript") -> Json:
-    session: Json = {"is_sidechain": transcript.is_sidechain}
+def _session(transcript: "Transcript") -> JsonObject:
+    session: JsonObject = {"is_sidechain": transcript.is_sidechain}
     if transcript.session_id:
         session["session_id"] = transcript.session_id
     if transcript.parent_id:
@@ -99,12 +99,12 @@ def _session(transcript: "Transcript") -> Json:
     return session
 
 
-def _context(transcript: "Transcript") -> Json | None:
-    context: Json = {}
-    workspace: Json = {}
+def _context(transcript: "Transcript") -> JsonObject | None:
+    context: JsonObject = {}
+    workspace: JsonObject = {}
     for name, key in (("path", "cwd"), ("git_branch", "gitBranch")):
         values = transcript.header.seen[key]
-        if values and type(values[0]) is str and values[0] not in _NO_BRANCH:
+        if values and isinstance(values[0], str) and values[0] not in _NO_BRANCH:
             workspace[name] = values[0]
     if workspace:
         context["workspace"] = workspace

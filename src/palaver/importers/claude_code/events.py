@@ -20,12 +20,12 @@ from palaver.importers.claude_code.header import HEADER, MAPPED_ALWAYS, Shapes, 
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.transcript import Transcript, place_of, whole_place
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 
 UNKNOWN_LINE = finding_kind("unknown-line-type", "note", "A line of an unknown type is kept whole.")
 UNKNOWN_ATTACHMENT = finding_kind("unknown-attachment", "note", "An attachment of an unknown type is kept whole.")
 
-Json = dict[str, Any]
 
 _NEAR = 16
 
@@ -34,12 +34,12 @@ _SHAPES = Shapes()
 _ATTACHMENT_SHAPES = Shapes("attachment")
 
 
-def system(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def system(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     subtype = record.get("subtype")
     if record.get("parentUuid") is None and "logicalParentUuid" in record:
         record["parentUuid"] = record.pop("logicalParentUuid")
     message = record.get("message")
-    if type(message) is dict and message.get("content"):
+    if isinstance(message, dict) and message.get("content"):
         content = record.pop("message")["content"]
     else:
         content = record.pop("content", None)
@@ -49,7 +49,7 @@ def system(transcript: Transcript, record: Json, reading: Reading) -> Dispositio
         made = blocks(content)
     else:
         kept = {key: metadata.pop(key) for key in _SHAPES[tuple(record)].own if key in metadata}
-        made = [build.opaque(kind=subtype if type(subtype) is str and subtype else "system", raw=kept)]
+        made = [build.opaque(kind=subtype if isinstance(subtype, str) and subtype else "system", raw=kept)]
         metadata["hidden"] = True
         if subtype is not None:
             metadata["subtype"] = subtype
@@ -62,24 +62,24 @@ def system(transcript: Transcript, record: Json, reading: Reading) -> Dispositio
     return MAPPED
 
 
-def _without_headers(record: Json) -> None:
+def _without_headers(record: JsonObject) -> None:
     """HTTP headers of a failed call may hold credentials: they are never kept."""
     stack: list[Any] = [record.get("error"), record.get("cause")]
     while stack:
         value = stack.pop()
-        if type(value) is dict:
+        if isinstance(value, dict):
             value.pop("headers", None)
             stack.extend(value.values())
-        elif type(value) is list:
+        elif isinstance(value, list):
             stack.extend(value)
 
 
 # -- attachments ----------------------------------------------------------------------------------------------------
 
 
-def attachment(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def attachment(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     inner: Any = record.get("attachment")
-    kind = inner.get("type") if type(inner) is dict else None
+    kind = inner.get("type") if isinstance(inner, dict) else None
     metadata = transcript.header.metadata(record, _ATTACHMENT_SHAPES[tuple(record)])
     if kind == "queued_command":
         return _queued_command(transcript, record, inner, metadata, reading)
@@ -102,20 +102,20 @@ def attachment(transcript: Transcript, record: Json, reading: Reading) -> Dispos
 
 
 def _is_one_of(kind: Any, kinds: frozenset[str]) -> bool:
-    return type(kind) is str and kind in kinds
+    return isinstance(kind, str) and kind in kinds
 
 
 def _attachment_text(kind: Any, inner: Any) -> str | None:
     """Take the text of an attachment out of it, where there is one for a reader."""
-    for path in _TEXT_PATHS.get(kind if type(kind) is str else "", (("content",),)):
+    for path in _TEXT_PATHS.get(kind if isinstance(kind, str) else "", (("content",),)):
         holder: Any = inner
         for key in path[:-1]:
-            holder = holder.get(key) if type(holder) is dict else None
-        value = holder.get(path[-1]) if type(holder) is dict else None
-        if type(value) is list and value and all(type(item) is str for item in value):
+            holder = holder.get(key) if isinstance(holder, dict) else None
+        value = holder.get(path[-1]) if isinstance(holder, dict) else None
+        if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
             del holder[path[-1]]
             return "\n\n".join(value)
-        if type(value) is str and value:
+        if isinstance(value, str) and value:
             del holder[path[-1]]
             return value
     return None
@@ -127,10 +127,10 @@ def _words_in(inner: Any) -> list[str]:
     stack = [inner]
     while stack:
         value = stack.pop()
-        if type(value) is dict:
-            words += [value[key] for key in _WORDS if type(value.get(key)) is str and value[key]]
+        if isinstance(value, dict):
+            words += [value[key] for key in _WORDS if isinstance(value.get(key), str) and value[key]]
             stack.extend(part for part in reversed(value.values()) if type(part) in {dict, list})
-        elif type(value) is list:
+        elif isinstance(value, list):
             stack.extend(reversed(value))
     return words
 
@@ -169,7 +169,9 @@ KNOWN_ATTACHMENTS = _FOR_THE_READER | _HOUSEKEEPING
 # -- prompts typed while the model works ------------------------------------------------------------------------------
 
 
-def _queued_command(transcript: Transcript, record: Json, inner: Json, metadata: Json, reading: Reading) -> Disposition:
+def _queued_command(
+    transcript: Transcript, record: JsonObject, inner: JsonObject, metadata: JsonObject, reading: Reading
+) -> Disposition:
     """A prompt that was put into the running turn: there is no user line for it, unless one stands close by."""
     made = blocks(inner.get("prompt"))
     text = plain_text(made)
@@ -188,7 +190,7 @@ def _queued_command(transcript: Transcript, record: Json, inner: Json, metadata:
     return MAPPED
 
 
-def queue_operation(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def queue_operation(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     """A prompt in the queue counts as said until its own line comes and takes its place."""
     if not (content := record.pop("content", None)):
         transcript.note_time(record.get("timestamp"))
@@ -216,22 +218,22 @@ def _was_just_said(transcript: Transcript, text: str) -> bool:
 # -- facts about the session ----------------------------------------------------------------------------------------
 
 
-def summary(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def summary(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     """A summary names the line it ends with; old versions wrote those of other sessions into a new file."""
     text = record.get("summary")
-    if text is None and type(message := record.get("message")) is dict:
+    if text is None and isinstance((message := record.get("message")), dict):
         text = plain_text(blocks(message.get("content")))
     leaf = record.get("leafUuid")
     transcript.summarise(
-        text if type(text) is str else "", record.get("timestamp"), leaf=leaf if type(leaf) is str else None
+        text if isinstance(text, str) else "", record.get("timestamp"), leaf=leaf if isinstance(leaf, str) else None
     )
     _keep_rest(transcript, record, "summary", "leafUuid", "message")
     return INTO_CONVERSATION
 
 
-def title(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def title(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     for key, source in (("customTitle", "custom"), ("aiTitle", "ai")):
-        if type(text := record.get(key)) is str:
+        if isinstance((text := record.get(key)), str):
             transcript.titles[source] = text
             given = transcript.facts.setdefault("titles", [])
             if text not in given:
@@ -240,23 +242,23 @@ def title(transcript: Transcript, record: Json, _reading: Reading) -> Dispositio
     return INTO_CONVERSATION
 
 
-def last_prompt(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def last_prompt(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     text = record.get("lastPrompt", record.get("text"))
-    if type(text) is str:
+    if isinstance(text, str):
         transcript.titles["last"] = text[:200]
         transcript.facts["last_prompt"] = text
     _keep_rest(transcript, record, "lastPrompt", "text")
     return INTO_CONVERSATION
 
 
-def tag(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def tag(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     text = record.get("tag")
-    transcript.tags = [text] if type(text) is str and text else []
+    transcript.tags = [text] if isinstance(text, str) and text else []
     _keep_rest(transcript, record, "tag")
     return INTO_CONVERSATION
 
 
-def cost_state(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def cost_state(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     """Claude Code's own totals of the session; the last one counts."""
     total: Any = record.get("totalCostUSD")
     if type(total) in {int, float} and total >= 0:
@@ -264,7 +266,7 @@ def cost_state(transcript: Transcript, record: Json, _reading: Reading) -> Dispo
     return fact(transcript, record, _reading)
 
 
-def pr_link(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def pr_link(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     links = transcript.facts.setdefault("pr_links", [])
     link = _own_fields(record)
     if link not in links:
@@ -272,12 +274,12 @@ def pr_link(transcript: Transcript, record: Json, _reading: Reading) -> Disposit
     return INTO_CONVERSATION
 
 
-def worktree(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def worktree(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     transcript.custom["worktree"] = record.get("worktreeSession", _own_fields(record))
     return INTO_CONVERSATION
 
 
-def fact(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def fact(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     """A line that says one thing about the session: the last one counts."""
     transcript.note_time(record.get("timestamp"))
     fields = _own_fields(record)
@@ -286,21 +288,21 @@ def fact(transcript: Transcript, record: Json, _reading: Reading) -> Disposition
     return INTO_CONVERSATION
 
 
-def _keep_rest(transcript: Transcript, record: Json, *mapped: str) -> None:
+def _keep_rest(transcript: Transcript, record: JsonObject, *mapped: str) -> None:
     """Keep what such a line says beyond what was taken from it; the last one counts."""
     rest = {key: value for key, value in _own_fields(record).items() if key not in mapped and value is not None}
     if rest:
         transcript.facts.setdefault("line_fields", {})[record["type"]] = rest
 
 
-def _own_fields(record: Json) -> Json:
+def _own_fields(record: JsonObject) -> JsonObject:
     return {key: value for key, value in record.items() if key not in HEADER and key not in MAPPED_ALWAYS}
 
 
 # -- the rest -------------------------------------------------------------------------------------------------------
 
 
-def progress(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def progress(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     """States of running hooks and tools, up to half of all lines: they matter as links of a chain only."""
     try:
         uuid, parent, _ = whole_place(record)
@@ -308,31 +310,31 @@ def progress(transcript: Transcript, record: Json, reading: Reading) -> Disposit
         uuid, parent, _ = place_of(record)
     transcript.link(uuid, parent)
     data: Any = record.get("data")
-    if data.__class__ is dict and data.get("type") == "agent_progress":
+    if isinstance(data, dict) and data.get("type") == "agent_progress":
         return reading.agent_progress(transcript, record, reading)
     return PROGRESS
 
 
-def file_history(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def file_history(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     transcript.link(record.get("uuid"), record.get("parentUuid"))
     return skipped("file-history")
 
 
-def kept_raw(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def kept_raw(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     """A known type that tells a reader nothing yet, kept whole and in its place."""
     kind = record.get("type")
     shape = _SHAPES[tuple(record)]
     metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     kept = {key: metadata.pop(key) for key in shape.own if key in metadata}
-    if kind is not None and type(kind) is not str:
+    if kind is not None and not isinstance(kind, str):
         kept["type"] = kind
     metadata["author_kind"] = "harness"
     metadata["hidden"] = True
-    block = build.opaque(kind=kind if type(kind) is str and kind else "line", raw=kept)
+    block = build.opaque(kind=kind if isinstance(kind, str) and kind else "line", raw=kept)
     transcript.append(place_of(record), "system", [block], metadata, reading)
     return MAPPED
 
 
-def unknown(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def unknown(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     transcript.run.note(UNKNOWN_LINE, reading.where(), f"line type {record.get('type')!r}")
     return kept_raw(transcript, record, reading)

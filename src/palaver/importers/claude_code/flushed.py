@@ -102,7 +102,7 @@ def signature(content: list[dict[str, Any]]) -> int:
         for key in _SIGNED:
             if key in block:
                 value = block[key]
-                if value.__class__ is str:
+                if isinstance(value, str):
                     ends += (len(value), value[:_END], value[-_END:])
                 else:
                     ends.append(len(value) if value.__class__ in _SIZED else 1)

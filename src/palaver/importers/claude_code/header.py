@@ -8,10 +8,11 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from palaver.model.build import JsonObject
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Json = dict[str, Any]
 
 HEADER = ("cwd", "gitBranch", "version", "slug", "entrypoint", "sessionId", "agentId", "userType", "isSidechain")
 OURS = frozenset(
@@ -37,7 +38,7 @@ class Shape:
 
     def __init__(self, keys: tuple[str, ...], mapped: set[str], header: tuple[str, ...]) -> None:
         self.header_keys = _header_keys(tuple(key for key in keys if key in header))
-        self.header: Callable[[Json], Any] = itemgetter(*self.header_keys) if self.header_keys else _nothing
+        self.header: Callable[[JsonObject], Any] = itemgetter(*self.header_keys) if self.header_keys else _nothing
         unmapped = [key for key in keys if key not in header and key not in mapped]
         self.own = tuple(key for key in unmapped if key not in OURS)
         """Unmapped fields: they go to the message's metadata under their own names."""
@@ -45,7 +46,7 @@ class Shape:
         """Unmapped fields that are named like ours."""
         self.has_unmapped = bool(unmapped)
 
-    def keep_unmapped(self, record: Json, metadata: Json) -> None:
+    def keep_unmapped(self, record: JsonObject, metadata: JsonObject) -> None:
         """Keep the unmapped fields of a line in metadata that may hold some already."""
         for key in self.own:
             if (value := record[key]) is not None:
@@ -61,11 +62,11 @@ def _header_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
     return keys
 
 
-def _nothing(_record: Json) -> tuple[()]:
+def _nothing(_record: JsonObject) -> tuple[()]:
     return ()
 
 
-def keep(metadata: Json, key: str, value: Any) -> None:
+def keep(metadata: JsonObject, key: str, value: Any) -> None:
     """Keep a source's field under its own name, unless that is one of ours."""
     if key in OURS:
         metadata.setdefault("source_fields", {})[key] = value
@@ -102,9 +103,9 @@ class Header:
         self._agent_id = agent_id
         self._keys: tuple[str, ...] = ("?",)
         self._values: Any = None
-        self._extras: Json = {}
+        self._extras: JsonObject = {}
 
-    def metadata(self, record: Json, shape: Shape) -> Json:
+    def metadata(self, record: JsonObject, shape: Shape) -> JsonObject:
         """A new metadata object with what differs from the conversation's header, and the line's own fields."""
         values = shape.header(record)
         if values != self._values or shape.header_keys is not self._keys:
@@ -119,8 +120,8 @@ class Header:
             shape.keep_unmapped(record, metadata)
         return metadata
 
-    def _differing(self, record: Json, keys: tuple[str, ...]) -> Json:
-        extras: Json = {}
+    def _differing(self, record: JsonObject, keys: tuple[str, ...]) -> JsonObject:
+        extras: JsonObject = {}
         for key in keys:
             value = record[key]
             if value is None:
@@ -137,7 +138,7 @@ class Header:
                 self._see(extras, key, value)
         return extras
 
-    def _see(self, extras: Json, key: str, value: Any) -> None:
+    def _see(self, extras: JsonObject, key: str, value: Any) -> None:
         values = self.seen[key]
         if not values:
             values.append(value)

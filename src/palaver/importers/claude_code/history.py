@@ -8,12 +8,12 @@ conversation.
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import Any
 
 from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid, deterministic_uuid
 from palaver.sources.damage import NOT_AN_OBJECT
@@ -23,18 +23,16 @@ from palaver.sources.source import Source
 
 PASTE_MISSING = finding_kind("paste-missing", "note", "A pasted text is known by its hash only.")
 
-Json = dict[str, Any]
 
-
-def read_history(source: Source, run: Run) -> Iterator[Json]:
+def read_history(source: Source, run: Run) -> Iterator[JsonObject]:
     existing = {PurePosixPath(session.name).stem for session in source.under("projects")}
     purged: dict[str, Transcript] = {}
     with source.open() as stream:
         rows = JsonLines(stream, run)
         for row in rows:
-            if type(row) is not dict:
+            if not isinstance(row, dict):
                 run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
-            elif type(session_id := row.get("sessionId")) is str and session_id in existing:
+            elif isinstance((session_id := row.get("sessionId")), str) and session_id in existing:
                 run.skipped("session-file-exists")
             else:
                 _add_row(_transcript(purged, row, source, run), row, Reading(rows))
@@ -44,9 +42,9 @@ def read_history(source: Source, run: Run) -> Iterator[Json]:
             yield document
 
 
-def _transcript(purged: dict[str, Transcript], row: Json, source: Source, run: Run) -> Transcript:
+def _transcript(purged: dict[str, Transcript], row: JsonObject, source: Source, run: Run) -> Transcript:
     session_id, project = row.get("sessionId"), row.get("project")
-    known = session_id if type(session_id) is str else None
+    known = session_id if isinstance(session_id, str) else None
     key = known or f"project:{project}"
     if key not in purged:
         conversation_id = f"{known}:history" if known else conversation_uuid(PLATFORM, "history", str(project))
@@ -55,20 +53,20 @@ def _transcript(purged: dict[str, Transcript], row: Json, source: Source, run: R
         )
         transcript.status = "archived"
         transcript.facts["recovered_from"] = source.file_name
-        if type(project) is str:
+        if isinstance(project, str):
             transcript.header.seen["cwd"].append(project)
         purged[key] = transcript
     return purged[key]
 
 
-def _add_row(transcript: Transcript, row: Json, reading: Reading) -> None:
+def _add_row(transcript: Transcript, row: JsonObject, reading: Reading) -> None:
     display = row.pop("display", "")
-    content = [build.text(display if type(display) is str else str(display))]
+    content = [build.text(display if isinstance(display, str) else str(display))]
     pasted = row.pop("pastedContents", None)
-    if type(pasted) is dict:
+    if isinstance(pasted, dict):
         for key, paste in pasted.items():
-            text = paste.get("content") if type(paste) is dict else None
-            if type(text) is str:
+            text = paste.get("content") if isinstance(paste, dict) else None
+            if isinstance(text, str):
                 content.append(build.file(name=f"Pasted text #{key}", text=text))
             elif paste:
                 transcript.run.note(PASTE_MISSING, reading.where())

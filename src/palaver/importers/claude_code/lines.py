@@ -52,11 +52,11 @@ HANDLERS: dict[str, Handler] = {
 
 def handler_of(record: dict[str, Any]) -> Handler:
     kind = record.get("type")
-    if type(kind) is str and (handler := HANDLERS.get(kind)) is not None:
+    if isinstance(kind, str) and (handler := HANDLERS.get(kind)) is not None:
         return handler
     if kind is None:
         message = record.get("message")
-        role = record.get("role") or (message.get("role") if type(message) is dict else None)
+        role = record.get("role") or (message.get("role") if isinstance(message, dict) else None)
         if role == "user" or role == "assistant":  # noqa: PLR1714 - a role may be of any type
             return HANDLERS[role]
     return events.unknown

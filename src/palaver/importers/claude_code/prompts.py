@@ -11,17 +11,15 @@ from palaver.importers.claude_code.header import Shapes, keep
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.tool_results import PERSISTED, PERSISTED_MISSING, attach_twin, restore_persisted
 from palaver.importers.claude_code.transcript import Transcript, place_of, whole_place
-
-Json = dict[str, Any]
-
+from palaver.model.build import JsonObject
 
 _SIDE_RUNS = ("acompact", "aprompt_suggestion", "aside_question")
 _SHAPES = Shapes("message", "toolUseResult", "isCompactSummary")
 
 
-def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def user(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     message: Any = record.get("message")
-    if message.__class__ is not dict:
+    if not isinstance(message, dict):
         if message is not None or "content" not in record:
             return odd_message(transcript, record, "user", reading)
         message = record["message"] = {"content": record.pop("content")}
@@ -65,7 +63,7 @@ def user(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
     return MAPPED
 
 
-def _keep_unmapped(message: Json, metadata: Json) -> None:
+def _keep_unmapped(message: JsonObject, metadata: JsonObject) -> None:
     for key, value in message.items():
         if value is not None and key not in {"content", "role", "type"}:
             keep(metadata, key, value)
@@ -73,14 +71,16 @@ def _keep_unmapped(message: Json, metadata: Json) -> None:
         metadata["role"] = role
 
 
-def _finish_result(transcript: Transcript, result: Json, twin: Any, metadata: Json, reading: Reading) -> None:
+def _finish_result(
+    transcript: Transcript, result: JsonObject, twin: Any, metadata: JsonObject, reading: Reading
+) -> None:
     """Pair a result with its call, restore its full text, and attach what the structured twin tells."""
     call_id: Any = result.get("tool_use_id")
-    if call_id.__class__ is not str:
+    if not isinstance(call_id, str):
         call_id = transcript.unanswered.pop(0) if transcript.unanswered else f"unpaired-{reading.number}"
         result["tool_use_id"] = call_id
     text: Any = result["content"]
-    if text.__class__ is not str:
+    if not isinstance(text, str):
         text = result_text(result)
     if text.startswith(PERSISTED):
         if restore_persisted(result, text, reading):
@@ -89,13 +89,13 @@ def _finish_result(transcript: Transcript, result: Json, twin: Any, metadata: Js
             transcript.run.note(PERSISTED_MISSING, reading.where())
     if twin is None:
         return
-    if twin.__class__ is dict and "agentId" in twin and type(agent := twin["agentId"]) is str:
+    if isinstance(twin, dict) and "agentId" in twin and isinstance((agent := twin["agentId"]), str):
         metadata["agent_conversation_id"] = transcript.agent_conversation(agent)
         transcript.task_of_agent[agent] = call_id
     attach_twin(result, text, twin, transcript.calls.get(call_id), reading.keep_original_files)
 
 
-def _name_author(transcript: Transcript, record: Json, made: list[Json], metadata: Json) -> None:
+def _name_author(transcript: Transcript, record: JsonObject, made: list[JsonObject], metadata: JsonObject) -> None:
     text = plain_text(made)
     if transcript.is_sidechain and not transcript.messages and not transcript.sequence:
         # An agent's first prompt is written by the assistant that called it, a side run's by the product.
@@ -106,17 +106,17 @@ def _name_author(transcript: Transcript, record: Json, made: list[Json], metadat
     if author == "harness":
         if metadata.get("isMeta"):
             metadata["hidden"] = True
-        if type(name := metadata.get("command_name")) is str and name:
+        if isinstance((name := metadata.get("command_name")), str) and name:
             transcript.titles.setdefault("command", name)
     if transcript.queued and (queued := transcript.queued.pop(text, None)) is not None:
         transcript.withdraw(queued)
 
 
-def tool_use(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def tool_use(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     """A tool call on a line of its own, as plugins write them."""
     if "message" in record:
         return assistant(transcript, record, reading)
-    call: Json = {"type": "tool_use"}
+    call: JsonObject = {"type": "tool_use"}
     for name, spellings in _CALL_FIELDS.items():
         for spelling in spellings:
             if spelling in record:
@@ -125,11 +125,11 @@ def tool_use(transcript: Transcript, record: Json, reading: Reading) -> Disposit
     return assistant(transcript, record, reading)
 
 
-def tool_result(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def tool_result(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     """A tool result on a line of its own, as plugins write them."""
     if "message" in record:
         return user(transcript, record, reading)
-    result: Json = {"type": "tool_result"}
+    result: JsonObject = {"type": "tool_result"}
     for name, spellings in _RESULT_FIELDS.items():
         for spelling in spellings:
             if spelling in record:
@@ -139,7 +139,7 @@ def tool_result(transcript: Transcript, record: Json, reading: Reading) -> Dispo
         if record.get("tool_input") == call_input:
             record.pop("tool_input", None)
     output = result.get("content")
-    if type(output) is dict and type(output.get("output")) is str:
+    if isinstance(output, dict) and isinstance(output.get("output"), str):
         result["content"] = output.pop("output")
         if output:
             record["tool_output"] = output

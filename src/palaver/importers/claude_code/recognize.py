@@ -5,16 +5,16 @@ import re
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import orjson
 
 from palaver.importers.claude_code.lines import HANDLERS
 from palaver.importers.claude_code.unit import is_session_id
+from palaver.model.build import JsonObject
 from palaver.sources.source import Source
 
 Form = Literal["session", "web-export", "stream-json", "stream-json-array", "history"]
-Json = dict[str, Any]
 
 
 class Guess(NamedTuple):
@@ -99,52 +99,52 @@ def _by_name(source: Source) -> Guess:
     return Guess(None, "")
 
 
-def _judge(record: Json) -> Guess:
+def _judge(record: JsonObject) -> Guess:
     kind = record.get("type")
     message = record.get("message")
     if "payload" in record:
         return Guess(None, "")  # a rollout of Codex
-    if "contextItems" in record or type(record.get("history")) is list:
+    if "contextItems" in record or isinstance(record.get("history"), list):
         return Guess(None, "")  # an item, or the whole, of a session of Continue
-    if type(record.get("display")) is str and ("pastedContents" in record or "project" in record):
+    if isinstance(record.get("display"), str) and ("pastedContents" in record or "project" in record):
         return Guess("history", "rows with `display` and `pastedContents`")
     if _is_stream(record):
         return Guess("stream-json", "records with `session_id` or `_audit_timestamp`")
-    if type(kind) is str and kind in HANDLERS:
+    if isinstance(kind, str) and kind in HANDLERS:
         has_fields = any(field in record for field in _SESSION_FIELDS)
-        if kind in {"user", "assistant"} and type(message) is dict:
+        if kind in {"user", "assistant"} and isinstance(message, dict):
             return Guess("session", f"a line of type {kind!r} with a message", has_fields)
         if has_fields or (kind in _FACT_TYPES and "data" not in record):
             return Guess("session", f"a line of type {kind!r}")
-        if kind == "user" and type(record.get("content")) is str and "id" not in record:
+        if kind == "user" and isinstance(record.get("content"), str) and "id" not in record:
             return Guess("session", "a line of type 'user' with plain content", is_sure=False)
         if "tool_use_id" in record or "tool_name" in record:
             return Guess("session", f"a line of type {kind!r}", is_sure=False)
         return Guess(None, "")
     mark = next((field for field in _UNTYPED_MARKS if field in record), None)
-    if mark and kind is None and type(message) is dict and "usage" in message:
+    if mark and kind is None and isinstance(message, dict) and "usage" in message:
         return Guess("session", f"lines with `usage` and `{mark}`")
     return Guess(None, "")
 
 
-def _is_of_gemini_fork(record: Json) -> bool:
+def _is_of_gemini_fork(record: JsonObject) -> bool:
     """Return whether a line is of Qwen Code or its kind, which name their fields as Claude Code does."""
     message = record.get("message")
-    return "systemPayload" in record or (type(message) is dict and "parts" in message)
+    return "systemPayload" in record or (isinstance(message, dict) and "parts" in message)
 
 
-def _is_stream(record: Json) -> bool:
-    if "_audit_timestamp" in record and type(record.get("type")) is str:
+def _is_stream(record: JsonObject) -> bool:
+    if "_audit_timestamp" in record and isinstance(record.get("type"), str):
         return True
-    if type(record.get("session_id")) is not str or "sessionId" in record:
+    if not isinstance(record.get("session_id"), str) or "sessionId" in record:
         return False
     kind = record.get("type")
     if kind == "system":
-        return type(record.get("subtype")) is str
-    return type(kind) is str and kind in {"user", "assistant", "result", "stream_event"}
+        return isinstance(record.get("subtype"), str)
+    return isinstance(kind, str) and kind in {"user", "assistant", "result", "stream_event"}
 
 
-def _objects(head: bytes) -> Iterator[Json]:
+def _objects(head: bytes) -> Iterator[JsonObject]:
     """The objects among the first lines; of a pretty-printed document, the first ones."""
     found = False
     for line in islice(BytesIO(head), _LINES_LOOKED_AT):
@@ -152,7 +152,7 @@ def _objects(head: bytes) -> Iterator[Json]:
             value = orjson.loads(line.strip(b"\0"))
         except orjson.JSONDecodeError:
             continue
-        if type(value) is dict:
+        if isinstance(value, dict):
             found = True
             yield value
     if found or not head.startswith((b"{", b" ", b"\n", b"\r")):
@@ -169,5 +169,5 @@ def _objects(head: bytes) -> Iterator[Json]:
         except (ValueError, RecursionError):
             position += 1
             continue
-        if type(value) is dict:
+        if isinstance(value, dict):
             yield value

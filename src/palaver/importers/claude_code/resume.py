@@ -11,12 +11,11 @@ import orjson
 
 from palaver.importers.claude_code.routes import Routes
 from palaver.importers.claude_code.transcript import Transcript
+from palaver.model.build import JsonObject
 from palaver.sources.cursors import Cursor, tail_hash
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 _LINKS_KEPT = 500
 _CALLS_KEPT = 64
@@ -61,7 +60,7 @@ def cursor_behind(source: Source, records: JsonLines, routes: Routes) -> Cursor 
     first_open = _first_open(main.messages)
     recent = list(main.links.items())[-_LINKS_KEPT:]
     links = {**main.previous_links, **{uuid: message.get("message_id", "") for uuid, message in recent}}
-    state: Json = {name: getattr(main, name) for name in _KEPT}
+    state: JsonObject = {name: getattr(main, name) for name in _KEPT}
     state |= {
         "seen": main.header.seen,
         "span": main.span,
@@ -78,7 +77,7 @@ def cursor_behind(source: Source, records: JsonLines, routes: Routes) -> Cursor 
         return Cursor(records.end, tail_hash(stream, records.end), state)
 
 
-def restore(main: Transcript, state: Json) -> None:
+def restore(main: Transcript, state: JsonObject) -> None:
     """Bring a new transcript to where the last run left it; its last messages are handed out again, grown or not."""
     for name in _KEPT:
         setattr(main, name, state[name])
@@ -94,11 +93,11 @@ def restore(main: Transcript, state: Json) -> None:
         metadata = message["metadata"]
         for uuid in metadata.get("source_ids", [message["message_id"]]):
             main.links[uuid] = message
-        if type(api_id := metadata.get("api_message_id")) is str:
+        if isinstance((api_id := metadata.get("api_message_id")), str):
             main.answers[api_id] = message
 
 
-def _first_open(messages: list[Json]) -> int:
+def _first_open(messages: list[JsonObject]) -> int:
     """From which message on more lines may belong to one that is there."""
     count = len(messages)
     for index in range(max(0, count - _TAIL_LOOKED_AT), count):
@@ -107,7 +106,7 @@ def _first_open(messages: list[Json]) -> int:
     return count
 
 
-def _unanswered(main: Transcript) -> Json:
+def _unanswered(main: Transcript) -> JsonObject:
     """The last calls that have no result yet, with what was asked of them.
 
     Another result of one that has its own is rare: then the whole session is read again.
@@ -147,39 +146,39 @@ def _may_continue(source: Source, cursor: Cursor) -> bool:
     for record in _new_records(source, cursor.offset):
         uuid, parent = record.get("uuid"), record.get("parentUuid", record.get("leafUuid"))
         timestamp = record.get("timestamp")
-        if record.get("isSidechain") or (type(parent) is str and parent not in links):
+        if record.get("isSidechain") or (isinstance(parent, str) and parent not in links):
             return False
-        if type(uuid) is str:
-            if uuid in links or (type(timestamp) is str and timestamp < horizon):
+        if isinstance(uuid, str):
+            if uuid in links or (isinstance(timestamp, str) and timestamp < horizon):
                 return False
             links.add(uuid)
         message = record.get("message")
-        if type(message) is not dict:
+        if not isinstance(message, dict):
             continue
         if message.get("id") in answered:
             return False
         kinds: set[Any] = set()
-        for block in content if type(content := message.get("content")) is list else ():
-            if type(block) is not dict:
+        for block in content if isinstance((content := message.get("content")), list) else ():
+            if not isinstance(block, dict):
                 continue
             kinds.add(block.get("type"))
             if block.get("type") == "tool_use":
                 calls.add(block.get("id"))
             elif block.get("type") == "tool_result" and block.get("tool_use_id") not in calls:
                 return False
-        if record.get("type") == "user" and "tool_result" not in kinds and type(parent) is str:
+        if record.get("type") == "user" and "tool_result" not in kinds and isinstance(parent, str):
             if state["links"].get(parent, parent) in prompted:
                 return False
             prompted.add(parent)
     return True
 
 
-def _new_records(source: Source, offset: int) -> Iterator[Json]:
+def _new_records(source: Source, offset: int) -> Iterator[JsonObject]:
     with source.open(offset) as stream:
         for line in stream:
             try:
                 record = orjson.loads(line)
             except orjson.JSONDecodeError:
                 continue
-            if type(record) is dict:
+            if isinstance(record, dict):
                 yield record

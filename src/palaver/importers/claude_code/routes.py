@@ -5,13 +5,11 @@ name is not a session id may hold several sessions, put together by hand.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.transcript import Transcript
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 
 class Routes:
@@ -35,10 +33,10 @@ class Routes:
         for transcript in self.all():
             transcript.close()
 
-    def of(self, record: Json) -> Transcript:
+    def of(self, record: JsonObject) -> Transcript:
         session_id = record.get("sessionId")
         transcript = self.main
-        if self.splits and session_id and session_id != self.main.session_id and type(session_id) is str:
+        if self.splits and session_id and session_id != self.main.session_id and isinstance(session_id, str):
             transcript = self.sessions.get(session_id) or self._new_session(session_id)
         if self.branches and record.get("isSidechain"):
             return self._sidechain(transcript, record)
@@ -66,25 +64,25 @@ class Routes:
         )
         return transcript
 
-    def _sidechain(self, owner: Transcript, record: Json) -> Transcript:
-        if type(agent_id := record.get("agentId")) is str:
+    def _sidechain(self, owner: Transcript, record: JsonObject) -> Transcript:
+        if isinstance((agent_id := record.get("agentId")), str):
             return self.agent(owner, agent_id)
         parent = record.get("parentUuid")
-        if type(parent) is str:
+        if isinstance(parent, str):
             for transcript in reversed(self.sidechains.values()):
                 if transcript.resolve(parent) is not None:
                     return transcript
         elif parent is None and "uuid" not in record and self.sidechains:
             return next(reversed(self.sidechains.values()))
         root = record.get("uuid")
-        transcript = self.agent(owner, root if type(root) is str else f"inline-{len(self.sidechains) + 1}")
+        transcript = self.agent(owner, root if isinstance(root, str) else f"inline-{len(self.sidechains) + 1}")
         self._link(owner, transcript, record)
         return transcript
 
-    def _link(self, owner: Transcript, transcript: Transcript, record: Json) -> None:
+    def _link(self, owner: Transcript, transcript: Transcript, record: JsonObject) -> None:
         """A sidechain's first prompt is the prompt of the call that started it."""
         message = record.get("message")
-        prompt = plain_text(blocks(message.get("content"))) if type(message) is dict else None
+        prompt = plain_text(blocks(message.get("content"))) if isinstance(message, dict) else None
         for call_id, (message_id, called_with) in reversed(owner.tasks.items()):
             if prompt and called_with == prompt:
                 transcript.facts["parent_tool_use_id"] = call_id

@@ -30,6 +30,7 @@ from palaver.importers.claude_code.unit import (
     read_about,
     side_files,
 )
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
@@ -44,10 +45,9 @@ LATER_FRAGMENT_BYTES = 1 << 20
 FRAGMENT_LINES = 1 << 14
 """Of short lines, fewer bytes are as much: what is made of each takes up a kilobyte and more."""
 
-Json = dict[str, Any]
 Tally = Counter[Disposition]
 Tasks = dict[str, tuple[str, Any]]
-Documents = Generator[Json, None, Tally]
+Documents = Generator[JsonObject, None, Tally]
 
 _IN_THE_PARENT: Disposition = ("folded", "parent conversation")
 
@@ -67,7 +67,7 @@ class SessionReader:
     def fallback_time(self) -> str:
         return self.source.written_at()
 
-    def read(self) -> Iterator[Json]:
+    def read(self) -> Iterator[JsonObject]:
         """Read the session's own file, then its agents'."""
         if agent_id := agent_id_of(self.source):
             yield from self._read_agent(AgentFile(agent_id, self.source), None, None)
@@ -127,7 +127,7 @@ class SessionReader:
             try:
                 handler = handlers[record["type"]]
             except (KeyError, TypeError):  # no object, no type, a new one, or one that is no text
-                if record.__class__ is not dict:
+                if not isinstance(record, dict):
                     self.run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
                     continue
                 handler = handler_of(record)
@@ -165,7 +165,7 @@ class SessionReader:
         main = Transcript(conversation_id, self.run, session_id=session_id, fallback_time=self.fallback_time)
         return Routes(main, self.run, self.fallback_time, splits=not is_session)
 
-    def finish(self, routes: Routes, tally: Tally) -> Iterator[Json]:
+    def finish(self, routes: Routes, tally: Tally) -> Iterator[JsonObject]:
         """Hand out what is left of every conversation, and enter the records into the ledger."""
         found = False
         for transcript in routes.all():
@@ -186,11 +186,11 @@ class SessionReader:
                 self.run.skipped(reason, count)
 
     @staticmethod
-    def _agent_progress(routes: Routes, transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+    def _agent_progress(routes: Routes, transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
         """An agent's messages inside progress are read where the agent has no file of its own."""
         match record.get("data"):
             case {"agentId": str(agent), "message": {"type": "user" | "assistant"} as inner}:
-                if type(call_id := record.get("parentToolUseID")) is str:
+                if isinstance((call_id := record.get("parentToolUseID")), str):
                     transcript.task_of_agent[agent] = call_id
                 if agent in reading.agents:
                     return PROGRESS
@@ -224,12 +224,12 @@ class SessionReader:
             self.run.skipped("side-file")
         if not main.titles or not main.header.seen["cwd"]:
             entry = index_entry(self.source.beside("sessions-index.json"), main.session_id)
-            if type(title := entry.get("summary")) is str and title:
+            if isinstance((title := entry.get("summary")), str) and title:
                 main.titles.setdefault("index", title)
-            if not main.header.seen["cwd"] and type(path := entry.get("projectPath")) is str:
+            if not main.header.seen["cwd"] and isinstance((path := entry.get("projectPath")), str):
                 main.header.seen["cwd"].append(path)
 
-    def _read_agent(self, agent: AgentFile, main: Transcript | None, reading: Reading | None) -> Iterator[Json]:
+    def _read_agent(self, agent: AgentFile, main: Transcript | None, reading: Reading | None) -> Iterator[JsonObject]:
         if main:
             session_id = main.conversation_id
         else:
@@ -265,18 +265,18 @@ class SessionReader:
         routes.close()
 
 
-def link_agent(agent: Transcript, caller: Transcript | None, about: Json, tasks: Tasks) -> None:
+def link_agent(agent: Transcript, caller: Transcript | None, about: JsonObject, tasks: Tasks) -> None:
     """Tie an agent's conversation to the call that started it; `about` is its `.meta.json`."""
     if agent.facts.get("parent_tool_use_id"):
         return
     if about:
         agent.facts["agent"] = about
-        if type(parent := about.get("parentAgentId")) is str and caller:
+        if isinstance((parent := about.get("parentAgentId")), str) and caller:
             agent.parent_id = caller.agent_conversation(parent)
     call_id = about.get("toolUseId")
     if call_id is None and caller and agent.agent_id:
         call_id = caller.task_of_agent.get(agent.agent_id)
-    if type(call_id) is str:
+    if isinstance(call_id, str):
         agent.facts["parent_tool_use_id"] = call_id
         if task := tasks.get(call_id):
             agent.fork_point = task[0]
@@ -289,20 +289,20 @@ def is_warmup(transcript: Transcript) -> bool:
     return not any(block["type"] == "tool_use" for message in transcript.messages for block in message["content"])
 
 
-def _stands_in(parent: Transcript, record: Json) -> bool:
+def _stands_in(parent: Transcript, record: JsonObject) -> bool:
     """Whether a line of an agent is one of the session's: side runs begin with a copy of what they were told."""
     message = record.get("message")
-    if type(message) is not dict:
+    if not isinstance(message, dict):
         return False
     uuid, api_id = record.get("uuid"), message.get("id")
-    known = parent.links.get(uuid) if type(uuid) is str else None
-    if known is None and type(api_id) is str:
+    known = parent.links.get(uuid) if isinstance(uuid, str) else None
+    if known is None and isinstance(api_id, str):
         known = parent.answers.get(api_id)
     if known:
         held = bare(known["content"])
         return all(block in held for block in bare(blocks(message.get("content"))))
-    return (type(uuid) is str and parent.handed_out(uuid) is not None) or (
-        type(api_id) is str and parent.earlier_answer(api_id) is not None
+    return (isinstance(uuid, str) and parent.handed_out(uuid) is not None) or (
+        isinstance(api_id, str) and parent.earlier_answer(api_id) is not None
     )
 
 
@@ -314,10 +314,10 @@ def first_session(head: bytes) -> tuple[str | None, str | None]:
             record = orjson.loads(line.strip(b"\0\xef\xbb\xbf"))
         except orjson.JSONDecodeError:
             continue
-        if type(record) is not dict:
+        if not isinstance(record, dict):
             continue
-        if session_id is None and type(value := record.get("sessionId", record.get("session_id"))) is str:
+        if session_id is None and isinstance((value := record.get("sessionId", record.get("session_id"))), str):
             session_id = value or None
-        if first_time is None and type(value := record.get("timestamp")) is str:
+        if first_time is None and isinstance((value := record.get("timestamp")), str):
             first_time = value
     return session_id, first_time

@@ -1,15 +1,15 @@
 """What has to wait for later lines: times in the schema's spelling, and parents that stand further down."""
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import are_canonical
 
 if TYPE_CHECKING:
     from palaver.importers.claude_code.transcript import Transcript
 
-Json = dict[str, Any]
 
 _timestamp = itemgetter("timestamp")
 
@@ -30,7 +30,7 @@ def settle(transcript: "Transcript") -> None:
         transcript.widen(times)
 
 
-def _adopt(transcript: "Transcript", message: Json, parent: str, position: dict[str, int]) -> None:
+def _adopt(transcript: "Transcript", message: JsonObject, parent: str, position: dict[str, int]) -> None:
     known = transcript.resolve(parent)
     message_id = message["message_id"]
     if known and known != message_id:
@@ -54,7 +54,7 @@ def _adopt(transcript: "Transcript", message: Json, parent: str, position: dict[
         transcript.run.note(MISSING_PARENT, f"message {message_id}")
 
 
-def _is_cycle(links: dict[str, Json], message: Json) -> bool:
+def _is_cycle(links: dict[str, JsonObject], message: JsonObject) -> bool:
     seen = {message["message_id"]}
     parent = message.get("parent_message_id")
     while parent is not None:
@@ -68,7 +68,7 @@ def _is_cycle(links: dict[str, Json], message: Json) -> bool:
 
 def _dated(transcript: "Transcript") -> list[str]:
     """Bring every time into the schema's spelling; a message without one gets the nearest that is known."""
-    undated: list[Json] = []
+    undated: list[JsonObject] = []
     for message in transcript.messages:
         time = message["timestamp"]
         if (known := transcript.note_time(time)) is None:

@@ -16,13 +16,12 @@ from palaver.importers.claude_code.reading import Reading, Records
 from palaver.importers.claude_code.routes import Routes
 from palaver.importers.claude_code.session import SessionReader, link_agent
 from palaver.importers.claude_code.transcript import Transcript
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _SHAPES = Shapes()
 
 
-def initial(transcript: Transcript, record: Json, reading: Reading) -> Disposition:
+def initial(transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
     """The first record tells what the run was started with."""
     if record.get("subtype") != "init":
         return events.system(transcript, record, reading)
@@ -34,7 +33,7 @@ def initial(transcript: Transcript, record: Json, reading: Reading) -> Dispositi
     return INTO_CONVERSATION
 
 
-def result(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def result(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     cost: Any = record.get("total_cost_usd")
     if type(cost) in {int, float} and cost >= 0:
         transcript.cost = {"amount": cost, "currency": "USD"}
@@ -48,7 +47,7 @@ def result(transcript: Transcript, record: Json, _reading: Reading) -> Dispositi
     return INTO_CONVERSATION
 
 
-def stream_event(transcript: Transcript, record: Json, _reading: Reading) -> Disposition:
+def stream_event(transcript: Transcript, record: JsonObject, _reading: Reading) -> Disposition:
     """A part of a message that follows whole; only the last figures of its usage stand nowhere else."""
     match record.get("event"):
         case {"type": "message_start", "message": {"id": str(api_id)}}:
@@ -63,8 +62,8 @@ def stream_event(transcript: Transcript, record: Json, _reading: Reading) -> Dis
     return skipped("stream-event")
 
 
-def _end_answer(answer: Json, event: Json) -> None:
-    if type(usage := event.get("usage")) is dict:
+def _end_answer(answer: JsonObject, event: JsonObject) -> None:
+    if isinstance((usage := event.get("usage")), dict):
         raise_usage(answer.setdefault("tokens", {}), usage)
     match event.get("delta"):
         case {"stop_reason": str(reason)}:
@@ -82,7 +81,7 @@ class StreamReader(SessionReader):
         "stream_event": stream_event,
     }
 
-    def read_stream(self, records: Records) -> Iterator[Json]:
+    def read_stream(self, records: Records) -> Iterator[JsonObject]:
         routes = self.routes()
         reading = Reading(_Prepared(records, routes), self.keep_original_files)
         tally = yield from self.read_records(routes, reading)
@@ -115,13 +114,13 @@ class _Prepared:
     def __iter__(self) -> Iterator[Any]:
         last: dict[str, str] = {}
         for record in self._records:
-            if type(record) is dict:
+            if isinstance(record, dict):
                 for theirs, ours in _SPELLINGS:
                     if theirs in record:
                         record.setdefault(ours, record.pop(theirs))
                 call = record.pop("parent_tool_use_id", None)
                 chain = ""
-                if type(call) is str:
+                if isinstance(call, str):
                     chain = record["agentId"] = call
                     record["isSidechain"] = True
                     owner = self._routes.of({"sessionId": record.get("sessionId")})
@@ -129,7 +128,11 @@ class _Prepared:
                     link_agent(self._routes.agent(owner, call), owner, {}, owner.tasks)
                 # Nothing else says what follows what: the order of the records does.
                 kind = record.get("type")
-                if type(kind) is str and kind in {"user", "assistant"} and type(uuid := record.get("uuid")) is str:
+                if (
+                    isinstance(kind, str)
+                    and kind in {"user", "assistant"}
+                    and isinstance((uuid := record.get("uuid")), str)
+                ):
                     if chain in last:
                         record.setdefault("parentUuid", last[chain])
                     last[chain] = uuid

@@ -6,6 +6,7 @@ from typing import Any
 
 from palaver.errors import SourceError
 from palaver.importers.claude_code.reading import Reading
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.source import Source
 
@@ -13,18 +14,17 @@ PERSISTED_MISSING = finding_kind(
     "persisted-output-missing", "note", "The full text of a large tool output is gone; its preview is kept."
 )
 
-Json = dict[str, Any]
 
 _SAVED_TO = re.compile(r"saved to: (?P<path>[^\n]+)")
 PERSISTED = "<persisted-output>"
 
 
-def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_original_files: bool) -> None:  # noqa: FBT001
+def attach_twin(result: JsonObject, text: str, twin: Any, call_input: Any, keep_original_files: bool) -> None:  # noqa: FBT001
     """Put into the block's metadata what the twin tells beyond the result's text and the call's input."""
     content = result["content"]
     duration: Any = None
-    if twin.__class__ is dict:
-        known = call_input.values() if call_input.__class__ is dict else ()
+    if isinstance(twin, dict):
+        known = call_input.values() if isinstance(call_input, dict) else ()
         wordy, others = _sorted(tuple(twin))
         for key in wordy:
             value = twin[key]
@@ -36,7 +36,7 @@ def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_origin
                 ):
                     del twin[key]
             elif kind is list:
-                if value and (value in known or (content.__class__ is list and all(part in content for part in value))):
+                if value and (value in known or (isinstance(content, list) and all(part in content for part in value))):
                     del twin[key]
             elif kind is dict and key == "file":
                 twin[key] = _without_content(value, text, content)
@@ -45,13 +45,13 @@ def attach_twin(result: Json, text: str, twin: Any, call_input: Any, keep_origin
                 duration = twin[key]
             elif not keep_original_files:
                 twin.pop(key, None)
-    elif twin.__class__ is str:
+    elif isinstance(twin, str):
         twin = None if twin.removeprefix("Error: ") in text else twin
     elif twin == content:
         twin = None
     if twin:
         metadata: Any = result.get("metadata")
-        if metadata.__class__ is not dict:
+        if not isinstance(metadata, dict):
             metadata = result["metadata"] = {}
         metadata["tool_use_result"] = twin
         if duration.__class__ is int and duration >= 0:
@@ -86,12 +86,12 @@ def _sorted(keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(key for key in keys if key not in _WORDLESS), tuple(others)
 
 
-def _without_content(file: Json, text: str, content: Any) -> Json:
+def _without_content(file: JsonObject, text: str, content: Any) -> JsonObject:
     """A file that was read, without what the result shows of it."""
     plain, base64 = file.get("content"), file.get("base64")
-    if type(plain) is str and _is_numbered(plain, text):
+    if isinstance(plain, str) and _is_numbered(plain, text):
         return {key: value for key, value in file.items() if key != "content"}
-    if type(base64) is str and _shows(content, base64):
+    if isinstance(base64, str) and _shows(content, base64):
         return {key: value for key, value in file.items() if key != "base64"}
     return file
 
@@ -123,13 +123,13 @@ def _number(digits: str) -> int:
 
 
 def _shows(content: Any, base64: str) -> bool:
-    return type(content) is list and any(
-        type(item) is dict and type(source := item.get("source")) is dict and source.get("data") == base64
+    return isinstance(content, list) and any(
+        isinstance(item, dict) and isinstance((source := item.get("source")), dict) and source.get("data") == base64
         for item in content
     )
 
 
-def restore_persisted(result: Json, preview: str, reading: Reading) -> bool:
+def restore_persisted(result: JsonObject, preview: str, reading: Reading) -> bool:
     """Replace a preview by the full text from the session's own folder; False when that file is not there.
 
     Only the name behind the last slash of the recorded path counts: the path is of another machine, and must not lead

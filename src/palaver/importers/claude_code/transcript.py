@@ -16,25 +16,24 @@ from palaver.importers.claude_code.header import Header
 from palaver.importers.claude_code.reading import Reading
 from palaver.importers.claude_code.settling import settle
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 Place = tuple[Any, Any, Any]
 """Of a line: its own uuid, its parent's, its time."""
 
 _OPEN_MESSAGES = 64
-ROOT: Json = {}
+ROOT: JsonObject = {}
 _LATEST = "~"
 
 
-whole_place: Callable[[Json], Place] = itemgetter("uuid", "parentUuid", "timestamp")
+whole_place: Callable[[JsonObject], Place] = itemgetter("uuid", "parentUuid", "timestamp")
 """The place of a line that has all three; KeyError for one that has not."""
 
 
-def place_of(record: Json) -> Place:
+def place_of(record: JsonObject) -> Place:
     """The place of any line, None for what it has not."""
     return record.get("uuid"), record.get("parentUuid"), record.get("timestamp")
 
@@ -84,38 +83,38 @@ class Transcript:
         """The conversation that started this one, if it is at hand: first lines may hang on one of its messages."""
         self.fork_point: str | None = None
         self.run = run
-        self.messages: list[Json] = []
-        self.links: dict[str, Json] = {}
+        self.messages: list[JsonObject] = []
+        self.links: dict[str, JsonObject] = {}
         """Line uuid to message; a line that is no message leads to its nearest ancestor that is one, or to `ROOT`."""
-        self.answers: dict[str, Json] = {}
+        self.answers: dict[str, JsonObject] = {}
         """API message id to message, while more lines of it may come."""
         self.calls: dict[str, Any] = {}
         """Tool call id to input, while its result may come."""
-        self.orphans: list[tuple[Json, str]] = []
+        self.orphans: list[tuple[JsonObject, str]] = []
         """Messages whose parent is not known yet, with the line it has to be."""
-        self.unnamed: list[Json] = []
+        self.unnamed: list[JsonObject] = []
         """Tool calls without an id, until their message has one."""
         self.unanswered: list[str] = []
         """Ids given to such calls, in order, until their results come."""
-        self.new_tasks: list[Json] = []
+        self.new_tasks: list[JsonObject] = []
         """Calls of agents, until their message has an id."""
         self.tasks: dict[str, tuple[str, Any]] = {}
         """Call id of an agent to the message that called it and the prompt it gave."""
         self.task_of_agent: dict[str, str] = {}
         """Agent id to the id of its call, where the file says so."""
-        self.completed: list[Json] = []
+        self.completed: list[JsonObject] = []
         """Metadata of answers that were complete at a later time than they began."""
-        self.queued: dict[str, Json] = {}
+        self.queued: dict[str, JsonObject] = {}
         """Prompts that were put into the queue and not yet seen to be sent."""
         self.header = Header(session_id, agent_id)
         self.models: dict[str, int] = {}
         self.titles: dict[str, str] = {}
-        self.summaries: list[Json] = []
-        self.facts: Json = {}
+        self.summaries: list[JsonObject] = []
+        self.facts: JsonObject = {}
         """Session-level facts for `platform.metadata`, under their own names."""
-        self.custom: Json = {}
+        self.custom: JsonObject = {}
         self.tags: list[str] = []
-        self.cost: Json | None = None
+        self.cost: JsonObject | None = None
         self.status: build.Status | None = None
         self.streamed_id = ""
         """The answer whose stream events come in."""
@@ -140,22 +139,24 @@ class Transcript:
 
     def knows(self, uuid: Any, timestamp: Any) -> bool:
         """Whether a line may have come before: then, if it was handed out, it is not newer than what was."""
-        if uuid.__class__ is not str:
+        if not isinstance(uuid, str):
             return False
         if uuid in self.links:
             return True
-        if self._flushed is None or (timestamp.__class__ is str and timestamp > self._latest_flushed):
+        if self._flushed is None or (isinstance(timestamp, str) and timestamp > self._latest_flushed):
             return False
         return self._flushed.line(uuid) is not None
 
-    def append(self, place: Place, role: str, content: list[Json], metadata: Json, reading: Reading) -> Json:
+    def append(
+        self, place: Place, role: str, content: list[JsonObject], metadata: JsonObject, reading: Reading
+    ) -> JsonObject:
         """Add a message for a line; an id is made for a line that has none, or one that is taken."""
         links = self.links
         message_id, parent, timestamp = place
-        if message_id.__class__ is not str or message_id in links or not message_id:
+        if not isinstance(message_id, str) or message_id in links or not message_id:
             message_id = self._made_id(message_id, metadata, reading)
-        above = links.get(parent) if parent.__class__ is str else ROOT
-        message: Json = {
+        above = links.get(parent) if isinstance(parent, str) else ROOT
+        message: JsonObject = {
             "message_id": message_id,
             "parent_message_id": above["message_id"] if above else None,
             "role": role,
@@ -167,7 +168,7 @@ class Transcript:
             del message["parent_message_id"]
             if above is None:
                 self.orphans.append((message, parent))
-            elif parent is not None and parent.__class__ is not str:
+            elif parent is not None and not isinstance(parent, str):
                 metadata["parentUuid"] = parent
         if self._is_fork:
             self._note_origin(metadata)
@@ -175,7 +176,7 @@ class Transcript:
         self.messages.append(message)
         return message
 
-    def _made_id(self, taken: Any, metadata: Json, reading: Reading) -> str:
+    def _made_id(self, taken: Any, metadata: JsonObject, reading: Reading) -> str:
         if taken is not None:
             metadata["uuid"] = taken
         made = deterministic_uuid(f"{self.conversation_id}-{reading.number}")
@@ -183,17 +184,17 @@ class Transcript:
             made = deterministic_uuid(f"{made}+")
         return made
 
-    def _note_origin(self, metadata: Json) -> None:
+    def _note_origin(self, metadata: JsonObject) -> None:
         """A resumed or forked file begins with lines of the session it continues; it leaves it at the last of them."""
         match metadata.get("forkedFrom"):
             case {"sessionId": str(session_id), **rest}:
                 self.parent_id = session_id
                 self._is_fork = True
-                if type(point := rest.get("messageUuid")) is str:
+                if isinstance((point := rest.get("messageUuid")), str):
                     self.fork_point = point
             case _:
                 self._is_fork = False
-                if type(other := metadata.get("session_id")) is str and self.parent_id is None:
+                if isinstance((other := metadata.get("session_id")), str) and self.parent_id is None:
                     self.parent_id = other
 
     def agent_conversation(self, agent: str) -> str:
@@ -214,7 +215,7 @@ class Transcript:
         self._earliest = min(self._earliest, *times)
         self._latest = max(self._latest, *times)
 
-    def name_calls(self, message: Json) -> None:
+    def name_calls(self, message: JsonObject) -> None:
         """Give ids to the tool calls of a message that came without."""
         for call in self.unnamed:
             self.run.note(MADE_CALL_ID, f"message {message['message_id']}")
@@ -223,15 +224,15 @@ class Transcript:
             self.calls[call["id"]] = call.get("input")
         self.unnamed = []
 
-    def place_tasks(self, message: Json) -> None:
+    def place_tasks(self, message: JsonObject) -> None:
         """Remember which message called an agent."""
         for call in self.new_tasks:
             call_input = call.get("input")
-            prompt = call_input.get("prompt") if type(call_input) is dict else None
+            prompt = call_input.get("prompt") if isinstance(call_input, dict) else None
             self.tasks[call["id"]] = (message["message_id"], prompt)
         self.new_tasks = []
 
-    def withdraw(self, message: Json) -> None:
+    def withdraw(self, message: JsonObject) -> None:
         """Take back a queued prompt whose line came after all."""
         for index in range(len(self.messages) - 1, -1, -1):
             if self.messages[index] is message:
@@ -247,7 +248,7 @@ class Transcript:
         if key in self._summary_ids:
             return
         self._summary_ids.add(key)
-        summary: Json = {"summary_id": key, "type": "automatic", "text": text, "timestamp": timestamp}
+        summary: JsonObject = {"summary_id": key, "type": "automatic", "text": text, "timestamp": timestamp}
         if covers:
             summary["covers_messages"] = [covers]
         if leaf:
@@ -257,8 +258,8 @@ class Transcript:
     def link(self, uuid: Any, parent: Any) -> None:
         """Let a line that is no message lead to its parent; if that is not known, it leads nowhere."""
         links = self.links
-        if uuid.__class__ is str and uuid not in links:
-            above = links.get(parent) if parent.__class__ is str else ROOT
+        if isinstance(uuid, str) and uuid not in links:
+            above = links.get(parent) if isinstance(parent, str) else ROOT
             if above is None and (known := self.resolve(parent)) is not None:
                 above = {"message_id": known} if known else ROOT
             if above is not None:
@@ -266,7 +267,7 @@ class Transcript:
 
     def resolve(self, uuid: Any) -> str | None:
         """The id of the message that a line is or hangs on; empty for a root, None when the line is not known."""
-        if type(uuid) is not str:
+        if not isinstance(uuid, str):
             return ""
         message = self.links.get(uuid)
         if message is not None:
@@ -278,18 +279,18 @@ class Transcript:
 
     def handed_out(self, uuid: Any) -> tuple[str, int] | None:
         """The message id and content signature of a line that left with an earlier fragment."""
-        if self._flushed is None or type(uuid) is not str:
+        if self._flushed is None or not isinstance(uuid, str):
             return None
         message_id = self._flushed.line(uuid)
         signed = self._flushed.signature(message_id) if message_id else None
         return (message_id, signed) if message_id and signed else None
 
-    def earlier_answer(self, api_id: str) -> tuple[str, Json] | None:
+    def earlier_answer(self, api_id: str) -> tuple[str, JsonObject] | None:
         return self._flushed.answer(api_id) if self._flushed else None
 
     # -- handing out ------------------------------------------------------------------------------------------------
 
-    def fragment(self) -> Json | None:
+    def fragment(self) -> JsonObject | None:
         """Hand out what is complete, and keep the last messages, to which more lines may still belong."""
         count = len(self.messages)
         first_open = count
@@ -307,7 +308,7 @@ class Transcript:
         self._remember(leaving)
         return made
 
-    def finish(self) -> Json | None:
+    def finish(self) -> JsonObject | None:
         """Hand out the rest; None when there never was a message."""
         settle(self)
         if not self.messages and not self.sequence:
@@ -338,7 +339,7 @@ class Transcript:
     def updated_at(self) -> str:
         return self._latest or self.created_at
 
-    def _remember(self, leaving: list[Json]) -> None:
+    def _remember(self, leaving: list[JsonObject]) -> None:
         if self._flushed is None:
             self._flushed = Flushed()
         signatures = {message["message_id"]: signature(message["content"]) for message in leaving}

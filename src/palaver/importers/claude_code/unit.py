@@ -53,7 +53,7 @@ def side_files(sides: list[Source], run: Run) -> SideFiles:
     for agent in found.agents:
         path = PurePosixPath(agent.source.name)
         value = about.get(str(path.parent / agent.source.stem))
-        agent.about = value if type(value) is dict else {}
+        agent.about = value if isinstance(value, dict) else {}
     # An agent that another agent called refers to it: callers first.
     found.agents.sort(key=lambda agent: depth if type(depth := agent.about.get("spawnDepth")) is int else 0)
     return found
@@ -71,7 +71,7 @@ def read_about(agent: AgentFile, run: Run) -> None:
     if beside.exists():
         for value in json_document(beside, run):
             run.folded("conversation")
-            agent.about = value if type(value) is dict else {}
+            agent.about = value if isinstance(value, dict) else {}
 
 
 is_session_id = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
@@ -96,7 +96,7 @@ def _by_session(index: Any) -> dict[str, dict[str, Any]]:
             return {
                 entry["sessionId"]: {"projectPath": rest.get("originalPath"), **entry}
                 for entry in reversed(entries)
-                if type(entry) is dict and type(entry.get("sessionId")) is str
+                if isinstance(entry, dict) and isinstance(entry.get("sessionId"), str)
             }
         case _:
             return {}

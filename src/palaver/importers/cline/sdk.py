@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import PurePath
-from typing import Any
 
 from palaver.importers._contract import Match
 from palaver.importers.cline.sdk_files import (
@@ -17,10 +16,9 @@ from palaver.importers.cline.sdk_files import (
     stem_of,
 )
 from palaver.importers.cline.sdk_reading import SessionReader
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 FORM = "session"
 _LOG = "hooks.jsonl"
@@ -67,5 +65,5 @@ def _yes(reason: str, source: Source) -> Match:
     return Match.yes(reason, members, FORM, source.size_bytes + sum(file.size_bytes for file in beside))
 
 
-def read_session(source: Source, run: Run) -> Iterator[Json]:
+def read_session(source: Source, run: Run) -> Iterator[JsonObject]:
     yield from SessionReader(source, run).documents()

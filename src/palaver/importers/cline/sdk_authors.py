@@ -8,7 +8,7 @@ What it says itself it marks with a `kind` in the message's own `metadata`.
 import re
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _OF_THE_RUNTIME = frozenset(
     {
@@ -24,7 +24,7 @@ _CONTINUED = "The user approved switching to act mode. Continue with the approve
 _RESUMED = "[TASK RESUMPTION]"
 
 
-def author_of(role: str, content: list[Json], metadata: Any, *, is_sidechain: bool) -> str:
+def author_of(role: str, content: list[JsonObject], metadata: Any, *, is_sidechain: bool) -> str:
     """`human`, `model`, `tool` or `harness`; what is said to an agent is said by the model that started it."""
     if role != "user":
         return "tool" if role in {"tool", "function"} else "harness" if role == "system" else "model"
@@ -67,7 +67,7 @@ def _without(text: str, begin: str, end: str) -> str:
     return "".join((*pieces, text[at:]))
 
 
-def mode_of(content: list[Json]) -> str | None:
+def mode_of(content: list[JsonObject]) -> str | None:
     """The mode that a message was sent in."""
     for block in content:
         if block["type"] == "text" and "<user_input" in block["text"] and (found := _MODE.search(block["text"])):
@@ -76,9 +76,11 @@ def mode_of(content: list[Json]) -> str | None:
 
 
 def _is_of_the_runtime(metadata: Any) -> bool:
-    if type(metadata) is not dict:
+    if not isinstance(metadata, dict):
         return False
     kind, shown_as = metadata.get("kind"), metadata.get("displayRole")
     if kind == "compaction":
         return False  # a message of a person, to which the runtime added what it left out behind it
-    return (type(kind) is str and kind in _OF_THE_RUNTIME) or (type(shown_as) is str and shown_as in _NOT_SPOKEN)
+    return (isinstance(kind, str) and kind in _OF_THE_RUNTIME) or (
+        isinstance(shown_as, str) and shown_as in _NOT_SPOKEN
+    )

@@ -10,9 +10,9 @@ from typing import Any
 
 from palaver.importers._findings import MADE_CALL_ID, UNKNOWN_BLOCK
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 
-Json = dict[str, Any]
 Note = Callable[[FindingKind, str], None]
 """Told of a finding, with words where its meaning does not suffice."""
 
@@ -26,45 +26,45 @@ class Content:
     def __init__(self) -> None:
         self._open: OrderedDict[str, None] = OrderedDict()
 
-    def blocks(self, content: Any, message_id: str, note: Note) -> list[Json]:
+    def blocks(self, content: Any, message_id: str, note: Note) -> list[JsonObject]:
         """The blocks of a message's content, which is a list, a string, or damage; never none."""
-        if type(content) is list:
+        if isinstance(content, list):
             return [self._block(raw, message_id, number, note) for number, raw in enumerate(content)] or [
                 build.text("")
             ]
-        if type(content) is str:
+        if isinstance(content, str):
             return [build.text(content)]
         if content is None:
             return [build.text("")]
         note(UNKNOWN_BLOCK, "the content is no list")
         return [build.opaque(kind="content", raw=content)]
 
-    def activities(self, listed: Any, message_id: str) -> list[Json]:
+    def activities(self, listed: Any, message_id: str) -> list[JsonObject]:
         """Calls that the provider answered itself, which stand beside an answer: each with its result."""
-        activities: list[Any] = listed if type(listed) is list else [listed]
+        activities: list[Any] = listed if isinstance(listed, list) else [listed]
         return [
             block
             for number, activity in enumerate(activities)
             for block in _activity(activity, f"{message_id}:activity-{number}")
         ]
 
-    def _block(self, raw: Any, message_id: str, number: int, note: Note) -> Json:
-        if raw.__class__ is not dict:
-            return build.text(raw) if type(raw) is str else _unknown(raw, "block", note)
+    def _block(self, raw: Any, message_id: str, number: int, note: Note) -> JsonObject:
+        if not isinstance(raw, dict):
+            return build.text(raw) if isinstance(raw, str) else _unknown(raw, "block", note)
         kind = raw.get("type")
         if kind == "text":
-            if len(raw) == 2 and type(raw.get("text")) is str:
+            if len(raw) == 2 and isinstance(raw.get("text"), str):
                 return raw
         elif kind == "tool_use":
-            if type(raw.get("name")) is str:
+            if isinstance(raw.get("name"), str):
                 return self._call(raw, f"{message_id}:call-{number}", note)
         elif kind == "tool_result":
             return self._result(raw, f"{message_id}:call-{number}", note)
         return plain_block(raw) or _unknown(raw, kind, note)
 
-    def _call(self, raw: Json, made_id: str, note: Note) -> Json:
+    def _call(self, raw: JsonObject, made_id: str, note: Note) -> JsonObject:
         call_id, given = raw.get("id"), raw.get("input")
-        if type(call_id) is not str:
+        if not isinstance(call_id, str):
             note(MADE_CALL_ID, "")
             call_id = made_id
         self._open[call_id] = None
@@ -73,9 +73,9 @@ class Content:
             return made
         return _with(made, _rest(raw, "name", "input", *_if_text(raw, "id")))
 
-    def _result(self, raw: Json, made_id: str, note: Note) -> Json:
+    def _result(self, raw: JsonObject, made_id: str, note: Note) -> JsonObject:
         call_id, name, is_error = raw.get("tool_use_id"), raw.get("name"), raw.get("is_error")
-        if type(call_id) is not str:
+        if not isinstance(call_id, str):
             call_id = next(iter(self._open), made_id)
             note(MADE_CALL_ID, "a result that names no call belongs to the first that has none")
         self._open.pop(call_id, None)
@@ -83,24 +83,24 @@ class Content:
             tool_use_id=call_id,
             content=_output(raw.get("content")),
             is_error=is_error is True,
-            metadata={"name": name} if type(name) is str else None,
+            metadata={"name": name} if isinstance(name, str) else None,
         )
         if (
             raw.keys() <= _OF_RESULTS
-            and (is_error is None or type(is_error) is bool)
+            and (is_error is None or isinstance(is_error, bool))
             and call_id is raw.get("tool_use_id")
         ):
-            return made if type(name) is str or name is None else _with(made, {"name": name})
+            return made if isinstance(name, str) or name is None else _with(made, {"name": name})
         mapped = [*_if_text(raw, "tool_use_id"), *_if_text(raw, "name"), "content"]
-        mapped += ["is_error"] if type(is_error) is bool else []
+        mapped += ["is_error"] if isinstance(is_error, bool) else []
         return _with(made, _rest(raw, *mapped))
 
 
-def _activity(activity: Any, made_id: str) -> list[Json]:
+def _activity(activity: Any, made_id: str) -> list[JsonObject]:
     """A call that the provider answered itself, and its result where there is one."""
     match activity:
         case {"toolName": str(name)}:
-            call_id = activity["toolCallId"] if type(activity.get("toolCallId")) is str else made_id
+            call_id = activity["toolCallId"] if isinstance(activity.get("toolCallId"), str) else made_id
         case _:
             return [build.opaque(kind=TOOL_OUTPUT, raw=activity)]
     rest = {key: value for key, value in activity.items() if key not in _OF_ACTIVITIES}
@@ -111,22 +111,22 @@ def _activity(activity: Any, made_id: str) -> list[Json]:
     return blocks
 
 
-def plain_block(raw: Json) -> Json | None:
+def plain_block(raw: JsonObject) -> JsonObject | None:
     """A block that stands for itself, in a message or in a result; None for one of another kind."""
     match raw:
         case {"type": "text", "text": str(text)}:
             return _with(build.text(text), _rest(raw, "text"))
         case {"type": "thinking", "thinking": str(thinking)}:
-            signature = raw["signature"] if type(raw.get("signature")) is str else None
+            signature = raw["signature"] if isinstance(raw.get("signature"), str) else None
             made = build.thinking(thinking, signature=signature)
             return _with(made, _rest(raw, "thinking", *_if_text(raw, "signature")))
         case {"type": "redacted_thinking", "data": str(data)}:
             return _with(build.thinking("", redacted_data=data), _rest(raw, "data"))
         case {"type": "file", "content": str(text)}:
-            path = raw["path"] if type(raw.get("path")) is str else None
+            path = raw["path"] if isinstance(raw.get("path"), str) else None
             return _with(build.file(name=path, text=text), _rest(raw, "content", *_if_text(raw, "path")))
         case {"type": "image", "data": str(data)}:
-            media_type = raw["mediaType"] if type(raw.get("mediaType")) is str else None
+            media_type = raw["mediaType"] if isinstance(raw.get("mediaType"), str) else None
             return _with(build.image(_bytes(data, media_type)), _rest(raw, "data", *_if_text(raw, "mediaType")))
         case {"type": "image", "source": {"type": "base64", "data": str(data), "media_type": str(media_type), **more}}:
             rest = _rest(raw, "source") | ({"source": more} if more else {})
@@ -137,9 +137,9 @@ def plain_block(raw: Json) -> Json | None:
             return None
 
 
-def _media(raw: Json) -> Json | None:
+def _media(raw: JsonObject) -> JsonObject | None:
     """What a model made: a picture, a sound, a film, a file."""
-    media: Json = raw["media"]
+    media: JsonObject = raw["media"]
     media_type: str = media["mediaType"]
     match media["source"]:
         case {"type": "base64", "data": str(data), **more}:
@@ -153,7 +153,7 @@ def _media(raw: Json) -> Json | None:
     if media_type.startswith("image/"):
         made, known = build.image(source), ("source", "mediaType")
     else:
-        name = media["name"] if type(media.get("name")) is str else None
+        name = media["name"] if isinstance(media.get("name"), str) else None
         made = build.file(source=source, name=name, media_type=media_type)
         known = ("source", "mediaType", *_if_text(media, "name"))
     rest = _rest(media, *known, has_type=False) | ({"source": more} if more else {})
@@ -162,7 +162,7 @@ def _media(raw: Json) -> Json | None:
     return _with(made, rest)
 
 
-def _bytes(data: str, media_type: str | None) -> Json:
+def _bytes(data: str, media_type: str | None) -> JsonObject:
     if data.startswith("data:") and ";base64," in data[:200]:
         stated, _, data = data[5:].partition(";base64,")
         return build.source("base64", data, media_type=media_type or stated)
@@ -170,16 +170,16 @@ def _bytes(data: str, media_type: str | None) -> Json:
     return build.source(kind, data, media_type=media_type)
 
 
-def _output(content: Any) -> str | list[Json]:
+def _output(content: Any) -> str | list[JsonObject]:
     """What a tool gave back."""
-    if type(content) is str:
+    if isinstance(content, str):
         return content
-    if type(content) is list:
+    if isinstance(content, list):
         return [_output_block(item) for item in content]
     return "" if content is None else [build.opaque(kind=TOOL_OUTPUT, raw=content)]
 
 
-def _output_block(item: Any) -> Json:
+def _output_block(item: Any) -> JsonObject:
     match item:
         case {"query": str(), "result": str(result), **rest} if "type" not in item:
             return {"type": "text", "text": result, "source_fields": {"query": item["query"], **rest}}
@@ -191,24 +191,24 @@ def _output_block(item: Any) -> Json:
             return build.opaque(kind=TOOL_OUTPUT, raw=item)
 
 
-def _unknown(raw: Any, kind: Any, note: Note) -> Json:
-    named = kind if type(kind) is str and kind else "block"
+def _unknown(raw: Any, kind: Any, note: Note) -> JsonObject:
+    named = kind if isinstance(kind, str) and kind else "block"
     note(UNKNOWN_BLOCK, f"block {named!r:.60}")
     return build.opaque(kind=named, raw=raw)
 
 
-def _input(value: Any) -> Json:
-    if type(value) is dict:
+def _input(value: Any) -> JsonObject:
+    if isinstance(value, dict):
         return value
     return {} if value is None else {"input": value}
 
 
-def _if_text(raw: Json, name: str) -> tuple[str, ...]:
+def _if_text(raw: JsonObject, name: str) -> tuple[str, ...]:
     """The name of a field that is mapped because it is a text."""
-    return (name,) if type(raw.get(name)) is str else ()
+    return (name,) if isinstance(raw.get(name), str) else ()
 
 
-def _rest(raw: Json, *mapped: str, has_type: bool = True) -> Json:
+def _rest(raw: JsonObject, *mapped: str, has_type: bool = True) -> JsonObject:
     """The fields that have no place elsewhere."""
     return {
         key: value
@@ -217,7 +217,7 @@ def _rest(raw: Json, *mapped: str, has_type: bool = True) -> Json:
     }
 
 
-def _with(block: Json, rest: Json) -> Json:
+def _with(block: JsonObject, rest: JsonObject) -> JsonObject:
     if rest:
         block["source_fields"] = rest
     return block

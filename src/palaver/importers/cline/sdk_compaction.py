@@ -9,9 +9,8 @@ from typing import Any
 import orjson
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
-
-Json = dict[str, Any]
 
 _PRESERVED = {"compaction": "preserved"}
 """What a view writes on messages that it takes over."""
@@ -26,26 +25,26 @@ class Seen:
     def __init__(self) -> None:
         self._known: set[int] = set()
 
-    def add(self, record: Json) -> None:
+    def add(self, record: JsonObject) -> None:
         content = record.get("content")
-        for block in content if type(content) is list else (content,):
+        for block in content if isinstance(content, list) else (content,):
             self._known.add(_key("", block))
         name = _name_of(record)
         for field, value in record.items():
             if field not in _NOT_COMPARED:
                 self._known.add(_key(f"{name}/{field}", value))
 
-    def unknown_in(self, record: Json) -> Json:
+    def unknown_in(self, record: JsonObject) -> JsonObject:
         """What of a view's record the transcript does not hold: its `content`, and other fields."""
         name = _name_of(record)
-        found: Json = {}
+        found: JsonObject = {}
         for field, value in record.items():
             if field in _NOT_COMPARED or value is None or (field == "metadata" and value == _PRESERVED):
                 continue
             if _key(f"{name}/{field}", value) not in self._known:
                 found[field] = value
         content = record.get("content")
-        blocks = content if type(content) is list else () if content is None else (content,)
+        blocks = content if isinstance(content, list) else () if content is None else (content,)
         if new := [block for block in blocks if _key("", block) not in self._known]:
             found["content"] = new
         elif found.keys() <= _OF_THE_MESSAGE:
@@ -53,7 +52,7 @@ class Seen:
         return found
 
 
-def summary_of(record: Json, unknown: Json, view: str, number: int, timestamp: str) -> Json:
+def summary_of(record: JsonObject, unknown: JsonObject, view: str, number: int, timestamp: str) -> JsonObject:
     """The summary that a record of a view is, in which all that is new of it stands."""
     rest = dict(unknown)
     blocks: list[Any] = rest.pop("content", [])
@@ -61,15 +60,15 @@ def summary_of(record: Json, unknown: Json, view: str, number: int, timestamp: s
     others = [block for block in blocks if _text_of(block) is None]
     text = "\n\n".join(texts)
     metadata = rest.get("metadata")
-    if type(metadata) is dict:
+    if isinstance(metadata, dict):
         stated = metadata.get("summary")
-        if type(stated) is str and (not text or stated in text):
+        if isinstance(stated, str) and (not text or stated in text):
             text = text or stated
             rest["metadata"] = {name: value for name, value in metadata.items() if name != "summary"}
         timestamp = readable_timestamp(metadata.get("generatedAt")) or timestamp
     name = record.get("id")
     made = build.summary(
-        summary_id=f"{view}:{name if type(name) is str and name else number}:{number}",
+        summary_id=f"{view}:{name if isinstance(name, str) and name else number}:{number}",
         type="automatic",
         text=text,
         timestamp=timestamp,
@@ -91,10 +90,10 @@ def _text_of(block: Any) -> str | None:
             return None
 
 
-def _name_of(record: Json) -> str:
+def _name_of(record: JsonObject) -> str:
     """The message that a record is, by its id, where it has one."""
     name = record.get("id")
-    return name if type(name) is str else ""
+    return name if isinstance(name, str) else ""
 
 
 def _key(place: str, value: Any) -> int:

@@ -9,13 +9,11 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import orjson
 
+from palaver.model.build import JsonObject
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 LINEAGE = ("parent_session_id", "parent_agent_id", "agent_id", "conversation_id", "is_subagent")
 """What only the database says of a session that has a manifest."""
@@ -24,11 +22,11 @@ _FLAGS = ("interactive", "enable_tools", "enable_spawn", "enable_teams", "is_sub
 _NOT_KEPT = ("transcript_path", "hook_path", "messages_path", "status_lock")
 _Stamp = tuple[str, int, int, int, int]
 
-_last: list[tuple[_Stamp, dict[str, Json]]] = []
+_last: list[tuple[_Stamp, dict[str, JsonObject]]] = []
 """The rows that were read last: the sessions of one database come one after the other."""
 
 
-def row_of(source: Source, session_id: str) -> Json:
+def row_of(source: Source, session_id: str) -> JsonObject:
     """What the database says of a session, in the words of a manifest; empty where it says nothing."""
     path = _database_of(source)
     return {} if path is None else _rows(path).get(session_id, {})
@@ -51,7 +49,7 @@ def _database_of(source: Source) -> Path | None:
         return None
 
 
-def _rows(path: Path) -> dict[str, Json]:
+def _rows(path: Path) -> dict[str, JsonObject]:
     try:
         stamp = _stamp(path)
     except OSError:
@@ -75,7 +73,7 @@ def _stamp(path: Path) -> _Stamp:
     )
 
 
-def _read(path: Path) -> dict[str, Json]:
+def _read(path: Path) -> dict[str, JsonObject]:
     for mode in ("mode=ro", "mode=ro&immutable=1"):  # the second where the folder cannot be written to
         try:
             with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=1)) as connection:
@@ -84,25 +82,25 @@ def _read(path: Path) -> dict[str, Json]:
                 rows = [_manifest(dict(zip(names, row, strict=True))) for row in cursor]
         except sqlite3.Error:
             continue
-        return {row["session_id"]: row for row in rows if type(row.get("session_id")) is str}
+        return {row["session_id"]: row for row in rows if isinstance(row.get("session_id"), str)}
     return {}
 
 
-def _manifest(row: Json) -> Json:
+def _manifest(row: JsonObject) -> JsonObject:
     """A row in the words of a manifest, without what is not set."""
     kept = {
         name: value
         for name, value in row.items()
-        if value is not None and value != "" and type(value) is not bytes and name not in _NOT_KEPT
+        if value is not None and value != "" and not isinstance(value, bytes) and name not in _NOT_KEPT
     }
     for name in _FLAGS:
         if kept.get(name) in (0, 1):
             kept[name] = bool(kept[name])
     text = kept.pop("metadata_json", None)
     try:
-        metadata = orjson.loads(text) if type(text) is str else None
+        metadata = orjson.loads(text) if isinstance(text, str) else None
     except orjson.JSONDecodeError:
         metadata = None
-    if type(metadata) is dict:
+    if isinstance(metadata, dict):
         kept["metadata"] = metadata
     return kept

@@ -11,8 +11,6 @@ from typing import Any
 from palaver.errors import PalaverError
 from palaver.sources.source import Source
 
-Json = dict[str, Any]
-
 MESSAGES = ".messages.json"
 COMPACTION = ".compaction.json"
 _MANIFEST = ".json"

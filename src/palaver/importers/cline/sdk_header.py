@@ -4,17 +4,15 @@ A session without a manifest, as agents' are, is described by its row in the dat
 """
 
 from collections import Counter
-from typing import Any
 
 from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.importers.cline.sdk_authors import typed_words
 from palaver.importers.cline.sdk_database import LINEAGE
 from palaver.importers.cline.sdk_files import is_session_id
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 PLATFORM = "cline"
 _STATUSES: dict[str, build.Status] = {
@@ -37,27 +35,27 @@ _LONGEST_TITLE = 120
 class Header:
     """The facts of one session, and the documents that they head."""
 
-    def __init__(self, session_id: str, manifest: Json, row: Json, around: Json) -> None:
+    def __init__(self, session_id: str, manifest: JsonObject, row: JsonObject, around: JsonObject) -> None:
         self.session_id = session_id
         self._facts = manifest or row
         self._row = row
         self._around = dict(around)
         own = self._facts.get("metadata")
-        self._own: Json = own if type(own) is dict else {}
+        self._own: JsonObject = own if isinstance(own, dict) else {}
         self.is_sidechain = around.get("agent") in _AGENTS or row.get("is_subagent") is True
         prompt = self._facts.get("prompt")
-        self.prompt = prompt if type(prompt) is str and prompt.strip() else ""
+        self.prompt = prompt if isinstance(prompt, str) and prompt.strip() else ""
         self.first_words = ""
         """What was typed first; a title where there is no other."""
         self.models: Counter[str] = Counter()
         """The models that answered, with how often."""
-        self.summaries: list[Json] = []
-        self.views: list[Json] = []
+        self.summaries: list[JsonObject] = []
+        self.views: list[JsonObject] = []
         """What is said of compacted views."""
         self.started_at = readable_timestamp(self._facts.get("started_at")) or self._from_id()
 
-    def document(self, messages: list[Json], created_at: str, fragment: Json | None) -> Json:
-        platform: Json = {"name": PLATFORM}
+    def document(self, messages: list[JsonObject], created_at: str, fragment: JsonObject | None) -> JsonObject:
+        platform: JsonObject = {"name": PLATFORM}
         if (version := self._version()) is not None:
             platform["version"] = version
         if (model := self._model()) is not None:
@@ -78,7 +76,7 @@ class Header:
             fragment=fragment,
         )
 
-    def learn(self, message: Json) -> None:
+    def learn(self, message: JsonObject) -> None:
         """Take in what a message says of the whole."""
         if message["role"] == "assistant":
             if model := message["metadata"].get("model_override"):
@@ -87,11 +85,11 @@ class Header:
             texts = (block["text"] for block in message["content"] if block["type"] == "text")
             self.first_words = next(filter(typed_words, texts), "")
 
-    def learn_around(self, around: Json) -> None:
+    def learn_around(self, around: JsonObject) -> None:
         """Take in what stands around the messages, some of it behind them."""
         self._around |= around
 
-    def add_view(self, name: str, around: Json) -> None:
+    def add_view(self, name: str, around: JsonObject) -> None:
         """Take in what stands around a compacted view, and not around the messages."""
         rest = {key: value for key, value in around.items() if value is not None and value != self._around.get(key)}
         self.views.append({"file": name, **rest})
@@ -99,7 +97,7 @@ class Header:
     @property
     def system_prompt(self) -> str:
         stated = self._around.get("system_prompt")
-        return stated if type(stated) is str and stated.strip() else ""
+        return stated if isinstance(stated, str) and stated.strip() else ""
 
     def updated_at(self) -> str:
         stated = (self._around.get("updated_at"), self._facts.get("ended_at"), self._facts.get("updated_at"))
@@ -120,18 +118,18 @@ class Header:
 
     def _title(self) -> str | None:
         stated = self._own.get("title")
-        if type(stated) is str and stated.strip():
+        if isinstance(stated, str) and stated.strip():
             return stated
         first_line = typed_words(self.prompt or self.first_words).split("\n", 1)[0].strip()
         return first_line[:_LONGEST_TITLE] or None
 
     def _status(self) -> build.Status | None:
         stated = self._facts.get("status")
-        return _STATUSES.get(stated) if type(stated) is str else None
+        return _STATUSES.get(stated) if isinstance(stated, str) else None
 
     def _version(self) -> str | None:
         for holder in (self._around.get("origin"), self._own.get("sessionHistoryOrigin")):
-            if type(holder) is dict and type(version := holder.get("version")) is str and version:
+            if isinstance(holder, dict) and isinstance((version := holder.get("version")), str) and version:
                 return version
         return None
 
@@ -140,9 +138,9 @@ class Header:
         if self.models:
             return self.models.most_common(1)[0][0]
         chosen = self._facts.get("model")
-        return chosen if type(chosen) is str and chosen else None
+        return chosen if isinstance(chosen, str) and chosen else None
 
-    def _metadata(self, model: str | None) -> Json:
+    def _metadata(self, model: str | None) -> JsonObject:
         """What has no place elsewhere, under its own name; what is said twice stands once."""
         facts = {name: value for name, value in self._facts.items() if name not in _MAPPED and value is not None}
         if facts.get("version") == 1:
@@ -151,7 +149,7 @@ class Header:
             del facts["status"]
         if self._facts.get("model") not in (None, model):
             facts["model"] = self._facts["model"]
-        kept: Json = dict(facts)
+        kept: JsonObject = dict(facts)
         if not isinstance(self._facts.get("metadata"), dict | None):
             kept["metadata"] = self._facts["metadata"]
         self._add(kept, {name: value for name, value in self._own.items() if name not in {*_PATHS, "title"}})
@@ -159,19 +157,19 @@ class Header:
         if around.get("version") == 1:
             del around["version"]
         prompt = self._around.get("system_prompt")
-        if prompt is not None and type(prompt) is not str:
+        if prompt is not None and not isinstance(prompt, str):
             around["system_prompt"] = prompt
         self._add(kept, around)
         self._add(kept, {name: self._row[name] for name in LINEAGE if name in self._row})
         if self.prompt and typed_words(self.prompt) != typed_words(self.first_words):
             kept["prompt"] = self.prompt
-        elif type(self._facts.get("prompt")) is not str and self._facts.get("prompt") is not None:
+        elif not isinstance(self._facts.get("prompt"), str) and self._facts.get("prompt") is not None:
             kept["prompt"] = self._facts["prompt"]
         if self.views:
             kept["compactions"] = self.views
         return kept
 
-    def _add(self, kept: Json, more: Json) -> None:
+    def _add(self, kept: JsonObject, more: JsonObject) -> None:
         for name, value in more.items():
             said = self._facts.get(_PLAIN.get(name, name))
             if name not in kept and value != said:
@@ -179,8 +177,8 @@ class Header:
             elif value not in (kept.get(name), said):
                 kept.setdefault("source_fields", {})[name] = value
 
-    def _session(self) -> Json:
-        session: Json = {"session_id": self.session_id, "is_sidechain": self.is_sidechain}
+    def _session(self) -> JsonObject:
+        session: JsonObject = {"session_id": self.session_id, "is_sidechain": self.is_sidechain}
         if (parent := self._parent()) is not None and parent != self.session_id:
             session["parent_conversation_id"] = parent
         return session
@@ -190,19 +188,19 @@ class Header:
         origin, fork = self._around.get("origin"), self._own.get("fork")
         stated = (
             self._row.get("parent_session_id"),
-            origin.get("parentThreadId") if type(origin) is dict else None,
-            fork.get("forkedFromSessionId") if type(fork) is dict else None,
+            origin.get("parentThreadId") if isinstance(origin, dict) else None,
+            fork.get("forkedFromSessionId") if isinstance(fork, dict) else None,
             self.session_id.partition("__")[0] if self.is_sidechain and "__" in self.session_id else None,
         )
-        return next((parent for parent in stated if type(parent) is str and parent), None)
+        return next((parent for parent in stated if isinstance(parent, str) and parent), None)
 
-    def _context(self) -> Json | None:
-        context: Json = {}
+    def _context(self) -> JsonObject | None:
+        context: JsonObject = {}
         cwd, root, source = (self._facts.get(name) for name in ("cwd", "workspace_root", "source"))
-        folder = next((path for path in (root, cwd) if type(path) is str and path), None)
+        folder = next((path for path in (root, cwd) if isinstance(path, str) and path), None)
         if folder is not None:
             context["workspace"] = {"path": folder}
-        if type(source) is str and source in _EDITORS:
+        if isinstance(source, str) and source in _EDITORS:
             context["environment"] = {"editor": source}
         custom = {
             name: path for name, path in (("cwd", cwd), ("workspace_root", root)) if path not in (None, "", folder)

@@ -13,11 +13,10 @@ from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MADE_
 from palaver.importers.cline.sdk_authors import author_of, mode_of
 from palaver.importers.cline.sdk_blocks import Content
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 OURS = frozenset({*build.METADATA, "modelInfo", "metrics", "mode", "role_inferred", "source_fields"})
 """Names that the importer itself gives; a source's field of the same name goes to `source_fields`."""
@@ -41,14 +40,14 @@ class Messages:
         self._content = Content()
         self._ids: set[str] = set()
 
-    def message(self, record: Json, number: int) -> Json:
+    def message(self, record: JsonObject, number: int) -> JsonObject:
         """One message; its timestamp is empty where the source states none that can be read."""
-        metadata: Json = {}
+        metadata: JsonObject = {}
         message_id = self._message_id(record, number, metadata)
         content = self._content.blocks(record.get("content"), message_id, self._note)
         role = _role_of(record, metadata)
         own = record.get("metadata")
-        if type(own) is dict:
+        if isinstance(own, dict):
             if "modelToolActivities" in own:
                 content = [*self._content.activities(own["modelToolActivities"], message_id), *content]
                 own = {name: value for name, value in own.items() if name != "modelToolActivities"}
@@ -58,7 +57,7 @@ class Messages:
         if role == "user" and (mode := mode_of(content)) is not None:
             metadata["mode"] = mode
         stated = record.get("metrics")
-        tokens, cost = (_tokens(stated) or None, _cost(stated)) if type(stated) is dict else (None, None)
+        tokens, cost = (_tokens(stated) or None, _cost(stated)) if isinstance(stated, dict) else (None, None)
         if tokens and role == "assistant" and message_id == record.get("id") and _is_random(message_id):
             metadata["api_message_id"] = message_id
         if (model := record.get("modelInfo")) is not None:
@@ -77,7 +76,7 @@ class Messages:
             metadata=metadata,
         )
 
-    def system_prompt(self, text: str, timestamp: str) -> Json:
+    def system_prompt(self, text: str, timestamp: str) -> JsonObject:
         """What the model was told before all messages, which has no time of its own."""
         self._run.note(INFERRED_TIMESTAMP, f"{self._session_id}: the system prompt")
         return build.message(
@@ -88,7 +87,7 @@ class Messages:
             metadata={"author_kind": "harness", "timestamp_inferred": True},
         )
 
-    def prompt(self, text: str, timestamp: str) -> Json:
+    def prompt(self, text: str, timestamp: str) -> JsonObject:
         """What a session was started with, of which no messages are left."""
         self._run.note(INFERRED_TIMESTAMP, f"{self._session_id}: the prompt")
         author = author_of("user", [build.text(text)], None, is_sidechain=self._is_sidechain)
@@ -103,9 +102,9 @@ class Messages:
     def _note(self, kind: FindingKind, words: str = "") -> None:
         self._run.note(kind, self.where(), words)
 
-    def _message_id(self, record: Json, number: int, metadata: Json) -> str:
+    def _message_id(self, record: JsonObject, number: int, metadata: JsonObject) -> str:
         stated = record.get("id")
-        if type(stated) is not str or not stated:
+        if not isinstance(stated, str) or not stated:
             self._note(MADE_MESSAGE_ID)
             if stated is not None:
                 metadata.setdefault("source_fields", {})["id"] = stated
@@ -129,7 +128,7 @@ class Messages:
         self._ids.add(wanted)
         return wanted
 
-    def _time(self, stated: Any, metadata: Json) -> str:
+    def _time(self, stated: Any, metadata: JsonObject) -> str:
         time = readable_timestamp(stated)
         if not time:
             metadata["timestamp_inferred"] = True
@@ -141,16 +140,16 @@ class Messages:
         return time
 
     @staticmethod
-    def _keep_model(stated: Any, metadata: Json) -> None:
+    def _keep_model(stated: Any, metadata: JsonObject) -> None:
         rest = stated
-        if type(stated) is dict and type(model := stated.get("id")) is str and model:
+        if isinstance(stated, dict) and isinstance((model := stated.get("id")), str) and model:
             metadata["model_override"] = model
             if stated.keys() <= _OF_MODELS:
                 rest = {name: value for name, value in stated.items() if name != "id"}
         if rest:
             metadata["modelInfo"] = rest
 
-    def _keep_others(self, record: Json, own: Any, metadata: Json) -> None:
+    def _keep_others(self, record: JsonObject, own: Any, metadata: JsonObject) -> None:
         """What has no place elsewhere, under its own name."""
         if record.keys() - _MAPPED:
             # What names a type is no message of the product's: what it is and whose stays together.
@@ -180,9 +179,9 @@ def _first_id(stated: str, content: Any) -> tuple[str, str]:
             return stated, ""
 
 
-def _role_of(record: Json, metadata: Json) -> build.Role:
+def _role_of(record: JsonObject, metadata: JsonObject) -> build.Role:
     role = record.get("role")
-    if type(role) is str and role in _ROLES:
+    if isinstance(role, str) and role in _ROLES:
         return cast("build.Role", role)
     metadata["role_inferred"] = True
     if role is not None:
@@ -190,14 +189,14 @@ def _role_of(record: Json, metadata: Json) -> build.Role:
     return "assistant" if record.get("modelInfo") or record.get("metrics") else "user"
 
 
-def _tokens(stated: Json) -> Json:
+def _tokens(stated: JsonObject) -> JsonObject:
     """What an answer used, as the schema means it: what is cached stands apart."""
     total, read, written = (
         _count(stated.get("inputTokens")),
         _count(stated.get("cacheReadTokens")),
         _count(stated.get("cacheWriteTokens")),
     )
-    tokens: Json = {}
+    tokens: JsonObject = {}
     if total is not None:
         cached = (read or 0) + (written or 0)
         tokens["input_tokens"] = total - cached if total >= cached else total
@@ -210,9 +209,9 @@ def _tokens(stated: Json) -> Json:
     return tokens
 
 
-def _cost(stated: Json) -> Json | None:
+def _cost(stated: JsonObject) -> JsonObject | None:
     amount = stated.get("cost")
-    is_amount = (type(amount) is int or type(amount) is float) and 0 <= amount < _MOST
+    is_amount = (type(amount) is int or isinstance(amount, float)) and 0 <= amount < _MOST
     return {"amount": amount, "currency": "USD"} if is_amount else None
 
 

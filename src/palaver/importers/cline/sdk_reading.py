@@ -7,7 +7,6 @@ conversation (`empty-session`). What stands where messages should be, and is non
 import json
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import orjson
 
@@ -19,6 +18,7 @@ from palaver.importers.cline.sdk_database import row_of
 from palaver.importers.cline.sdk_files import COMPACTION, SessionFiles, seen, stem_of
 from palaver.importers.cline.sdk_header import Header
 from palaver.importers.cline.sdk_messages import Messages
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT, repair
@@ -26,8 +26,6 @@ from palaver.sources.elements import JsonElements, WholeElements, elements_of
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import LARGEST_BYTES, UNREADABLE_SIDE_FILE, counted, json_document, read_at_most
-
-Json = dict[str, Any]
 
 MISSING_MESSAGES = finding_kind(
     "missing-messages", "note", "A session has no messages any more; the prompt that started it is kept."
@@ -50,11 +48,11 @@ class SessionReader:
         self._time = ""
         """The last that is known."""
 
-    def documents(self) -> Iterator[Json]:
+    def documents(self) -> Iterator[JsonObject]:
         manifest = self._manifest()
         header = self._header(manifest or {})
         messages = Messages(header.session_id, self._run, is_sidechain=header.is_sidechain)
-        pending: list[Json] = []
+        pending: list[JsonObject] = []
         has_prompt = False
         limit = FRAGMENT_BYTES
         for message, taken in self._messages(header, messages):
@@ -87,34 +85,36 @@ class SessionReader:
         else:
             self._run.skipped("empty-session")
 
-    def _manifest(self) -> Json | None:
+    def _manifest(self) -> JsonObject | None:
         """What the manifest says; None where there is none, or none that can be read."""
         if self._files.manifest is None:
             return None
         for value in json_document(self._files.manifest, self._run):
-            if type(value) is dict:
+            if isinstance(value, dict):
                 return value
             self._run.quarantined(NOT_AN_OBJECT, json.dumps(value).encode(), self._files.manifest.name)
         return None
 
-    def _header(self, manifest: Json) -> Header:
+    def _header(self, manifest: JsonObject) -> Header:
         file = self._files.messages
         around = _around(file) if file is not None else {}
         stated = (around.get("sessionId"), around.get("conversation_id"), manifest.get("session_id"))
-        session_id = next((one for one in stated if type(one) is str and one), "") or stem_of(self._source.file_name)
+        session_id = next((one for one in stated if isinstance(one, str) and one), "") or stem_of(
+            self._source.file_name
+        )
         header = Header(session_id, manifest, row_of(self._source, session_id), around)
         if file is not None and file.file_name.endswith(COMPACTION):
             header.views.append({"file": file.file_name, "messages_are_this_view": True})
         return header
 
-    def _messages(self, header: Header, messages: Messages) -> Iterator[tuple[Json, int]]:
+    def _messages(self, header: Header, messages: Messages) -> Iterator[tuple[JsonObject, int]]:
         """The messages, each with how far the file was read before it."""
         if self._files.messages is None:
             return
         with self._elements(self._files.messages) as elements:
             messages.where = elements.where
             for record in elements:
-                if type(record) is not dict:
+                if not isinstance(record, dict):
                     self._run.quarantined(NOT_AN_OBJECT, elements.raw, elements.where())
                     continue
                 try:
@@ -147,15 +147,15 @@ class SessionReader:
                     counted(file, self._run)
                     self._run.quarantined(BAD_CONVERSATION, raw, file.name, "there are no messages in it")
 
-    def _summaries(self, view: Source, header: Header) -> list[Json]:
+    def _summaries(self, view: Source, header: Header) -> list[JsonObject]:
         """What a compacted view holds that the transcript does not."""
         name = view.file_name
-        found: list[Json] = []
+        found: list[JsonObject] = []
         known = self._seen or Seen()
         try:
             with self._elements(view, name) as elements:
                 for record in elements:
-                    if type(record) is not dict:
+                    if not isinstance(record, dict):
                         self._run.quarantined(NOT_AN_OBJECT, elements.raw, elements.where())
                     elif unknown := known.unknown_in(record):
                         at = (elements.wrapper.get("updated_at"), record.get("ts"))
@@ -169,7 +169,7 @@ class SessionReader:
             self._run.note(UNREADABLE_SIDE_FILE, name, str(error), kept=False)
         return found
 
-    def _document(self, header: Header, messages: list[Json], *, is_final: bool) -> Json:
+    def _document(self, header: Header, messages: list[JsonObject], *, is_final: bool) -> JsonObject:
         if not self._created_at:
             header.note_times(self._run)
             times = [message["timestamp"] for message in messages if message["timestamp"]]
@@ -189,15 +189,15 @@ class SessionReader:
         return header.updated_at() or self._source.written_at()
 
 
-def _around(file: Source) -> Json:
+def _around(file: Source) -> JsonObject:
     """What stands before the messages of a file, as a document may hold it."""
     found = seen(file)
-    if type(found) is not dict:
+    if not isinstance(found, dict):
         return {}
     around = {name: value for name, value in found.items() if name != "messages"}
     try:
         orjson.dumps(around)
     except TypeError:
         values = repair(json.dumps(around).encode()).values
-        return values[0] if values and type(values[0]) is dict else {}
+        return values[0] if values and isinstance(values[0], dict) else {}
     return around

@@ -1,19 +1,16 @@
 """What a model thought and said, wherever in an item it stands."""
 
-from typing import Any
-
 from palaver.importers.continue_dev.content import content_blocks, without_thoughts
 from palaver.importers.continue_dev.fields import kept, text_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _HIDDEN = "internal reasoning is hidden due to safety reasons"
 """What Continue shows where the provider encrypted the reasoning."""
 _MAPPED = frozenset({"role", "content", "signature", "redactedThinking", "metadata"})
 
 
-def is_placeholder(item: Json, message: Json) -> bool:
+def is_placeholder(item: JsonObject, message: JsonObject) -> bool:
     """Whether an answer was begun and nothing was said in it."""
     return (
         message.get("content") in ("", None, [])
@@ -22,23 +19,23 @@ def is_placeholder(item: Json, message: Json) -> bool:
     )
 
 
-def thoughts_of(item: Json, message: Json) -> tuple[list[build.Block], Json]:
+def thoughts_of(item: JsonObject, message: JsonObject) -> tuple[list[build.Block], JsonObject]:
     """The thoughts of an item that holds nothing else, and what else is said of them."""
     about = kept(message, _MAPPED)
     redacted = text_of(message, "redactedThinking")
     stated = message.get("metadata")
-    if type(stated) is dict:
+    if isinstance(stated, dict):
         rest = dict(stated)
         if not redacted and (redacted := text_of(rest, "encrypted_content")):
             del rest["encrypted_content"]
         stated = rest or None
     if stated is not None:
         about["metadata"] = stated
-    if redacted and type(details := about.get("reasoning_details")) is list:
+    if redacted and isinstance((details := about.get("reasoning_details")), list):
         told = {"type": "encrypted_content", "encrypted_content": redacted}
         about["reasoning_details"] = [one for one in details if one != told]
     for name in ("signature", "redactedThinking"):
-        if message.get(name) is not None and type(message[name]) is not str:
+        if message.get(name) is not None and not isinstance(message[name], str):
             about[name] = message[name]
     blocks = content_blocks(message.get("content"))
     text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
@@ -52,18 +49,18 @@ def thoughts_of(item: Json, message: Json) -> tuple[list[build.Block], Json]:
     return thoughts, about
 
 
-def _reasoning(item: Json, before: list[build.Block]) -> list[build.Block]:
+def _reasoning(item: JsonObject, before: list[build.Block]) -> list[build.Block]:
     """The thoughts that an item keeps beside its message, unless they are told already."""
     reasoning = item.get("reasoning")
-    text = text_of(reasoning, "text") if type(reasoning) is dict else ""
+    text = text_of(reasoning, "text") if isinstance(reasoning, dict) else ""
     return [build.thinking(text)] if text and not any(block.get("thinking") == text for block in before) else []
 
 
-def answer_blocks(item: Json, message: Json, before: list[build.Block]) -> list[build.Block]:
+def answer_blocks(item: JsonObject, message: JsonObject, before: list[build.Block]) -> list[build.Block]:
     """What a model thought and said, behind thoughts of which other items told."""
     content = message.get("content")
     blocks = _reasoning(item, before)
-    if type(content) is str and (thought := without_thoughts(content)).thinking is not None:
+    if isinstance(content, str) and (thought := without_thoughts(content)).thinking is not None:
         blocks.append(build.thinking(thought.thinking))
         content = thought.said
     return [*blocks, *content_blocks(content)]

@@ -8,11 +8,11 @@ import orjson
 from palaver.errors import PalaverError
 from palaver.importers._side_files import side_value
 from palaver.importers.continue_dev.fields import text_of
+from palaver.model.build import JsonObject
 from palaver.sources.source import Source
 from palaver.sources.whole import read_at_most
 
-Json = dict[str, Any]
-Models = dict[str, Json]
+Models = dict[str, JsonObject]
 
 _LARGEST_BYTES = 1 << 24
 _TEXT = r'("(?:[^"\\\n]|\\.)*+"?)'
@@ -25,12 +25,12 @@ def models_in(source: Source) -> Models | None:
     value = side_value(source)
     if value is None and source.suffix == ".json":
         value = _commented(source)
-    if type(value) is not dict:
+    if not isinstance(value, dict):
         return None
     found: Models = {}
     stated = value.get("models")
     beside = [value.get("tabAutocompleteModel")]
-    for entry in [*(stated if type(stated) is list else ()), *beside]:
+    for entry in [*(stated if isinstance(stated, list) else ()), *beside]:
         match entry:
             case {"override": dict(override), **block}:
                 model = _model({**block, **override})
@@ -43,16 +43,16 @@ def models_in(source: Source) -> Models | None:
     return found
 
 
-def _model(entry: Json) -> Json:
+def _model(entry: JsonObject) -> JsonObject:
     """The few fields that tell which model it is, by name: anything else may be a secret."""
-    found: Json = {"title": text_of(entry, "name") or text_of(entry, "title")}
+    found: JsonObject = {"title": text_of(entry, "name") or text_of(entry, "title")}
     for name in ("provider", "model"):
         if text := text_of(entry, name):
             found[name] = text
-    if type(roles := entry.get("roles")) is list and all(type(role) is str for role in roles):
+    if isinstance((roles := entry.get("roles")), list) and all(isinstance(role, str) for role in roles):
         found["roles"] = roles
     templates = entry.get("promptTemplates")
-    if template := text_of(entry, "template") or text_of(templates if type(templates) is dict else {}, "chat"):
+    if template := text_of(entry, "template") or text_of(templates if isinstance(templates, dict) else {}, "chat"):
         found["template"] = template
     return found
 

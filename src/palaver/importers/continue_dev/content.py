@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 Block = build.Block
 
 _OPENS, _CLOSES = "<think>", "</think>"
@@ -13,11 +13,11 @@ _OPENS, _CLOSES = "<think>", "</think>"
 
 def content_blocks(content: Any) -> list[Block]:
     """The blocks of a `content`, which is a text, a list of parts, or whatever a damaged file has there."""
-    if type(content) is str:
+    if isinstance(content, str):
         return [build.text(content)] if content else []
     if content is None:
         return []
-    if type(content) is list:
+    if isinstance(content, list):
         return [_part(part) for part in content]
     return [build.opaque(kind="content", raw=content)]
 
@@ -33,11 +33,11 @@ def texts_in(blocks: list[Block]) -> Iterator[str]:
     for block in blocks:
         field = _SHOWN.get(block["type"])
         shown = block.get(field) if field else None
-        if type(shown) is str:
+        if isinstance(shown, str):
             yield shown
-        elif type(shown) is list:
+        elif isinstance(shown, list):
             yield from texts_in(shown)
-        elif type(shown) is dict and type(shown.get("data")) is str:
+        elif isinstance(shown, dict) and isinstance(shown.get("data"), str):
             yield shown["data"]
 
 
@@ -81,7 +81,7 @@ def _part(part: Any) -> Block:
             return build.opaque(kind="part", raw=part)
 
 
-def _picture(url: str) -> Json:
+def _picture(url: str) -> JsonObject:
     """Where a picture is: mostly in the address itself."""
     kind, comma, data = url.partition(",")
     if comma and kind.startswith("data:") and kind.endswith(";base64"):
@@ -89,7 +89,7 @@ def _picture(url: str) -> Json:
     return build.source("url", url)
 
 
-def _with(block: Block, rest: Json) -> Block:
+def _with(block: Block, rest: JsonObject) -> Block:
     if rest:
         block["source_fields"] = rest
     return block

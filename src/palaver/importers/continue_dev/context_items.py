@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from palaver.importers.continue_dev.fields import text_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 CODEBASE = "codebase"
 
@@ -32,7 +31,7 @@ def attachment(item: Any) -> build.Block:
     return block
 
 
-def _source(uri: Any) -> Json | None:
+def _source(uri: Any) -> JsonObject | None:
     match uri:
         case {"type": "file" | "url" as kind, "value": str(value), **rest} if value and not rest:
             return build.source(kind, value)
@@ -40,7 +39,7 @@ def _source(uri: Any) -> Json | None:
             return None
 
 
-def _code(content: str, item: Json) -> build.Block | None:
+def _code(content: str, item: JsonObject) -> build.Block | None:
     """A selection, whose fence tells where it was taken from."""
     if provider_of(item) != "code" or not (fenced := _FENCED.fullmatch(content)):
         return None
@@ -82,7 +81,7 @@ class Mention(NamedTuple):
     """By what its answer may be known."""
 
 
-def mentions(nodes: list[Json]) -> Iterator[Mention]:
+def mentions(nodes: list[JsonObject]) -> Iterator[Mention]:
     """The mentions among the nodes of an editor's document."""
     for node in nodes:
         match node:
@@ -105,7 +104,7 @@ class Providers:
 
     def __init__(self) -> None:
         self._asked: dict[tuple[str, str], None] = {}
-        self.codebase: list[Json] = []
+        self.codebase: list[JsonObject] = []
 
     def add(self, items: list[Any], asked: list[Mention]) -> None:
         waiting = _Waiting(asked)
@@ -119,7 +118,7 @@ class Providers:
         for mention in waiting.left():
             self._asked[mention.provider, mention.query] = None
 
-    def found(self) -> list[Json]:
+    def found(self) -> list[JsonObject]:
         return [{"name": name, "query": query} for name, query in self._asked]
 
 
@@ -135,7 +134,7 @@ class _Waiting:
             for key in keys:
                 self._places.setdefault(key, deque()).append(place)
 
-    def answered_by(self, item: Json, provider: str) -> Mention | None:
+    def answered_by(self, item: JsonObject, provider: str) -> Mention | None:
         """The first mention that an item may answer: of the same provider, or of its name; a file is known by name."""
         keys = [(provider, ""), *(("", name) for name in _names(item))]
         found = [place for key in keys for place in self._first(key)]
@@ -156,13 +155,13 @@ class _Waiting:
         return [places[0]] if places else []
 
 
-def _names(item: Json) -> set[str]:
+def _names(item: JsonObject) -> set[str]:
     uri = item.get("uri")
-    stated = (item.get("name"), item.get("description"), uri.get("value") if type(uri) is dict else None)
-    return {name for name in stated if type(name) is str and name}
+    stated = (item.get("name"), item.get("description"), uri.get("value") if isinstance(uri, dict) else None)
+    return {name for name in stated if isinstance(name, str) and name}
 
 
-def _own_query(item: Json) -> str:
+def _own_query(item: JsonObject) -> str:
     match item:
         case {"uri": {"value": str(value)}} if value:
             return value

@@ -15,6 +15,7 @@ from palaver.importers.continue_dev.surroundings import Surroundings
 from palaver.importers.continue_dev.tool_calls import take_use
 from palaver.importers.continue_dev.workspace import agent_of, context
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
 from palaver.model.timestamps import milliseconds_of
 from palaver.sources.run import Run
@@ -24,7 +25,6 @@ OTHER_SESSION_ID = finding_kind(
     "other-session-id", "note", "A session's file states another id than its name, which is the one that counts."
 )
 
-Json = dict[str, Any]
 
 _PLACEHOLDERS = frozenset({"", "New Session", "Untitled Session"})
 _TITLE_LENGTH = 100
@@ -58,12 +58,12 @@ class Conversation:
     def add(self, items: list[tuple[int, Any]]) -> None:
         self.history.add(items)
 
-    def fragment(self, wrapper: Json) -> Json:
+    def fragment(self, wrapper: JsonObject) -> JsonObject:
         """What is known up to here."""
         self._join(is_last=False)
         return self._document(wrapper, {"sequence": self._sequence, "final": False})
 
-    def finish(self, wrapper: Json) -> Iterator[Json]:
+    def finish(self, wrapper: JsonObject) -> Iterator[JsonObject]:
         self._join(is_last=True)
         history = self.history
         if history.mapped:
@@ -109,7 +109,7 @@ class Conversation:
                 if time and first <= milliseconds_of(time) <= last:
                     self.history.times.setdefault(message["message_id"], time)
 
-    def _document(self, wrapper: Json, fragment: Json | None) -> Json:
+    def _document(self, wrapper: JsonObject, fragment: JsonObject | None) -> JsonObject:
         messages, self.history.messages = self.history.messages, []
         created_at = self._created_at()
         self._place(messages, created_at)
@@ -142,7 +142,7 @@ class Conversation:
             self._note(INFERRED_TIMESTAMP, self.session_id, "the conversation has no time of its own")
         return created_at or self._source.written_at()
 
-    def _place(self, messages: list[Json], created_at: str) -> None:
+    def _place(self, messages: list[JsonObject], created_at: str) -> None:
         """Link each message to the one before it, and give it a time: its own, or that of the one before it."""
         linked, times = self.history.linked, self.history.times
         time = self._time or created_at
@@ -167,7 +167,7 @@ class Conversation:
             words = f"{inferred} of {len(messages)} messages have no time of their own"
             self._note(INFERRED_TIMESTAMP, self.session_id, words)
 
-    def _own_title(self, wrapper: Json, messages: list[Json]) -> str:
+    def _own_title(self, wrapper: JsonObject, messages: list[JsonObject]) -> str:
         """The title that the session or the index has; a first prompt where that is none."""
         for stated in (text_of(wrapper, "title"), self._row.title if self._row else ""):
             title = without_thoughts(stated).said.strip()
@@ -181,15 +181,15 @@ class Conversation:
                     return words[:_TITLE_LENGTH]
         return ""
 
-    def _platform(self, wrapper: Json, messages: list[Json], *, is_last: bool) -> Json:
+    def _platform(self, wrapper: JsonObject, messages: list[JsonObject], *, is_last: bool) -> JsonObject:
         row = self._row
-        platform: Json = {"name": PLATFORM}
+        platform: JsonObject = {"name": PLATFORM}
         agent = self._interactions.agent()
         if version := agent_of(agent).version:
             platform["version"] = version
-        metadata: Json = {}
+        metadata: JsonObject = {}
         for name in ("title", "workspaceDirectory", "gitBranch", "chatModelTitle"):
-            if wrapper.get(name) is not None and type(wrapper[name]) is not str:
+            if wrapper.get(name) is not None and not isinstance(wrapper[name], str):
                 metadata[name] = wrapper[name]
         if (stated := text_of(wrapper, "title")) and stated != self._title:
             metadata["title"] = stated
@@ -218,9 +218,9 @@ class Conversation:
             platform["metadata"] = metadata
         return platform
 
-    def _context(self, wrapper: Json) -> Json | None:
+    def _context(self, wrapper: JsonObject) -> JsonObject | None:
         history = self.history
-        custom: Json = {name: wrapper[name] for name in ("mode", "usage") if wrapper.get(name) is not None}
+        custom: JsonObject = {name: wrapper[name] for name in ("mode", "usage") if wrapper.get(name) is not None}
         if history.rules:
             custom["appliedRules"] = list(history.rules.values())
         workspace = text_of(wrapper, "workspaceDirectory") or (self._row.workspace if self._row else "")
@@ -233,12 +233,12 @@ class Conversation:
             custom=custom,
         )
 
-    def _summaries(self, messages: list[Json]) -> list[Json]:
+    def _summaries(self, messages: list[JsonObject]) -> list[JsonObject]:
         """Summaries that took the place of all before them, an earlier summary included; all of it stays in the file.
 
         Each names the messages since the one before it.
         """
-        found: list[Json] = []
+        found: list[JsonObject] = []
         begun = 0
         ids = [message["message_id"] for message in messages]
         places = {name: number for number, name in enumerate(ids)}
@@ -260,9 +260,9 @@ class Conversation:
         return found
 
 
-def _stated_cost(wrapper: Json) -> Json | None:
+def _stated_cost(wrapper: JsonObject) -> JsonObject | None:
     match wrapper.get("usage"):
-        case {"totalCost": int() | float() as amount} if type(amount) is not bool and 0 <= amount < 1 << 53:
+        case {"totalCost": int() | float() as amount} if not isinstance(amount, bool) and 0 <= amount < 1 << 53:
             return {"total_cost": {"amount": amount, "currency": "USD"}}
         case _:
             return None

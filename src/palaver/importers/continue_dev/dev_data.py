@@ -9,14 +9,13 @@ from palaver.importers.continue_dev.events import Event, record_of
 from palaver.importers.continue_dev.fields import text_of
 from palaver.importers.continue_dev.layout import EVENTS
 from palaver.importers.continue_dev.prompts import call_mark, completion_text
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT, repair
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import UNREADABLE_SIDE_FILE
-
-Json = dict[str, Any]
 
 _LARGEST_HELD_BYTES = 1 << 26
 _CHATS = frozenset({"chatInteraction", "chatFeedback"})
@@ -39,10 +38,10 @@ class Ref(NamedTuple):
     size: int
     mark: int
     """Tells the event from another on the same line."""
-    value: Json | None = None
+    value: JsonObject | None = None
     """The line itself, where it cannot be read again as it stands."""
 
-    def load(self) -> Json:
+    def load(self) -> JsonObject:
         if self.value is not None:
             return self.value
         try:
@@ -53,7 +52,7 @@ class Ref(NamedTuple):
                 raw = stream.read(self.size)
         except (PalaverError, OSError):
             return {}
-        rows = [unwrapped(value)[1] for value in repair(raw).values if type(value) is dict]
+        rows = [unwrapped(value)[1] for value in repair(raw).values if isinstance(value, dict)]
         return next((row for row in rows if _mark(row) == self.mark), {})
 
 
@@ -68,7 +67,7 @@ class Interaction(NamedTuple):
     is_feedback: bool
     """Whether it was logged for the user's thumb, some time after the answer."""
     feedback: bool | None
-    facts: Json
+    facts: JsonObject
     ref: Ref
 
 
@@ -77,7 +76,7 @@ class ToolUse(NamedTuple):
 
     time: str
     agent: str
-    facts: Json
+    facts: JsonObject
     """Whether it was allowed, and whether it went well."""
     output: int
     """Tells what came back from other results."""
@@ -91,7 +90,7 @@ class DevData:
         self.interactions: dict[str, list[Interaction]] = {}
         self.tool_uses: dict[str, list[ToolUse]] = {}
 
-    def read(self, files: Iterable[Source], run: Run, *, joins_only: bool = False) -> Iterator[Json]:
+    def read(self, files: Iterable[Source], run: Run, *, joins_only: bool = False) -> Iterator[JsonObject]:
         """Take in the events; those that belong to no session are handed out as conversations or as usage records."""
         for file in files:
             label = "/".join(file.name.split("/")[-2:])
@@ -100,7 +99,7 @@ class DevData:
                 with file.open() as stream:
                     lines = JsonLines(stream, run, label=label)
                     for value in lines:
-                        if type(value) is not dict:
+                        if not isinstance(value, dict):
                             run.quarantined(NOT_AN_OBJECT, lines.raw, lines.where())
                             continue
                         name, row = name_and_row(value, file)
@@ -130,7 +129,7 @@ class DevData:
         return False
 
 
-def _handed_out(event: Event, run: Run) -> Iterator[Json]:
+def _handed_out(event: Event, run: Run) -> Iterator[JsonObject]:
     document, usage = record_of(event, run)
     run.mapped()
     if usage is not None:
@@ -146,7 +145,7 @@ def words_of(completion: str) -> str:
 
 def output_text(output: Any) -> str | None:
     """The text of a tool's output, as its message has it; None where it is not a list of texts."""
-    if type(output) is not list:
+    if not isinstance(output, list):
         return None
     texts: list[str] = []
     for one in output:
@@ -158,13 +157,13 @@ def output_text(output: Any) -> str | None:
     return "\n\n".join(texts)
 
 
-def name_and_row(value: Json, file: Source) -> tuple[str, Json]:
+def name_and_row(value: JsonObject, file: Source) -> tuple[str, JsonObject]:
     """The event's name, by its own word or else by the file's, and its fields."""
     name, row = unwrapped(value)
     return name or EVENTS.get(file.stem, file.stem), row
 
 
-def unwrapped(value: Json) -> tuple[str, Json]:
+def unwrapped(value: JsonObject) -> tuple[str, JsonObject]:
     """An event, also of a file that another program got them sent to."""
     match value:
         case {"name": str(name), "data": dict(data), "schema": _, **around}:
@@ -183,7 +182,7 @@ def _interaction(event: Event, ref: Ref) -> Interaction:
         text_of(row, "userAgent"),
         text_of(row, "modelTitle") or text_of(row, "modelName"),
         event.name == "chatFeedback",
-        feedback if type(feedback) is bool else None,
+        feedback if isinstance(feedback, bool) else None,
         {field: value for field, value in row.items() if field not in _BASE and value is not None},
         ref,
     )
@@ -201,7 +200,7 @@ def _ref(event: Event, *, is_held: bool) -> Ref:
     return Ref(event.file, lines.offset, len(raw), _mark(event.row), None if is_whole and not is_held else event.row)
 
 
-def _mark(row: Json) -> int:
+def _mark(row: JsonObject) -> int:
     return hash((call_mark(text_of(row, "prompt"), text_of(row, "completion")), text_of(row, "toolCallId")))
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver.importers.continue_dev.heard import Heard
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _KNOWN = frozenset(
     {"doc", "paragraph", "text", "mention", "codeBlock", "code-block", "hardBreak", "image"}
@@ -13,34 +12,34 @@ _KNOWN = frozenset(
 )
 
 
-def nodes_of(state: Any) -> list[Json]:
+def nodes_of(state: Any) -> list[JsonObject]:
     """All nodes of an editor's document, in the order of reading."""
-    found: list[Json] = []
+    found: list[JsonObject] = []
     stack: list[Any] = [state]
     while stack:
         node = stack.pop()
-        if type(node) is dict:
+        if isinstance(node, dict):
             found.append(node)
-            if type(inner := node.get("content")) is list:
+            if isinstance((inner := node.get("content")), list):
                 stack.extend(reversed(inner))
     return found
 
 
-def says_more(state: Any, nodes: list[Json], said: list[str]) -> bool:
+def says_more(state: Any, nodes: list[JsonObject], said: list[str]) -> bool:
     """Whether the editor's document has something that the message does not say."""
-    if type(state) is str:
+    if isinstance(state, str):
         return bool(state) and not any(state in text for text in said)
     if not nodes:
         return state is not None
     heard: Heard | None = None
     for node in nodes:
         kind = node.get("type")
-        if type(kind) is not str or kind not in _KNOWN or not node.keys() <= {"type", "content", "attrs", "text"}:
+        if not isinstance(kind, str) or kind not in _KNOWN or not node.keys() <= {"type", "content", "attrs", "text"}:
             return True
         inner = node.get("content", [])
-        if type(inner) is not list or type(node.get("text", "")) is not str:
+        if not isinstance(inner, list) or not isinstance(node.get("text", ""), str):
             return True
-        if any(type(one) is not dict for one in inner):
+        if any(not isinstance(one, dict) for one in inner):
             return True
         for text in _texts(node):
             if any(text in one for one in said):
@@ -53,7 +52,7 @@ def says_more(state: Any, nodes: list[Json], said: list[str]) -> bool:
     return False
 
 
-def _texts(node: Json) -> Iterator[str]:
+def _texts(node: JsonObject) -> Iterator[str]:
     """What a node shows; where a mention leads is told by the context providers."""
     if text := node.get("text"):
         yield text.strip()

@@ -11,6 +11,7 @@ from palaver.importers.continue_dev.ratings import rating_of
 from palaver.importers.continue_dev.recovered import Recovered
 from palaver.importers.continue_dev.workspace import agent_of, context
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
@@ -18,7 +19,6 @@ from palaver.sources.source import Source
 
 PLATFORM = "continue_dev"
 
-Json = dict[str, Any]
 
 _USAGE = frozenset({"tokensGenerated", "autocomplete", "nextEditOutcome", "nextEditWithHistory"})
 _BASE = {"timestamp", "userAgent", "eventName", "userId"}
@@ -28,7 +28,7 @@ _SIGNS = {"new": "+ ", "old": "- ", "same": "  "}
 
 class Event(NamedTuple):
     name: str
-    row: Json
+    row: JsonObject
     file: Source
     lines: JsonLines
     time: str
@@ -42,7 +42,7 @@ class Event(NamedTuple):
         return conversation_uuid(PLATFORM, self.time, f"{self.name}-{place}{digest}")
 
 
-def record_of(event: Event, run: Run) -> tuple[Json | None, Json | None]:
+def record_of(event: Event, run: Run) -> tuple[JsonObject | None, JsonObject | None]:
     """A conversation, or a usage record."""
     row = event.row
     if event.name not in EVENTS.values():
@@ -54,9 +54,9 @@ def record_of(event: Event, run: Run) -> tuple[Json | None, Json | None]:
     return None, _usage(event)
 
 
-def platform_of(row: Json) -> Json:
+def platform_of(row: JsonObject) -> JsonObject:
     """The platform of a document that one event tells of."""
-    platform: Json = {"name": PLATFORM}
+    platform: JsonObject = {"name": PLATFORM}
     agent = text_of(row, "userAgent")
     if version := agent_of(agent).version:
         platform["version"] = version
@@ -67,7 +67,7 @@ def platform_of(row: Json) -> Json:
     return platform
 
 
-def _conversation(event: Event) -> Json:
+def _conversation(event: Event) -> JsonObject:
     """What was asked and answered; an edit's code, before and after, belongs to both."""
     row, name = event.row, event.identity
     time = event.time or event.file.written_at()
@@ -88,7 +88,7 @@ def _conversation(event: Event) -> Json:
         del answer["content"][0]
     answer["metadata"]["event"] = event.name
     for field in ("accepted", "feedback"):
-        if type(stated := row.get(field)) is bool:
+        if isinstance((stated := row.get(field)), bool):
             answer["metadata"][field] = stated
             mapped.add(field)
     answer["metadata"] |= kept(row, mapped)
@@ -107,7 +107,7 @@ def _conversation(event: Event) -> Json:
         ),
         created_at=time,
         messages=tree.messages,
-        rating=rating_of([(event.time, row["feedback"])]) if type(row.get("feedback")) is bool else None,
+        rating=rating_of([(event.time, row["feedback"])]) if isinstance(row.get("feedback"), bool) else None,
     )
 
 
@@ -118,7 +118,7 @@ def _mapped_base(event: Event) -> set[str]:
 
 def _diff(diffs: Any) -> str:
     """Lines with a sign each; empty where some are no lines."""
-    if type(diffs) is not list:
+    if not isinstance(diffs, list):
         return ""
     lines: list[str] = []
     for one in diffs:
@@ -130,11 +130,11 @@ def _diff(diffs: Any) -> str:
     return "\n".join(lines)
 
 
-def _usage(event: Event) -> Json:
+def _usage(event: Event) -> JsonObject:
     row = event.row
     time = event.time
     mapped = _mapped_base(event) | {name for name in ("model",) if text_of(row, name)}
-    metadata: Json = {"event": event.name}
+    metadata: JsonObject = {"event": event.name}
     duration = _duration(row.get("time", row.get("elapsed")))
     if duration is not None:
         mapped |= {"time", "elapsed"} if "time" not in row else {"time"}
@@ -146,8 +146,8 @@ def _usage(event: Event) -> Json:
     if estimated:
         metadata["estimated_tokens"] = estimated
         mapped |= {field for name, field in _ESTIMATED if name in estimated}
-    counts: Json = {"requests": 1}
-    if type(accepted := row.get("accepted")) is bool:
+    counts: JsonObject = {"requests": 1}
+    if isinstance((accepted := row.get("accepted")), bool):
         counts["accepted"] = int(accepted)
         mapped.add("accepted")
     platform = platform_of(row)

@@ -1,11 +1,9 @@
 """Fields of the source that have no place of their own: kept under their own names, ours apart."""
 
 from collections.abc import Container
-from typing import Any
 
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 OURS = frozenset(
     {
@@ -18,10 +16,10 @@ OURS = frozenset(
 """Names that the importer itself gives; a source's field of the same name goes to `source_fields`."""
 
 
-def kept(fields: Json, mapped: Container[str]) -> Json:
+def kept(fields: JsonObject, mapped: Container[str]) -> JsonObject:
     """The fields that are mapped nowhere, ready for the metadata of whatever they belong to; nulls say nothing."""
-    own: Json = {}
-    ours: Json = {}
+    own: JsonObject = {}
+    ours: JsonObject = {}
     for name, value in fields.items():
         if value is not None and name not in mapped:
             (ours if name in OURS else own)[name] = value
@@ -30,7 +28,7 @@ def kept(fields: Json, mapped: Container[str]) -> Json:
     return own
 
 
-def add_fields(metadata: Json, fields: Json) -> None:
+def add_fields(metadata: JsonObject, fields: JsonObject) -> None:
     """Add fields to some metadata, of which other items of the same message may have had fields of the same names."""
     if not fields:
         return
@@ -42,7 +40,7 @@ def add_fields(metadata: Json, fields: Json) -> None:
             metadata.setdefault("more_source_fields", []).append(more)
 
 
-def text_of(fields: Json, name: str) -> str:
+def text_of(fields: JsonObject, name: str) -> str:
     """A text that may be missing, or be something else."""
     value = fields.get(name)
-    return value if type(value) is str else ""
+    return value if isinstance(value, str) else ""

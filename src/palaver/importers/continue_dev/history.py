@@ -12,10 +12,10 @@ from palaver.importers.continue_dev.fields import add_fields, kept, text_of
 from palaver.importers.continue_dev.open_calls import OpenCalls
 from palaver.importers.continue_dev.tokens import tokens_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.timestamps import readable_timestamp
 
-Json = dict[str, Any]
 Note = Callable[[FindingKind, str, str], None]
 """Told of a finding, with the place in the session, and words where its meaning does not suffice."""
 
@@ -31,9 +31,9 @@ _MESSAGE = frozenset({"id", "role", "content", "toolCalls", "toolCallId", "usage
 class Item(NamedTuple):
     place: int
     """Where in the history it stands."""
-    around: Json
+    around: JsonObject
     """All but the message."""
-    message: Json
+    message: JsonObject
 
     @property
     def role(self) -> str:
@@ -51,8 +51,8 @@ class History:
 
     def __init__(self, session_id: str, note: Note) -> None:
         self.session_id = session_id
-        self.messages: list[Json] = []
-        self.of_item: dict[int, Json] = {}
+        self.messages: list[JsonObject] = []
+        self.of_item: dict[int, JsonObject] = {}
         """The message that each item went into."""
         self.logs: list[tuple[int, Any]] = []
         """The prompt logs, by item."""
@@ -62,7 +62,7 @@ class History:
         self.times: dict[str, str] = {}
         """The times that are known, by message."""
         self.last_time = ""
-        self.summaries: list[tuple[Json, str]] = []
+        self.summaries: list[tuple[JsonObject, str]] = []
         """Messages at which everything before was summarized, with the summaries."""
         self.providers = Providers()
         self.rules: dict[str, Any] = {}
@@ -70,7 +70,7 @@ class History:
         self.folded = 0
         self._note = note
         self._ids: set[str] = set()
-        self._pending: list[tuple[Item, list[build.Block], Json]] = []
+        self._pending: list[tuple[Item, list[build.Block], JsonObject]] = []
         """Thoughts, and answers that nothing came of yet: part of the next answer if there is one."""
         self._lacks_ids = False
 
@@ -115,7 +115,7 @@ class History:
     def _add_answer(self, item: Item) -> None:
         self._finish_calls()
         pending, self._pending = self._pending, []
-        metadata: Json = {}
+        metadata: JsonObject = {}
         blocks = [block for _, thoughts, _ in pending for block in thoughts]
         about = [one for _, _, one in pending if one]
         if item.role == "thinking":
@@ -156,7 +156,7 @@ class History:
             self.calls.results[call_id] = made
 
     def _add_other(self, item: Item, stated: str) -> None:
-        metadata: Json = {}
+        metadata: JsonObject = {}
         role: build.Role
         match stated:
             case "user" | "system" | "tool" | "function":
@@ -179,10 +179,10 @@ class History:
         item: Item,
         role: build.Role,
         blocks: list[build.Block],
-        metadata: Json,
+        metadata: JsonObject,
         *,
         before: Sequence[Item] = (),
-    ) -> Json:
+    ) -> JsonObject:
         # The first item names the message: whoever saw an earlier state of the file knows it by that.
         items = [*before, item]
         message_id = self._id(items[0], metadata)
@@ -200,7 +200,7 @@ class History:
         self.messages.append(made)
         return made
 
-    def _take_around(self, item: Item, made: Json) -> None:
+    def _take_around(self, item: Item, made: JsonObject) -> None:
         """Everything around the words of an item."""
         self.of_item[item.place] = made
         around, metadata = item.around, made["metadata"]
@@ -218,7 +218,7 @@ class History:
         if (reasoning := around.get("reasoning")) is not None:
             self._take_times(reasoning, made)
         if rules := around.get("appliedRules"):
-            named = [*map(self._named_rule, rules)] if type(rules) is list else rules
+            named = [*map(self._named_rule, rules)] if isinstance(rules, list) else rules
             add_fields(metadata, {"appliedRules": named})
         match around.get("conversationSummary"):
             case None | "":
@@ -230,12 +230,12 @@ class History:
 
     def _named_rule(self, rule: Any) -> Any:
         """A rule's name, under which the conversation keeps it; the rule itself where it has none of its own."""
-        name = text_of(rule, "name") if type(rule) is dict else ""
+        name = text_of(rule, "name") if isinstance(rule, dict) else ""
         return name if name and self.rules.setdefault(name, rule) == rule else rule
 
-    def _take_context(self, around: Json, made: Json) -> None:
+    def _take_context(self, around: JsonObject, made: JsonObject) -> None:
         items = around.get("contextItems")
-        attached = items if type(items) is list else [] if items is None else [items]
+        attached = items if isinstance(items, list) else [] if items is None else [items]
         state = around.get("editorState")
         if not attached and state is None:
             return
@@ -245,12 +245,12 @@ class History:
         if state is not None and says_more(state, nodes, list(texts_in(made["content"]))):
             add_fields(made["metadata"], {"editorState": state})
 
-    def _take_times(self, reasoning: Any, made: Json) -> None:
+    def _take_times(self, reasoning: Any, made: JsonObject) -> None:
         """A thought's times are the only ones in a session's file."""
-        if type(reasoning) is not dict:
+        if not isinstance(reasoning, dict):
             add_fields(made["metadata"], {"reasoning": reasoning})
             return
-        rest = {name: value for name, value in reasoning.items() if name != "text" or type(value) is not str}
+        rest = {name: value for name, value in reasoning.items() if name != "text" or not isinstance(value, str)}
         if made["role"] != "assistant":
             rest = reasoning
         if rest:
@@ -259,9 +259,9 @@ class History:
             self.times.setdefault(made["message_id"], begun)
         self.last_time = max(self.last_time, begun, readable_timestamp(reasoning.get("endAt")))
 
-    def _id(self, item: Item, metadata: Json) -> str:
+    def _id(self, item: Item, metadata: JsonObject) -> str:
         stated = item.message.get("id")
-        if type(stated) is str and stated and stated not in self._ids:
+        if isinstance(stated, str) and stated and stated not in self._ids:
             self._ids.add(stated)
             return stated
         if stated is not None:
@@ -273,7 +273,7 @@ class History:
         return self.free_id(str(item.place))
 
 
-def _unmapped(item: Item, role: str) -> Json:
+def _unmapped(item: Item, role: str) -> JsonObject:
     """Fields of the message itself that have no other place; those of thoughts are kept with the thoughts."""
     message = item.message
     if item.role == "thinking":
@@ -281,6 +281,6 @@ def _unmapped(item: Item, role: str) -> Json:
     rest = kept(message, _MESSAGE)
     if role != "assistant" and message.get("toolCalls") is not None:
         rest["toolCalls"] = message["toolCalls"]
-    if message.get("toolCallId") is not None and (role != "tool" or type(message["toolCallId"]) is not str):
+    if message.get("toolCallId") is not None and (role != "tool" or not isinstance(message["toolCallId"], str)):
         rest["toolCallId"] = message["toolCallId"]
     return rest

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from palaver.errors import PalaverError
 from palaver.importers._findings import BAD_TIMESTAMP
 from palaver.importers.continue_dev.fields import text_of
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT
@@ -18,8 +19,6 @@ MISSING_SESSION_FILE = finding_kind(
     "missing-session-file", "warning", "The index names a session whose file is not there; only its title is known."
 )
 
-Json = dict[str, Any]
-
 
 class Row(NamedTuple):
     session_id: str
@@ -29,7 +28,7 @@ class Row(NamedTuple):
     workspace: str
     is_old: bool
     """Whether it has the spelling that the product itself reads no more."""
-    rest: Json
+    rest: JsonObject
 
 
 def read_rows(source: Source, run: Run) -> Iterator[Row]:
@@ -48,7 +47,7 @@ def read_rows(source: Source, run: Run) -> Iterator[Row]:
 
 
 def row_of(value: Any) -> Row | None:
-    if type(value) is not dict:
+    if not isinstance(value, dict):
         return None
     is_old = "session_id" in value and not text_of(value, "sessionId")
     names = _OLD if is_old else _NEW
@@ -60,7 +59,7 @@ def row_of(value: Any) -> Row | None:
     for name in (session_id, *((created,) if created_at else ())):
         del rest[name]
     for name in (title, workspace):
-        if type(rest.get(name)) is str:
+        if isinstance(rest.get(name), str):
             del rest[name]
     return Row(stated, text_of(value, title), created_at, text_of(value, workspace), is_old, rest)
 

@@ -4,7 +4,6 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import Any
 
 from palaver.importers.continue_dev.content import plain_text, texts_in
 from palaver.importers.continue_dev.dev_data import Interaction, words_of
@@ -18,8 +17,7 @@ from palaver.importers.continue_dev.prompts import call_mark
 from palaver.importers.continue_dev.ratings import rating_of
 from palaver.importers.continue_dev.recovered import Recovered
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 class Interactions:
@@ -65,32 +63,32 @@ class Interactions:
         """The last that is known."""
         return max(((time, agent) for time, agent in self.agents if agent), default=("", ""))[1]
 
-    def rating(self) -> Json | None:
+    def rating(self) -> JsonObject | None:
         """What the user thought of the answers: one figure for the whole."""
         return rating_of(self._thumbs)
 
-    def _own_logs(self) -> list[tuple[Json, Log]]:
+    def _own_logs(self) -> list[tuple[JsonObject, Log]]:
         """The logs that stand in the items; what is none stays with the message."""
-        found: list[tuple[Json, Log]] = []
+        found: list[tuple[JsonObject, Log]] = []
         for index, entries in self._history.logs:
             message = self._history.of_item[index]
-            for entry in entries if type(entries) is list else [entries]:
+            for entry in entries if isinstance(entries, list) else [entries]:
                 if (log := Log.of(entry)) is None:
                     message["metadata"].setdefault("promptLogs", []).append(entry)
                 else:
                     found.append((message, log))
         return found
 
-    def _matched(self, logs: list[tuple[Json, Log]]) -> list[tuple[Json, Log]]:
+    def _matched(self, logs: list[tuple[JsonObject, Log]]) -> list[tuple[JsonObject, Log]]:
         """Give answers the times of their calls; calls whose prompts no item holds come as logs."""
         if not self._left:
             return []
-        exact: dict[int, Json] = {call_mark(log.prompt, log.completion): message for message, log in logs}
-        by_words: dict[int, deque[Json]] = {}
+        exact: dict[int, JsonObject] = {call_mark(log.prompt, log.completion): message for message, log in logs}
+        by_words: dict[int, deque[JsonObject]] = {}
         for message in self._history.messages:
             if message["role"] == "assistant" and (words := plain_text(message["content"]).strip()):
                 by_words.setdefault(hash(words), deque()).append(message)
-        more: list[tuple[Json, Log]] = []
+        more: list[tuple[JsonObject, Log]] = []
         left: list[Interaction] = []
         timed: set[str] = set()
         for one in self._left:
@@ -117,9 +115,9 @@ class Interactions:
             known = self._words_of[one.exact] = hash(words_of(log.completion)) if log else 0
         return known
 
-    def _take(self, one: Interaction, message: Json | None) -> None:
+    def _take(self, one: Interaction, message: JsonObject | None) -> None:
         """What an event says about an answer, which may be nowhere."""
-        metadata: Json = message["metadata"] if message else {}
+        metadata: JsonObject = message["metadata"] if message else {}
         if one.feedback is not None:
             metadata["feedback"] = one.feedback
             self._thumbs.append((one.time, one.feedback))
@@ -128,7 +126,7 @@ class Interactions:
         self.agents.append((one.time, one.agent))
         self.last_time = max(self.last_time, one.time)
 
-    def _take_time(self, message: Json, time: str) -> None:
+    def _take_time(self, message: JsonObject, time: str) -> None:
         """An event is logged when the answer is whole; a thought says when it began."""
         if self._history.times.setdefault(message["message_id"], time) != time:
             message["metadata"]["completed_at"] = time
@@ -153,9 +151,9 @@ class Interactions:
             heard.add_all((f"{call.name}({call.arguments})", f"({call.arguments})", f"{call.name}()"))
         heard.add_all(text for _, text in history.summaries)
 
-    def _tell(self, logs: list[tuple[Json, Log]], answered: Answered) -> None:
+    def _tell(self, logs: list[tuple[JsonObject, Log]], answered: Answered) -> None:
         """Keep what the logs say that the messages do not; what is the same in both is told once."""
-        inserted: dict[str, list[Json]] = {}
+        inserted: dict[str, list[JsonObject]] = {}
         turns = _turns(self._history.messages)
         for message, log in logs:
             content = message["content"]
@@ -172,7 +170,7 @@ class Interactions:
                 one for message in self._history.messages for one in (*inserted.get(message["message_id"], ()), message)
             ]
 
-    def _system(self, text: str) -> Json:
+    def _system(self, text: str) -> JsonObject:
         name = "system" if not self._systems else f"system-{self._systems}"
         self._systems += 1
         return build.message(
@@ -183,11 +181,11 @@ class Interactions:
             metadata={"author_kind": "harness", "known_from": "request"},
         )
 
-    def _rebuild(self, logs: list[tuple[Json, Log]], tree: Recovered, answered: Answered) -> None:
+    def _rebuild(self, logs: list[tuple[JsonObject, Log]], tree: Recovered, answered: Answered) -> None:
         """The messages say nothing, but the prompts hold what was said: blank ones stay if they tell something else."""
         history = self._history
         told = len(tree.messages)
-        spoken: dict[str, Json] = {}
+        spoken: dict[str, JsonObject] = {}
         for blank, log in logs:
             answer = tree.add(log.prompt, log.completion, history.times.get(blank["message_id"], ""))
             message = answer or (tree.messages[-1] if tree.messages else blank)
@@ -227,7 +225,7 @@ class Interactions:
         self._history.times |= tree.times
         self._adopt(tree.messages)
 
-    def _adopt(self, messages: list[Json]) -> None:
+    def _adopt(self, messages: list[JsonObject]) -> None:
         self._history.messages += messages
         self._history.linked.update(message["message_id"] for message in messages)
 
@@ -236,7 +234,7 @@ class Interactions:
         if not self._left:
             return
         places = Places(self._history.messages)
-        answers: dict[int, Json | None] = {}
+        answers: dict[int, JsonObject | None] = {}
         for one in self._left:
             if (log := Log.of(one.ref.load())) is None:
                 continue
@@ -249,7 +247,7 @@ class Interactions:
                     self._history.times.setdefault(answer["message_id"], one.time)
         self._left = []
 
-    def _add_branch(self, log: Log, places: Places) -> Json | None:
+    def _add_branch(self, log: Log, places: Places) -> JsonObject | None:
         """Add what a call says that the session does not, behind the last message that both have; the answer to it."""
         history = self._history
         digest = hashlib.sha1(f"{log.prompt}\0{log.completion}".encode(errors="surrogatepass"), usedforsecurity=False)
@@ -276,7 +274,7 @@ class Interactions:
         return answer
 
 
-def _turns(messages: list[Json]) -> dict[str, str]:
+def _turns(messages: list[JsonObject]) -> dict[str, str]:
     """The first message of the turn that each message is in."""
     turns: dict[str, str] = {}
     first = ""
@@ -287,10 +285,10 @@ def _turns(messages: list[Json]) -> dict[str, str]:
     return turns
 
 
-def _says_something(message: Json) -> bool:
+def _says_something(message: JsonObject) -> bool:
     return any(block["type"] != "text" or block["text"].strip() for block in message["content"])
 
 
-def _settings(rest: Json) -> Json:
+def _settings(rest: JsonObject) -> JsonObject:
     """What an event says of the model, as a prompt's log says it; the rest is kept with the message already."""
     return {name: rest[name] for name in ("modelTitle", "modelProvider") if name in rest}

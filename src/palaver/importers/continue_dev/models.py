@@ -1,11 +1,8 @@
 """Which model answered: by its own id in a prompt's log, else by a title that the config resolves."""
 
-from typing import Any
-
 from palaver.importers.continue_dev.config import Models
 from palaver.importers.continue_dev.fields import text_of
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 class Answered:
@@ -31,17 +28,17 @@ class Answered:
         """The conversation's model, where only the session's title of it may be known."""
         return self._last or text_of(self._models.get(title, {}), "model") or title
 
-    def about(self, title: str) -> Json:
+    def about(self, title: str) -> JsonObject:
         """What the config says of it."""
         found = self._models.get(self._last_title or title)
-        about: Json = {}
+        about: JsonObject = {}
         if found:
             about["model_config"] = {"title": self._last_title or title, **found}
         if self._provider:
             about["modelProvider"] = self._provider
         return about
 
-    def mark(self, messages: list[Json], model: str) -> None:
+    def mark(self, messages: list[JsonObject], model: str) -> None:
         """Say of messages of another model that they are; of all, where the conversation's is not known yet."""
         for message in messages:
             own = self._of.pop(message["message_id"], "")

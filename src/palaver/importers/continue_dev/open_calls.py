@@ -6,17 +6,16 @@ from typing import Any
 from palaver.importers.continue_dev.fields import text_of
 from palaver.importers.continue_dev.tool_calls import Call, State, calls_of, result_block, states_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 class OpenCalls:
     def __init__(self, session_id: str) -> None:
         self.made: dict[str, Call] = {}
         """Every call, for whoever has to know how it reads in a prompt."""
-        self.callers: dict[str, Json] = {}
+        self.callers: dict[str, JsonObject] = {}
         """The messages with the calls."""
-        self.results: dict[str, Json] = {}
+        self.results: dict[str, JsonObject] = {}
         """The messages with the results."""
         self.tools: dict[str, Any] = {}
         """The definitions of tools that the states repeat, each once."""
@@ -32,7 +31,7 @@ class OpenCalls:
         """Look ahead for results that have items of their own."""
         self._answered = {call_id for _, item in items for call_id in _answers(item)}
 
-    def add(self, item: Json, message: Json, made: Json) -> int:
+    def add(self, item: JsonObject, message: JsonObject, made: JsonObject) -> int:
         """Add the calls of a model's message to it; how many of them had no id."""
         states, odd = states_of(item)
         made["metadata"] |= odd
@@ -70,7 +69,7 @@ class OpenCalls:
                 number += 1
             self.tools[wanted] = tool
 
-    def answer(self, message: Json) -> tuple[str, build.Block]:
+    def answer(self, message: JsonObject) -> tuple[str, build.Block]:
         """The result that a tool's message holds: of the call it names, else of the first that waits for one."""
         call_id = text_of(message, "toolCallId")
         if not call_id:
@@ -79,7 +78,7 @@ class OpenCalls:
         self._waiting.pop(call_id, None)
         return call_id, result_block(call_id, message.get("content"), self._states.pop(call_id, None))
 
-    def left_over(self) -> Iterator[tuple[str, Json, build.Block]]:
+    def left_over(self) -> Iterator[tuple[str, JsonObject, build.Block]]:
         """Before the next turn: results that only the states hold, with the messages of their calls."""
         states, self._states = self._states, {}
         for call_id, state in states.items():

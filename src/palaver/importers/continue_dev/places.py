@@ -1,18 +1,16 @@
 """Where in a conversation something was said, for prompts that repeat it from the beginning."""
 
 from bisect import bisect
-from typing import Any
 
 from palaver.importers.continue_dev.content import plain_text, texts_in
 from palaver.importers.continue_dev.dev_data import words_of
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 class Places:
     """The messages by their words; the same words may have been said more than once."""
 
-    def __init__(self, messages: list[Json]) -> None:
+    def __init__(self, messages: list[JsonObject]) -> None:
         self._ids = [message["message_id"] for message in messages]
         self._of: dict[str, list[int]] = {}
         for place, message in enumerate(messages):

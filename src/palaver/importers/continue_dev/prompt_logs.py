@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 from palaver.importers.continue_dev.fields import text_of
 from palaver.importers.continue_dev.heard import Heard
 from palaver.importers.continue_dev.prompts import completion_text, messages_of_prompt
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _COMPARED = 1 << 12
 _LONG = 40
@@ -16,7 +15,7 @@ _TAG = "<assistant>\n"
 class Log(NamedTuple):
     prompt: str
     completion: str
-    rest: Json
+    rest: JsonObject
     """The model and its settings."""
 
     @classmethod
@@ -24,7 +23,7 @@ class Log(NamedTuple):
         """An entry of any of its shapes; None for one that is no log, such as a stray piece of an answer."""
         match entry:
             case dict():
-                taken = {name for name in ("prompt", "completion") if type(entry.get(name)) is str}
+                taken = {name for name in ("prompt", "completion") if isinstance(entry.get(name), str)}
                 if not taken:
                     return None
                 rest = {name: value for name, value in entry.items() if name not in taken}
@@ -53,7 +52,7 @@ class Told(NamedTuple):
 
     systems: list[str]
     """System messages that were sent, each told once."""
-    entry: Json
+    entry: JsonObject
     """The rest, as it is kept with the message: settings, and messages that the history does not hold."""
 
 
@@ -68,7 +67,7 @@ class Logbook:
         """What a log adds, beside the answer that was said in the end."""
         entry = dict(log.rest)
         systems: list[str] = []
-        sent: list[Json] = []
+        sent: list[JsonObject] = []
         heard = self._heard
         if log.prompt and heard.has_news(log.prompt[_common(self._before, log.prompt) :]):
             for role, text in messages_of_prompt(log.prompt).messages:

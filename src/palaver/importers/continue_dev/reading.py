@@ -1,7 +1,6 @@
 """Reading a source of any form."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers.continue_dev import index
 from palaver.importers.continue_dev.conversation import Conversation
@@ -13,13 +12,12 @@ from palaver.importers.continue_dev.session import read_session
 from palaver.importers.continue_dev.share import read_share
 from palaver.importers.continue_dev.surroundings import around, nothing_around
 from palaver.importers.continue_dev.tool_uses import lone_uses
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
-Json = dict[str, Any]
 
-
-def read_form(source: Source, run: Run) -> Iterator[Json]:
+def read_form(source: Source, run: Run) -> Iterator[JsonObject]:
     match run.form or form_of(source):
         case "root":
             yield from read_root(source, run)
@@ -33,7 +31,7 @@ def read_form(source: Source, run: Run) -> Iterator[Json]:
             yield from read_session(source, run, around(source))
 
 
-def _events(source: Source, run: Run) -> Iterator[Json]:
+def _events(source: Source, run: Run) -> Iterator[JsonObject]:
     """One log of events by itself; what is in a session's file stays there."""
     found = nothing_around()
     yield from found.dev_data.read([source], run)

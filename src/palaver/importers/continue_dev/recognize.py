@@ -19,8 +19,6 @@ from palaver.importers.continue_dev.layout import (
 from palaver.importers.continue_dev.share import is_share
 from palaver.sources.source import Source
 
-Json = dict[str, Any]
-
 _MEMBERS = (*CONFIGS, OTHER_CONFIG, TYPED, *SECRETS)
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 _LOOKED_AT = 5
@@ -99,7 +97,7 @@ def _holds_events(folder: Source) -> bool:
 def _is_index(source: Source) -> bool:
     match _glimpsed(source):
         case [first, *_]:
-            return type(first) is dict and index.row_of(first) is not None and "title" in first
+            return isinstance(first, dict) and index.row_of(first) is not None and "title" in first
         case _:
             return False
 
@@ -112,9 +110,9 @@ def _is_session(source: Source) -> bool:
         return False
     match _glimpsed(source):
         case {"history": list(items), **session}:
-            if any(type(item) is dict and "executionId" in item for item in items) or "executionId" in session:
+            if any(isinstance(item, dict) and "executionId" in item for item in items) or "executionId" in session:
                 return False  # Kiro's, which looks much the same
-            is_named = all(type(session.get(name)) is str for name in _SESSION)
+            is_named = all(isinstance(session.get(name), str) for name in _SESSION)
             return is_named if not items else is_named or any(map(_is_item, items))
         case _:
             return False
@@ -140,7 +138,7 @@ def _is_dev_data(source: Source) -> bool:
     if not name:
         return False
     row = _glimpsed(source)
-    return type(row) is dict and row.keys() >= _OWN_ROWS[name] and "type" not in row
+    return isinstance(row, dict) and row.keys() >= _OWN_ROWS[name] and "type" not in row
 
 
 def _glimpsed(source: Source) -> Any:

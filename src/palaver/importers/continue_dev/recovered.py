@@ -1,13 +1,11 @@
 """Conversations known from the log of their calls alone: each call repeats all that was said before it."""
 
 import re
-from typing import Any
 
 from palaver.importers.continue_dev.content import without_thoughts
 from palaver.importers.continue_dev.prompts import completion_text, messages_of_prompt
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _ROLES: dict[str, tuple[build.Role, str]] = {
     "system": ("system", "harness"),
@@ -23,22 +21,22 @@ class Recovered:
     """The messages of some calls; where a later call does not go on from an earlier one, they branch."""
 
     def __init__(self, session_id: str) -> None:
-        self.messages: list[Json] = []
+        self.messages: list[JsonObject] = []
         self.times: dict[str, str] = {}
         self._session_id = session_id
-        self._known: dict[tuple[str | None, str, str], Json] = {}
-        self._pieces: dict[str | None, tuple[str, Json]] = {}
+        self._known: dict[tuple[str | None, str, str], JsonObject] = {}
+        self._pieces: dict[str | None, tuple[str, JsonObject]] = {}
         """Answers that are calls of tools in pieces, with the beginning of the first call, by the message before them:
         the next prompt has them whole."""
 
-    def add(self, prompt: str, completion: str, time: str = "") -> Json | None:
+    def add(self, prompt: str, completion: str, time: str = "") -> JsonObject | None:
         """Take a call in; its answer, if there is one."""
         if completion:
             return self.add_answered(prompt, completion, time)
         self._prompted(prompt)
         return None
 
-    def add_answered(self, prompt: str, completion: str, time: str = "") -> Json:
+    def add_answered(self, prompt: str, completion: str, time: str = "") -> JsonObject:
         """Take a call in; its answer, though it may say nothing."""
         parent = self._prompted(prompt)
         text = completion_text(completion)
@@ -56,7 +54,7 @@ class Recovered:
             parent = self._message(parent, role, text)["message_id"]
         return parent
 
-    def _message(self, parent: str | None, role: str, text: str) -> Json:
+    def _message(self, parent: str | None, role: str, text: str) -> JsonObject:
         thought = without_thoughts(text) if role == "assistant" else None
         words = (thought.said if thought else text).strip()
         key = parent, role, words

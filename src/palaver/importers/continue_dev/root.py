@@ -1,7 +1,6 @@
 """Continue's folder as one source: sessions with all that lies around them, and what no session holds."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers._findings import UNFORESEEN
 from palaver.importers.continue_dev import index
@@ -22,14 +21,13 @@ from palaver.importers.continue_dev.layout import (
 from palaver.importers.continue_dev.session import read_session
 from palaver.importers.continue_dev.surroundings import Surroundings, config_of, dev_data_files, nothing_around
 from palaver.importers.continue_dev.tool_uses import lone_uses
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import LARGEST_BYTES, UNREADABLE_SIDE_FILE, counted, read_at_most
 
-Json = dict[str, Any]
 
-
-def read_root(root: Source, run: Run) -> Iterator[Json]:
+def read_root(root: Source, run: Run) -> Iterator[JsonObject]:
     reader = _Reader(root, run)
     yield from reader.events()
     yield from reader.sessions()
@@ -80,7 +78,7 @@ class _Reader:
             self._rows = list(index.read_rows(Source(self._sessions.folder, INDEX), self._run))
             self._around.rows.update((row.session_id, row) for row in self._rows)
 
-    def events(self) -> Iterator[Json]:
+    def events(self) -> Iterator[JsonObject]:
         files = dev_data_files(self._root)
         yield from self._around.dev_data.read(files, self._run)
         known = {file.name for file in files}
@@ -90,7 +88,7 @@ class _Reader:
                     counted(file, self._run)
                     self._run.skipped("other-file")
 
-    def sessions(self) -> Iterator[Json]:
+    def sessions(self) -> Iterator[JsonObject]:
         if self._sessions is None:
             return
         listed, folders = self._sessions.listing()
@@ -111,7 +109,7 @@ class _Reader:
                 counted(file, self._run)
                 self._run.skipped("other-file")
 
-    def _session(self, source: Source) -> Iterator[Json]:
+    def _session(self, source: Source) -> Iterator[JsonObject]:
         """The documents of a session; a bug of ours in it must not cost the others."""
         ledger = self._run.ledger
         before = ledger.read - ledger.accounted
@@ -123,7 +121,7 @@ class _Reader:
             ledger.quarantined[UNFORESEEN.code] += ledger.read - ledger.accounted - before
             self._run.set_aside(UNFORESEEN, raw, source.file_name, f"{type(error).__name__}: {error}")
 
-    def without_file(self) -> Iterator[Json]:
+    def without_file(self) -> Iterator[JsonObject]:
         """Sessions that only the log of events holds."""
         for session_id, logged in self._around.dev_data.interactions.items():
             if session_id in self._recovered:
@@ -139,7 +137,7 @@ class _Reader:
                 yield document
             self._run.mapped(len(logged))
 
-    def rest(self) -> Iterator[Json]:
+    def rest(self) -> Iterator[JsonObject]:
         lone: list[tuple[str, list[ToolUse]]] = []
         for call_id, uses in self._around.dev_data.tool_uses.items():
             if call_id in self._calls:
@@ -166,7 +164,7 @@ class _Reader:
             self._run.mapped(count)
             yield from documents
 
-    def _meet(self, document: Json) -> None:
+    def _meet(self, document: JsonObject) -> None:
         """Remember what a conversation holds."""
         self._read.add(document["conversation_id"])
         if document.get("status") == "archived":

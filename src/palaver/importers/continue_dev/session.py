@@ -7,6 +7,7 @@ from palaver.errors import PalaverError
 from palaver.importers._exports import BAD_CONVERSATION
 from palaver.importers.continue_dev.conversation import Conversation
 from palaver.importers.continue_dev.surroundings import Surroundings
+from palaver.model.build import JsonObject
 from palaver.sources.elements import JsonElements, WholeElements, elements_of
 from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.run import Run
@@ -17,10 +18,8 @@ FRAGMENT_BYTES = 1 << 25
 LATER_FRAGMENT_BYTES = 1 << 22
 _LARGEST_BYTES = 1 << 28
 
-Json = dict[str, Any]
 
-
-def read_session(source: Source, run: Run, around: Surroundings, *, label: str = "") -> Iterator[Json]:
+def read_session(source: Source, run: Run, around: Surroundings, *, label: str = "") -> Iterator[JsonObject]:
     """The conversation of a session's file; nothing where it has no items, which is for whoever knows more of it."""
     conversation: Conversation | None = None
     try:
@@ -50,10 +49,10 @@ def read_session(source: Source, run: Run, around: Surroundings, *, label: str =
     yield from conversation.finish(elements.wrapper)
 
 
-def _session_id(source: Source, wrapper: Json) -> str:
+def _session_id(source: Source, wrapper: JsonObject) -> str:
     """The file's name, which is what the product goes by; what the file says where it has none."""
     stated = wrapper.get("sessionId")
-    if not source.can_move and type(stated) is str and stated:
+    if not source.can_move and isinstance(stated, str) and stated:
         return stated
     return source.stem
 

@@ -7,18 +7,16 @@ name and the one in the text are the export's, in the zone of whoever made it.
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers._findings import INFERRED_TIMESTAMP
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import BOM
 from palaver.sources.run import Run
 from palaver.sources.sections import NO_SECTIONS, Sections
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 PLATFORM = "continue_dev"
 
@@ -34,7 +32,7 @@ def is_share(head: bytes) -> bool:
     return head.removeprefix(BOM).startswith(_TITLE.encode())
 
 
-def read_share(source: Source, run: Run) -> Iterator[Json]:
+def read_share(source: Source, run: Run) -> Iterator[JsonObject]:
     with source.open() as stream:
         sections = Sections(stream, run, _HEADING)
     exported = _EXPORTED.search(sections.preface)
@@ -61,7 +59,7 @@ def read_share(source: Source, run: Run) -> Iterator[Json]:
         run.note(NO_SECTIONS, "the text")
 
 
-def _message(conversation: str, number: int, speaker: str, text: str, timestamp: str) -> Json:
+def _message(conversation: str, number: int, speaker: str, text: str, timestamp: str) -> JsonObject:
     is_user = speaker == "User"
     return build.message(
         message_id=f"{conversation}:{number}",

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from palaver.importers.continue_dev import index
 from palaver.importers.continue_dev.config import Models, models_in
@@ -10,10 +10,9 @@ from palaver.importers.continue_dev.dev_data import DevData
 from palaver.importers.continue_dev.index import Row
 from palaver.importers.continue_dev.layout import CONFIGS, DEV_DATA, INDEX, SESSIONS, TYPED
 from palaver.importers.continue_dev.typed import Typed
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 _KEPT = 2
 _Stamp = tuple[tuple[str, int, float | None], ...]
@@ -88,6 +87,6 @@ def _read(root: Source, rows: Source) -> Surroundings:
     return found
 
 
-def _exhaust(documents: Iterator[Json]) -> None:
+def _exhaust(documents: Iterator[JsonObject]) -> None:
     for _ in documents:
         pass

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _COUNTS = (
     ("input_tokens", (("promptTokens",), ("prompt_tokens",))),
@@ -26,9 +26,9 @@ _COUNTS = (
 )
 
 
-def tokens_of(usage: Any) -> Json | None:
+def tokens_of(usage: Any) -> JsonObject | None:
     """The counts of a `usage`, and beside them what else it says; None where it has no counts."""
-    if type(usage) is not dict:
+    if not isinstance(usage, dict):
         return None
     found = {name: count for name, paths in _COUNTS for path in paths if (count := _count(usage, path)) is not None}
     if not found:
@@ -37,18 +37,18 @@ def tokens_of(usage: Any) -> Json | None:
     return {**found, "source_fields": rest} if rest else found
 
 
-def _count(usage: Json, path: tuple[str, ...]) -> int | None:
+def _count(usage: JsonObject, path: tuple[str, ...]) -> int | None:
     value: Any = usage
     for name in path:
-        value = value.get(name) if type(value) is dict else None
+        value = value.get(name) if isinstance(value, dict) else None
     return value if type(value) is int and 0 <= value < 1 << 63 else None
 
 
-def _is_told(name: str, value: Any, found: Json) -> bool:
+def _is_told(name: str, value: Any, found: JsonObject) -> bool:
     """Whether the counts say all that a field says."""
-    inner = {(name, key): one for key, one in value.items()} if type(value) is dict else {(name,): value}
+    inner = {(name, key): one for key, one in value.items()} if isinstance(value, dict) else {(name,): value}
     return all(one is None or _is_count(path, one, found) for path, one in inner.items())
 
 
-def _is_count(path: tuple[str, ...], value: Any, found: Json) -> bool:
+def _is_count(path: tuple[str, ...], value: Any, found: JsonObject) -> bool:
     return any(path in paths and found.get(count) == value for count, paths in _COUNTS)

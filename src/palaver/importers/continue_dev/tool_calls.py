@@ -7,9 +7,8 @@ from palaver.importers.continue_dev.content import content_blocks
 from palaver.importers.continue_dev.dev_data import ToolUse, output_text
 from palaver.importers.continue_dev.fields import text_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import arguments_from
-
-Json = dict[str, Any]
 
 _ERRORED = "errored"
 
@@ -26,7 +25,7 @@ class Call(NamedTuple):
 class State:
     """What became of a call, as the item of the model's message keeps it."""
 
-    def __init__(self, fields: Json) -> None:
+    def __init__(self, fields: JsonObject) -> None:
         self.tool = fields.get("tool")
         self.is_error = fields.get("status") == _ERRORED
         self._call = fields.get("toolCall")
@@ -40,7 +39,7 @@ class State:
     def call(self) -> Any:
         return self._call
 
-    def forget_arguments(self, given: Json) -> None:
+    def forget_arguments(self, given: JsonObject) -> None:
         """Drop the arguments where they say what the call says."""
         for name in ("parsedArgs", "processedArgs"):
             if self.rest.get(name) == given:
@@ -48,15 +47,15 @@ class State:
 
     def result(self) -> str | None:
         """The text that came back; None where there is nothing, or something else."""
-        if type(self._output) is not list or not self._output:
+        if not isinstance(self._output, list) or not self._output:
             return None
         return output_text(self._output)
 
-    def about(self, said: str) -> Json:
+    def about(self, said: str) -> JsonObject:
         """What else is known, without the output as far as the result says it."""
         rest = dict(self.rest)
         output = self._output
-        if type(output) is list and self.result() is not None:
+        if isinstance(output, list) and self.result() is not None:
             if _says_all(said, [one["content"] for one in output]):
                 output = [{name: value for name, value in one.items() if name != "content"} for one in output]
             output = output if any(output) else None
@@ -75,17 +74,17 @@ def _says_all(said: str, texts: list[str]) -> bool:
     return True
 
 
-def states_of(item: Json) -> tuple[dict[str, State], Json]:
+def states_of(item: JsonObject) -> tuple[dict[str, State], JsonObject]:
     """The states of an item's calls by their ids, and the fields that are no such thing.
 
     Before July 2025 an item had one, `toolCallState`.
     """
     found: dict[str, State] = {}
-    first: Json = {}
-    odd: Json = {}
+    first: JsonObject = {}
+    odd: JsonObject = {}
     for field in ("toolCallStates", "toolCallState"):
         stated = item.get(field)
-        entries = stated if type(stated) is list else [] if stated is None else [stated]
+        entries = stated if isinstance(stated, list) else [] if stated is None else [stated]
         for number, entry in enumerate(entries):
             match entry:
                 case {"toolCallId": str(call_id)} | {"toolCall": {"id": str(call_id)}} if call_id:
@@ -104,7 +103,7 @@ def calls_of(stated: Any, states: dict[str, State], message_id: str) -> Iterator
     """The calls of a message, those that only a state tells of included; what is no call comes as a block."""
     taken: set[str] = set()
     waiting = iter([name for name in states if name.startswith("#")])
-    for number, call in enumerate(stated if type(stated) is list else [] if stated is None else [stated]):
+    for number, call in enumerate(stated if isinstance(stated, list) else [] if stated is None else [stated]):
         made = _call(call, message_id, number)
         if made is None:
             yield build.opaque(kind="tool_call", raw=call)
@@ -137,23 +136,23 @@ def _call(call: Any, message_id: str, number: int, known_id: str = "") -> Call |
     stated = text_of(call, "id") or known_id
     call_id = stated or f"{message_id}:call-{number}"
     arguments = given.pop("arguments", None)
-    if not (type(arguments) is str or type(arguments) is dict or arguments is None):
+    if not (isinstance(arguments, (str, dict)) or arguments is None):
         given["arguments"] = arguments
         arguments = None
     block = build.tool_use(id=call_id, name=name, input=arguments_from(arguments))
     rest = {field: value for field, value in call.items() if field not in {"id", "function"} and value != "function"}
-    if "id" in call and type(call["id"]) is not str and call["id"] is not None:
+    if "id" in call and not isinstance(call["id"], str) and call["id"] is not None:
         rest["id"] = call["id"]
     if given:
         rest["function"] = given
     if rest:
         block["source_fields"] = rest
-    return Call(block, call_id, name, arguments if type(arguments) is str else "", not stated)
+    return Call(block, call_id, name, arguments if isinstance(arguments, str) else "", not stated)
 
 
 def result_block(call_id: str, content: Any, state: State | None) -> build.Block:
     """The result that a message of a tool holds."""
-    said = content if type(content) is str else None
+    said = content if isinstance(content, str) else None
     blocks = None if said is not None else content_blocks(content)
     text = said if said is not None else "\n".join(block.get("text") or "" for block in blocks or ())
     about = state.about(text) if state else {}
@@ -165,12 +164,12 @@ def result_block(call_id: str, content: Any, state: State | None) -> build.Block
     )
 
 
-def take_use(use: ToolUse, call_id: str, result: Json | None, caller: Json) -> None:
+def take_use(use: ToolUse, call_id: str, result: JsonObject | None, caller: JsonObject) -> None:
     """Keep what was logged of a call with its result, or with the call where there is none."""
     facts = dict(use.facts)
     blocks = result["content"] if result else []
     block = next((one for one in blocks if one["type"] == "tool_result" and one["tool_use_id"] == call_id), None)
-    if hash(block["content"] if block and type(block["content"]) is str else None) != use.output:
+    if hash(block["content"] if block and isinstance(block["content"], str) else None) != use.output:
         output = use.ref.load().get("output")
         if output not in (None, []):
             facts["output"] = output

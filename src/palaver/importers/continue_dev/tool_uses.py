@@ -1,17 +1,15 @@
 """Calls of tools that only the log of events knows: their sessions are gone, and a day's are one conversation."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from palaver.importers.continue_dev.dev_data import ToolUse, output_text
 from palaver.importers.continue_dev.events import PLATFORM, platform_of
 from palaver.importers.continue_dev.fields import kept, text_of
 from palaver.importers.continue_dev.workspace import agent_of, context
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.wire._openai_calls import arguments_from
-
-Json = dict[str, Any]
 
 _MAPPED = frozenset(
     {"timestamp", "userAgent", "eventName", "userId", "toolCallId", "functionName", "toolCallArgs", "output"}
@@ -19,7 +17,7 @@ _MAPPED = frozenset(
 )
 
 
-def lone_uses(calls: Iterable[tuple[str, list[ToolUse]]]) -> Iterator[Json]:
+def lone_uses(calls: Iterable[tuple[str, list[ToolUse]]]) -> Iterator[JsonObject]:
     """Conversations of nothing but calls and what came back, one a day, and one of those without a time."""
     days: dict[str, list[tuple[str, list[ToolUse]]]] = {}
     for call_id, uses in calls:
@@ -28,10 +26,10 @@ def lone_uses(calls: Iterable[tuple[str, list[ToolUse]]]) -> Iterator[Json]:
         yield _conversation(day, sorted(found, key=lambda call: (_time(call[1][0]), call[0])))
 
 
-def _conversation(day: str, calls: list[tuple[str, list[ToolUse]]]) -> Json:
-    messages: list[Json] = []
+def _conversation(day: str, calls: list[tuple[str, list[ToolUse]]]) -> JsonObject:
+    messages: list[JsonObject] = []
     for call_id, uses in calls:
-        told: list[Json] = []
+        told: list[JsonObject] = []
         for use in uses:
             told += _messages(call_id, use, told[-1]["message_id"] if told else None, len(told))
         messages += told
@@ -53,13 +51,13 @@ def _time(use: ToolUse) -> str:
     return use.time or use.ref.source.written_at()
 
 
-def _messages(call_id: str, use: ToolUse, parent: str | None, number: int) -> list[Json]:
+def _messages(call_id: str, use: ToolUse, parent: str | None, number: int) -> list[JsonObject]:
     """The model's call, and the tool's answer if there was one."""
     row = use.ref.load()
     time = _time(use)
-    marks: Json = {"context_incomplete": True, **({} if use.time else {"timestamp_inferred": True})}
+    marks: JsonObject = {"context_incomplete": True, **({} if use.time else {"timestamp_inferred": True})}
     arguments = row.get("toolCallArgs")
-    is_given = type(arguments) is str or type(arguments) is dict
+    is_given = isinstance(arguments, (str, dict))
     call = build.tool_use(
         id=call_id, name=text_of(row, "functionName"), input=arguments_from(arguments) if is_given else {}
     )
@@ -79,7 +77,7 @@ def _messages(call_id: str, use: ToolUse, parent: str | None, number: int) -> li
         return [asked]
     text = output_text(output)
     rest = [{key: value for key, value in one.items() if key != "content"} for one in output] if text else output
-    state: Json = {"call_state": {"output": rest}} if rest and (not text or any(rest)) else {}
+    state: JsonObject = {"call_state": {"output": rest}} if rest and (not text or any(rest)) else {}
     result = build.tool_result(
         tool_use_id=call_id,
         content=text or "",

@@ -1,10 +1,10 @@
 """`input_history.json`: what was typed at the command line, with its times; sessions have none."""
 
 from collections import Counter
-from typing import Any
 
 from palaver.errors import PalaverError
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT
@@ -13,14 +13,12 @@ from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import UNREADABLE_SIDE_FILE
 
-Json = dict[str, Any]
-
 
 class Typed:
     """The prompts that were typed, newest first as in the file."""
 
     def __init__(self) -> None:
-        self.prompts: list[tuple[str, str, Json]] = []
+        self.prompts: list[tuple[str, str, JsonObject]] = []
         self._by_text: dict[str, list[int]] = {}
 
     def read(self, source: Source, run: Run) -> None:
@@ -44,9 +42,9 @@ class Typed:
         places = self._by_text.get(text.strip(), ())
         return self.prompts[places[0]][1] if len(places) == 1 else ""
 
-    def left(self, held: set[str], platform: str, source: Source) -> tuple[list[Json], int]:
+    def left(self, held: set[str], platform: str, source: Source) -> tuple[list[JsonObject], int]:
         """The prompts that no session holds, as a conversation a day; how many they are."""
-        days: dict[str, list[tuple[str, str, Json]]] = {}
+        days: dict[str, list[tuple[str, str, JsonObject]]] = {}
         for prompt in reversed(self.prompts):
             if prompt[0].strip() not in held:
                 days.setdefault(prompt[1][: len("2026-01-01")], []).append(prompt)
@@ -54,13 +52,13 @@ class Typed:
         return documents, sum(map(len, days.values()))
 
 
-def _of_a_day(day: str, prompts: list[tuple[str, str, Json]], platform: str, source: Source) -> Json:
+def _of_a_day(day: str, prompts: list[tuple[str, str, JsonObject]], platform: str, source: Source) -> JsonObject:
     """What was typed on a day; the oldest prompts leave the file one by one, so that no place in it names a message."""
     name = conversation_uuid(platform, day, source.file_name)
-    messages: list[Json] = []
+    messages: list[JsonObject] = []
     ids = Counter[str]()
     for text, stated, rest in prompts:
-        metadata: Json = {"author_kind": "human", "context_incomplete": True}
+        metadata: JsonObject = {"author_kind": "human", "context_incomplete": True}
         if more := {field: value for field, value in rest.items() if field != "timestamp" or not stated}:
             metadata["source_fields"] = more
         if not stated:

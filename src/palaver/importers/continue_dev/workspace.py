@@ -4,8 +4,7 @@ import re
 from typing import Any, NamedTuple
 
 from palaver.importers._vscode import path_in
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _AGENT = re.compile(r"(?P<editor>.+?)/(?P<editor_version>\S+)\s+\(Continue/(?P<version>[^)\s]+)\)")
 _LONGEST_AGENT = 400
@@ -26,15 +25,15 @@ def agent_of(stated: str) -> Agent:
 def context(
     workspace_dir: str = "",
     git_branch: str = "",
-    providers: list[Json] | None = None,
+    providers: list[JsonObject] | None = None,
     codebase_context: Any = None,
     *,
     editor: str = "",
-    custom: Json | None = None,
-) -> Json | None:
+    custom: JsonObject | None = None,
+) -> JsonObject | None:
     """The `context` of a document; None where nothing is known."""
-    found: Json = {}
-    workspace: Json = {}
+    found: JsonObject = {}
+    workspace: JsonObject = {}
     if workspace_dir:
         workspace["path"] = path_in(workspace_dir)
     if git_branch:

@@ -19,6 +19,7 @@ from palaver.importers.deepseek.shapes import (
     link,
     resembles_tree,
 )
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.ids import conversation_uuid
 from palaver.sources.damage import NOT_AN_OBJECT
@@ -26,8 +27,6 @@ from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import counted
-
-Json = dict[str, Any]
 
 _ACCOUNT = "user.json"
 
@@ -48,7 +47,7 @@ def recognize(source: Source) -> Match:
     return Match.no()
 
 
-def read_chats(source: Source, run: Run) -> Iterator[Json]:
+def read_chats(source: Source, run: Run) -> Iterator[JsonObject]:
     reader = _Reader(run)
     if source.is_folder:
         for file in files_in(source):
@@ -77,7 +76,7 @@ class _Reader:
         self._run = run
         self._copies = Copies(run)
 
-    def chats(self, source: Source, *, label: str = "") -> Iterator[Json]:
+    def chats(self, source: Source, *, label: str = "") -> Iterator[JsonObject]:
         trees = Chat()
         with elements_of(source, self._run, label=label) as elements:
             for value in elements:
@@ -95,7 +94,7 @@ class _Reader:
             if trees.turns:
                 yield self._document(trees, _name_of_trees(trees), source, elements)
 
-    def _document(self, chat: Chat, name: str, source: Source, elements: JsonElements) -> Json:
+    def _document(self, chat: Chat, name: str, source: Source, elements: JsonElements) -> JsonObject:
         where = elements.where()
         for place, value in chat.broken:
             raw = _bytes(value, elements.raw)

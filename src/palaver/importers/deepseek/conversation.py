@@ -3,17 +3,16 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.importers.deepseek.fragments import Content, role_of, stated_role
 from palaver.importers.deepseek.shapes import Chat, Turn
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 
-Json = dict[str, Any]
 Note = Callable[[FindingKind, str, str], None]
 """Told of a finding, with the place in the conversation, and words where its meaning does not suffice."""
 
@@ -33,7 +32,7 @@ class Place:
 
     name: str
     parent: str | None
-    marks: Json
+    marks: JsonObject
     """What its message's metadata say about that."""
 
     @property
@@ -41,7 +40,7 @@ class Place:
         return f"message {self.name}"
 
 
-def conversation_id(facts: Json) -> str:
+def conversation_id(facts: JsonObject) -> str:
     match facts.get("id"):
         case str(stated) if stated:
             return stated
@@ -61,7 +60,7 @@ class Writer:
         self._note = note
         self.times = {name: readable_timestamp(turn.message.get("inserted_at")) for name, turn in chat.turns.items()}
 
-    def document(self, conversation_id: str, places: list[Place]) -> Json:
+    def document(self, conversation_id: str, places: list[Place]) -> JsonObject:
         facts = dict(self._chat.facts)
         if facts.get("id") == conversation_id:
             del facts["id"]
@@ -72,7 +71,7 @@ class Writer:
             created_at = min(filter(None, self.times.values()), default="") or self._file_time()
             self._note(INFERRED_TIMESTAMP, "", "the conversation has no time of its own")
         messages = self._messages(places, created_at)
-        platform: Json = {"name": PLATFORM}
+        platform: JsonObject = {"name": PLATFORM}
         if model := self._model(messages):
             platform["model"] = model
         if metadata := {name: value for name, value in facts.items() if value is not None}:
@@ -86,7 +85,7 @@ class Writer:
             messages=messages,
         )
 
-    def _taken(self, facts: Json, name: str) -> str:
+    def _taken(self, facts: JsonObject, name: str) -> str:
         """A time out of the facts, where one that cannot be read remains."""
         time = readable_timestamp(facts.get(name))
         if time:
@@ -95,7 +94,7 @@ class Writer:
             self._note(BAD_TIMESTAMP, "", f"{name} {facts[name]!r:.60}")
         return time
 
-    def _model(self, messages: list[Json]) -> str | None:
+    def _model(self, messages: list[JsonObject]) -> str | None:
         """The model that answered most often; without an answer, the one that was asked most often."""
         answers = [message["message_id"] for message in messages if message["role"] == "assistant"]
         for names in (answers, self._chat.turns):
@@ -105,18 +104,18 @@ class Writer:
                 return models.most_common(1)[0][0]
         return None
 
-    def _messages(self, places: list[Place], created_at: str) -> list[Json]:
-        messages: dict[str, Json] = {}
+    def _messages(self, places: list[Place], created_at: str) -> list[JsonObject]:
+        messages: dict[str, JsonObject] = {}
         for place in places:
             parent = messages[place.parent] if place.parent is not None else None
             messages[place.name] = self._message(place, parent, created_at)
         return list(messages.values())
 
-    def _message(self, place: Place, parent: Json | None, created_at: str) -> Json:
+    def _message(self, place: Place, parent: JsonObject | None, created_at: str) -> JsonObject:
         turn = self._chat.turns[place.name]
         message = turn.message
         role = role_of(message)
-        metadata: Json = {}
+        metadata: JsonObject = {}
         if role is None:
             role = "assistant" if parent is not None and parent["role"] == "user" else "user"
             metadata["role_inferred"] = True
@@ -149,7 +148,7 @@ class Writer:
         )
 
 
-def _keep_unmapped(turn: Turn, mapped: set[str], metadata: Json) -> None:
+def _keep_unmapped(turn: Turn, mapped: set[str], metadata: JsonObject) -> None:
     if turn.beside:
         metadata["node"] = turn.beside
     for name, value in turn.message.items():

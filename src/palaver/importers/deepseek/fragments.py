@@ -11,9 +11,9 @@ from typing import Any
 
 from palaver.importers._findings import UNKNOWN_BLOCK
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 
-Json = dict[str, Any]
 Note = Callable[[FindingKind, str], None]
 """Told of a finding, with words for it."""
 
@@ -24,7 +24,7 @@ _SHOWN = ("title", "url", "snippet")
 _CITATION = re.compile(r"\[citation:([0-9]{1,9})\]")
 
 
-def role_of(message: Json) -> build.Role | None:
+def role_of(message: JsonObject) -> build.Role | None:
     """Who speaks, by the kinds of the fragments, else by the role that is stated; None where neither says it."""
     kinds = [kind for fragment in _listed(message.get("fragments")) if (kind := _kind(fragment))]
     if "REQUEST" in kinds:
@@ -36,7 +36,7 @@ def role_of(message: Json) -> build.Role | None:
     return stated_role(message)
 
 
-def stated_role(message: Json) -> build.Role | None:
+def stated_role(message: JsonObject) -> build.Role | None:
     match message.get("role"):
         case str() as role:
             return _ROLES.get(role.lower())
@@ -53,13 +53,13 @@ class Content:
 
     message_id: str
     note: Note
-    blocks: list[Json] = field(default_factory=list[Json])
+    blocks: list[JsonObject] = field(default_factory=list[JsonObject])
     mapped: set[str] = field(default_factory=set[str])
     """The fields of the message that the blocks are made of."""
-    _cited: dict[int, list[Json]] = field(default_factory=dict[int, list[Json]])
-    _files: dict[str, Json] = field(default_factory=dict[str, Json])
+    _cited: dict[int, list[JsonObject]] = field(default_factory=dict[int, list[JsonObject]])
+    _files: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
-    def add(self, message: Json) -> None:
+    def add(self, message: JsonObject) -> None:
         self._add_files(message)
         self.mapped.add("fragments")
         fragments = message.get("fragments")
@@ -73,9 +73,9 @@ class Content:
         if not self.blocks:
             self.blocks.append(build.text(""))
 
-    def _older(self, message: Json) -> list[Json]:
+    def _older(self, message: JsonObject) -> list[JsonObject]:
         """What a message without fragments says, as fragments."""
-        made: list[Json] = []
+        made: list[JsonObject] = []
         if isinstance(results := message.get("search_results"), list) and results:
             made.append({"type": "SEARCH", "results": results})
             self.mapped.add("search_results")
@@ -116,7 +116,7 @@ class Content:
 
     # -- what the model looked up -----------------------------------------------------------------------------------
 
-    def _add_call(self, index: int, kind: str, fragment: Json) -> None:
+    def _add_call(self, index: int, kind: str, fragment: JsonObject) -> None:
         """A search, or a page that was opened: the call, and the result where the source kept one."""
         call_id = self._call_id(index)
         asked = {name: fragment[name] for name in _ASKED if fragment.get(name) is not None}
@@ -128,7 +128,7 @@ class Content:
         self.blocks.append(call)
         told = [fragment["content"]] if fragment.get("content") else []
         told += [_told(result) for result in results or ()]
-        metadata: Json = {"results": results} if results is not None else {}
+        metadata: JsonObject = {"results": results} if results is not None else {}
         if rest := _rest(fragment, {"type", "content", name, *asked}):
             metadata["source_fields"] = rest
         self.blocks.append(build.tool_result(tool_use_id=call_id, content="\n\n".join(told), metadata=metadata or None))
@@ -149,9 +149,9 @@ class Content:
                 case _:
                     pass
 
-    def _citations(self, text: str) -> list[Json] | None:
+    def _citations(self, text: str) -> list[JsonObject] | None:
         """The marks in a text, with their places in code points and the one result that each stands for."""
-        citations: list[Json] = []
+        citations: list[JsonObject] = []
         for mark in _CITATION.finditer(text):
             number = int(mark[1])
             found = self._cited.get(number, [])
@@ -163,7 +163,7 @@ class Content:
 
     # -- files ------------------------------------------------------------------------------------------------------
 
-    def _add_files(self, message: Json) -> None:
+    def _add_files(self, message: JsonObject) -> None:
         self.mapped.add("files")
         match message.get("files"):
             case None:
@@ -174,7 +174,7 @@ class Content:
             case odd:
                 self._add_unknown("files", odd)
 
-    def _add_file(self, entry: Any) -> Json | None:
+    def _add_file(self, entry: Any) -> JsonObject | None:
         """The block of an attachment; the export names one twice, on the message and in a fragment."""
         if not isinstance(entry, dict):
             self._add_unknown("file", entry)
@@ -222,11 +222,11 @@ def _is_call(kind: str) -> bool:
     return kind in {"SEARCH", "READ_LINK"} or kind.startswith("TOOL_")
 
 
-def _has_text(fragment: Json) -> bool:
+def _has_text(fragment: JsonObject) -> bool:
     return isinstance(fragment.get("content"), str | None)
 
 
-def _results(fragment: Json) -> tuple[str, list[Any] | None]:
+def _results(fragment: JsonObject) -> tuple[str, list[Any] | None]:
     """What a call gave back, several results or one, and the field that says so."""
     match fragment:
         case {"results": list() as results}:
@@ -248,12 +248,12 @@ def _told(result: Any) -> str:
             return ""
 
 
-def _with_rest(block: Json, fragment: Json, left_out: set[str]) -> Json:
+def _with_rest(block: JsonObject, fragment: JsonObject, left_out: set[str]) -> JsonObject:
     if rest := _rest(fragment, left_out):
         block["source_fields"] = rest
     return block
 
 
-def _rest(fields: Json, left_out: set[str]) -> Json:
+def _rest(fields: JsonObject, left_out: set[str]) -> JsonObject:
     """The fields that a block has no place for, without those that say nothing."""
     return {name: value for name, value in fields.items() if name not in left_out and value not in (None, [], "")}

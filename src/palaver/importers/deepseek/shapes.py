@@ -10,7 +10,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 NOWHERE = "\0"
 """A link to no message: the source's value is no id."""
@@ -18,17 +18,17 @@ NOWHERE = "\0"
 
 @dataclass(slots=True)
 class Turn:
-    message: Json
+    message: JsonObject
     """The message, without its own id and its parent's."""
     parent: Any = None
     """What the source names as its parent, whatever that is."""
-    beside: Json = field(default_factory=dict[str, Any])
+    beside: JsonObject = field(default_factory=dict[str, Any])
     """What the source says about it outside of the message."""
 
 
 @dataclass(slots=True)
 class Chat:
-    facts: Json = field(default_factory=dict[str, Any])
+    facts: JsonObject = field(default_factory=dict[str, Any])
     """Fields of the conversation."""
     turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
     broken: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
@@ -61,7 +61,7 @@ class Chat:
         return parent
 
 
-def is_export(value: Json) -> bool:
+def is_export(value: JsonObject) -> bool:
     """Whether this is a chat of the export; ChatGPT's, which also has a `mapping`, is not."""
     mapping = value.get("mapping")
     if not isinstance(mapping, dict):
@@ -79,7 +79,7 @@ def _has_fragments(node: Any) -> bool:
             return False
 
 
-def is_answer(value: Json) -> bool:
+def is_answer(value: JsonObject) -> bool:
     """Whether this is what the web service answers when it is asked for a chat."""
     match value:
         case {"data": {"biz_data": dict() as answer}} | {"biz_data": dict() as answer}:
@@ -128,9 +128,9 @@ def chat_in(value: Any, depth: int = 4) -> Chat | None:
     return None
 
 
-def _exported(facts: Json, mapping: Json) -> Chat:
+def _exported(facts: JsonObject, mapping: JsonObject) -> Chat:
     chat = Chat(facts)
-    bare: Json = {}
+    bare: JsonObject = {}
     for key, node in mapping.items():
         name = key or free_name("node", mapping)
         match node:
@@ -148,7 +148,7 @@ def _exported(facts: Json, mapping: Json) -> Chat:
     return chat
 
 
-def _adopt(chat: Chat, mapping: Json) -> None:
+def _adopt(chat: Chat, mapping: JsonObject) -> None:
     lost = {key for key, node in mapping.items() if isinstance(node, dict) and "parent" not in node}
     if not lost:
         return
@@ -163,7 +163,7 @@ def _adopt(chat: Chat, mapping: Json) -> None:
                 pass
 
 
-def _beside(node: Json, key: str) -> Json:
+def _beside(node: JsonObject, key: str) -> JsonObject:
     """The fields of a node that do more than tie it to the others."""
     beside = {name: item for name, item in node.items() if name not in {"id", "parent", "children", "message"}}
     if (stated := node.get("id")) is not None and stated != key:
@@ -178,7 +178,7 @@ def _beside(node: Json, key: str) -> Json:
     return beside
 
 
-def _answered(around: Json, messages: list[Any]) -> Chat:
+def _answered(around: JsonObject, messages: list[Any]) -> Chat:
     session = around.get("chat_session")
     chat = Chat(dict(session) if isinstance(session, dict) else {})
     left_out = "chat_session" if isinstance(session, dict) else ""
@@ -192,7 +192,7 @@ def _answered(around: Json, messages: list[Any]) -> Chat:
     return chat
 
 
-def add_tree(chat: Chat, root: Json) -> int:
+def add_tree(chat: Chat, root: JsonObject) -> int:
     """Take in a prompt and all below it; how many records that are."""
     before = chat.records
     stack: list[tuple[Any, str | None]] = [(root, None)]
@@ -245,7 +245,7 @@ def free_name(wanted: str, taken: Container[str]) -> str:
     return name
 
 
-def _add_missing(facts: Json, more: Json) -> None:
+def _add_missing(facts: JsonObject, more: JsonObject) -> None:
     """Add fields that stand around others; of the same name, the inner one is the conversation's own."""
     for name, item in more.items():
         facts[free_name(name, facts)] = item

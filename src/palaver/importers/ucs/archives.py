@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from palaver.archive.elsewhere import LOG, SIDE_FILES, is_archive, reading_elsewhere
 from palaver.archive.reading import conversation_keys, document
@@ -14,10 +13,9 @@ from palaver.archive.states import states
 from palaver.archive.usage_records import usage_records
 from palaver.importers._contract import Match
 from palaver.importers._findings import UNFORESEEN
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 
 def recognized(source: Source) -> Match:
@@ -29,7 +27,7 @@ def recognized(source: Source) -> Match:
     return Match.yes("an archive of palaver", members, "archive")
 
 
-def read_archive(source: Source, run: Run) -> Iterator[Json]:
+def read_archive(source: Source, run: Run) -> Iterator[JsonObject]:
     """The conversations of an archive; all that is known of each where it is joined with what another one knows."""
     with _on_disk(source) as path, reading_elsewhere(path) as connection:
         keys = list(conversation_keys(connection))

@@ -13,6 +13,7 @@ from palaver.importers._findings import UNFORESEEN
 from palaver.importers.ucs.links import sound
 from palaver.importers.ucs.totals import Totals, leave_out_costs
 from palaver.model import SCHEMA_VERSION
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import TIMESTAMP_PATTERN
 from palaver.model.upgrade import upgrade
@@ -28,7 +29,6 @@ UNKNOWN_VERSION = finding_kind(
     "unknown-version", "error", "A document has a schema version that this palaver does not know; it is set aside."
 )
 
-Json = dict[str, Any]
 
 _PLATFORM = re.compile("[a-z][a-z0-9_]*")
 _TIMESTAMP = re.compile(TIMESTAMP_PATTERN)
@@ -58,7 +58,7 @@ def recognize(source: Source) -> Match:
     return Match.no()
 
 
-def read(source: Source, run: Run) -> Iterator[Json]:
+def read(source: Source, run: Run) -> Iterator[JsonObject]:
     form = run.form or _form_of(source)
     if form == "archive":
         from palaver.importers.ucs.archives import read_archive
@@ -114,7 +114,7 @@ def _is_usage(value: Any) -> bool:
             return False
 
 
-def _use(record: Json, run: Run, records: JsonElements | JsonLines) -> None:
+def _use(record: JsonObject, run: Run, records: JsonElements | JsonLines) -> None:
     """Hand over a usage record; what is odd further inside can be kept there."""
     match record:
         case {"schema_version": version} if version != SCHEMA_VERSION:
@@ -159,7 +159,7 @@ def _form_of(source: Source) -> str:
     return "lines" if rest.strip(_BLANK) and parses(first) else "array"
 
 
-def _problem(document: Json) -> str:
+def _problem(document: JsonObject) -> str:
     """Why nothing can be made of a document, in words; what is odd further inside can be kept there."""
     match document:
         case {"messages": list()}:

@@ -5,12 +5,11 @@ from typing import Any
 from palaver.importers._findings import MADE_MESSAGE_ID, MISSING_PARENT, PARENT_CYCLE, UNKNOWN_BLOCK
 from palaver.importers._tree import grow
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 
-Json = dict[str, Any]
 
-
-def sound(document: Json, run: Run, where: str) -> None:
+def sound(document: JsonObject, run: Run, where: str) -> None:
     """Correct a document in place; nothing is touched in one that is as it should be."""
     if document.get("fragment", document) is None:
         del document["fragment"]
@@ -62,7 +61,7 @@ def _is_sound(messages: list[Any], *, is_whole: bool) -> bool:
     return True
 
 
-def _name(messages: list[Json], run: Run, where: str) -> None:
+def _name(messages: list[JsonObject], run: Run, where: str) -> None:
     taken = {name for message in messages if isinstance(name := message.get("message_id"), str)} | {""}
     named: set[str] = set()
     for index, message in enumerate(messages, 1):
@@ -82,7 +81,7 @@ def _name(messages: list[Json], run: Run, where: str) -> None:
         run.note(MADE_MESSAGE_ID, f"{where}, message {index}", f"{stated!r:.80} became {made!r:.80}")
 
 
-def _link(messages: list[Json], run: Run, where: str, *, is_whole: bool) -> None:
+def _link(messages: list[JsonObject], run: Run, where: str, *, is_whole: bool) -> None:
     by_id = {message["message_id"]: message for message in messages}
     links: dict[str, str | None] = {}
     for name, message in by_id.items():
@@ -102,7 +101,7 @@ def _no_age(_name: str) -> str:
     return ""
 
 
-def _keep(message: Json, name: str, value: Any) -> None:
+def _keep(message: JsonObject, name: str, value: Any) -> None:
     """Put a value into a message's metadata, under a name that is free."""
     match message.get("metadata"):
         case dict() as metadata:

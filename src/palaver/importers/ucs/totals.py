@@ -1,10 +1,7 @@
 """What a document carries although anybody can work it out: left out, so that it is not taken for stated."""
 
-from typing import Any
-
+from palaver.model.build import JsonObject
 from palaver.model.metrics import MetricsTally
-
-Json = dict[str, Any]
 
 _UNCOUNTABLE = (TypeError, KeyError, AttributeError, ValueError)
 """What a message raises that is not as the schema wants it."""
@@ -16,7 +13,7 @@ class Totals:
     def __init__(self) -> None:
         self._open: dict[str, MetricsTally] = {}
 
-    def leave_out(self, document: Json) -> None:
+    def leave_out(self, document: JsonObject) -> None:
         """Take from `metrics` what the messages add up to; the key keeps its place in the document."""
         conversation_id = document["conversation_id"]
         tally = self._open.pop(conversation_id, None) or MetricsTally()
@@ -40,7 +37,7 @@ class Totals:
 _NOTHING = object()
 
 
-def leave_out_costs(document: Json) -> None:
+def leave_out_costs(document: JsonObject) -> None:
     """Take what `--with-cost` added to the messages; prices change, and documents do not."""
     for message in document["messages"]:
         match message:
@@ -52,7 +49,7 @@ def leave_out_costs(document: Json) -> None:
                 pass
 
 
-def _is_followed(document: Json) -> bool:
+def _is_followed(document: JsonObject) -> bool:
     match document.get("fragment"):
         case {"final": False}:
             return True

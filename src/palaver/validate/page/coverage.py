@@ -1,20 +1,18 @@
 """Coverage: what the conversations of each platform are made of, and what of the source has no place in the schema."""
 
 from collections import Counter
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.validate.page.charts import Bar, bar, bars
 from palaver.validate.page.layout import Column, empty, number_cell, section, table
 from palaver.validate.page.markup import Markup, breakable, joined, tag
 from palaver.validate.page.words import counted, number, percent
 
-Json = dict[str, Any]
-
 _MOST_BARS = 8
 _UNMAPPED = (Column("Kept as", "text"), Column("Share", "chart"), Column("Conversations"), Column("Times"))
 
 
-def coverage(report: Json) -> Markup:
+def coverage(report: JsonObject) -> Markup:
     platforms = sorted(report["coverage"], key=lambda platform: -platform["conversations"])
     lead = "How much of the schema each platform fills, in parts of its conversations."
     if not platforms:
@@ -23,7 +21,7 @@ def coverage(report: Json) -> Markup:
     return section("coverage", "Coverage", lead, *drawn)
 
 
-def _platform(platform: Json, *, is_first: bool) -> Markup:
+def _platform(platform: JsonObject, *, is_first: bool) -> Markup:
     head = tag(
         "summary",
         tag("h3", platform["title"] or platform["platform"]),
@@ -49,7 +47,7 @@ def _counts(title: str, counts: dict[str, int], thing: str, nothing: str) -> Mar
     return tag("div", tag("h4", title), drawn, class_="box")
 
 
-def _fields(platform: Json) -> Markup:
+def _fields(platform: JsonObject) -> Markup:
     fields = platform["fields"]
     filled = [field for field in fields if field["conversations"]]
     never = [field for field in fields if not field["conversations"]]
@@ -61,7 +59,7 @@ def _fields(platform: Json) -> Markup:
     )
 
 
-def _field(field: Json, conversations: int) -> Markup:
+def _field(field: JsonObject, conversations: int) -> Markup:
     told = f"filled in {number(field['conversations'])} of {counted(conversations, 'conversation')}"
     return tag(
         "li",
@@ -72,13 +70,13 @@ def _field(field: Json, conversations: int) -> Markup:
     )
 
 
-def _never(never: list[Json]) -> Markup:
+def _never(never: list[JsonObject]) -> Markup:
     listed = tag("ul", *(tag("li", tag("code", field["field"])) for field in never), class_="chips")
     told = f"{counted(len(never), 'field')} never filled"
     return tag("details", tag("summary", told), listed, class_="never")
 
 
-def _unmapped(platform: Json) -> Markup:
+def _unmapped(platform: JsonObject) -> Markup:
     fields, more = platform["unmapped"], platform["unmapped_more"]
     title = tag("h4", "Source fields without a place in the schema")
     if not fields:

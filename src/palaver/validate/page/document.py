@@ -8,8 +8,8 @@ from base64 import b64encode
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.validate.page.charts import patterns
 from palaver.validate.page.coverage import coverage
 from palaver.validate.page.drift import drift
@@ -22,10 +22,8 @@ from palaver.validate.page.summary import totals, verdict
 from palaver.validate.page.unread import unread
 from palaver.validate.page.words import moment
 
-Json = dict[str, Any]
 
-
-def page(report: Json) -> str:
+def page(report: JsonObject) -> str:
     """The whole HTML document for a report of `palaver validate`, as a JSON object."""
     body = tag(
         "body",
@@ -49,7 +47,7 @@ def page(report: Json) -> str:
     return f"<!doctype html>\n{tag('html', _head(report), body, lang='en')}\n"
 
 
-def _head(report: Json) -> Markup:
+def _head(report: JsonObject) -> Markup:
     verdict_word = "Valid" if report["valid"] else "Not valid"
     return tag(
         "head",
@@ -71,7 +69,7 @@ def _policy() -> str:
     )
 
 
-def _navigation(report: Json) -> Markup:
+def _navigation(report: JsonObject) -> Markup:
     left_out = len(report["refused"]) + len(report["unclaimed"])
     links = (
         _link("summary", "Summary"),
@@ -96,7 +94,7 @@ def _link(name: str, title: str, count: int = 0) -> Markup:
     return tag("li", tag("a", title, tag("span", count, class_="count") if count else None, href=f"#{name}"))
 
 
-def _foot(report: Json) -> Markup:
+def _foot(report: JsonObject) -> Markup:
     when = tag("time", moment(report["generated_at"]), datetime=report["generated_at"])
     made = joined(f"Made by palaver {report['palaver_version']}, ", when, f". Report {report['schema_version']}.")
     kept = "This page is whole in itself: it asks for nothing from anywhere, and nothing leaves your machine."

@@ -1,11 +1,8 @@
 """Drift: kinds of records that no importer knows, since the product has changed."""
 
-from typing import Any
-
+from palaver.model.build import JsonObject
 from palaver.validate.page.layout import Column, empty, number_cell, path, section, table
 from palaver.validate.page.markup import Markup, tag
-
-Json = dict[str, Any]
 
 _COLUMNS = (
     Column("Kind", "text"),
@@ -16,7 +13,7 @@ _COLUMNS = (
 )
 
 
-def drift(report: Json) -> Markup:
+def drift(report: JsonObject) -> Markup:
     kinds = report["drift"]
     if not kinds:
         lead = "Kinds of records that no importer knows."
@@ -28,7 +25,7 @@ def drift(report: Json) -> Markup:
     return section("drift", "Drift", lead, table("Unknown kinds of records", _COLUMNS, map(_row, kinds)))
 
 
-def _row(kind: Json) -> Markup:
+def _row(kind: JsonObject) -> Markup:
     return tag(
         "tr",
         tag("th", tag("code", kind["kind"]), scope="row"),

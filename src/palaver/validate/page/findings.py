@@ -1,21 +1,19 @@
 """The findings, by code: how grave, how many, what they mean, and the first of them with their places."""
 
 from collections import Counter
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.validate.page.charts import Bar, bars
 from palaver.validate.page.layout import badge, empty, filter_box, icon, path, section
 from palaver.validate.page.markup import Markup, joined, lines, tag
 from palaver.validate.page.words import counted, number
-
-Json = dict[str, Any]
 
 _MOST_BARS = 8
 """Of each severity, so that a chart of many errors still shows what else there is."""
 _STAGES = {"reading": "while reading", "schema": "by the schema", "rule": "by a rule"}
 
 
-def findings(report: Json) -> Markup:
+def findings(report: JsonObject) -> Markup:
     groups = report["findings"]
     if not groups:
         lead = "What was noticed, by code."
@@ -31,7 +29,7 @@ def findings(report: Json) -> Markup:
     )
 
 
-def _chart(groups: list[Json]) -> Markup:
+def _chart(groups: list[JsonObject]) -> Markup:
     stages = Counter(group["code"] for group in groups)
     rows = [
         Bar(
@@ -54,7 +52,7 @@ def _chart(groups: list[Json]) -> Markup:
     return tag("figure", caption, bars(drawn, left, thing="code"), class_="box chart")
 
 
-def _group(group: Json, place: int) -> Markup:
+def _group(group: JsonObject, place: int) -> Markup:
     head = tag(
         "summary",
         tag(
@@ -75,7 +73,7 @@ def _group(group: Json, place: int) -> Markup:
     return tag("details", head, _examples(group), class_=f"finding is-{group['severity']}", id=f"finding-{place}")
 
 
-def _examples(group: Json) -> Markup:
+def _examples(group: JsonObject) -> Markup:
     examples = group["examples"]
     if not examples:
         return empty("No example is kept.")
@@ -89,7 +87,7 @@ def _examples(group: Json) -> Markup:
     )
 
 
-def _example(example: Json) -> Markup:
+def _example(example: JsonObject) -> Markup:
     place = path(example["source"]) if example["source"] else tag("span", "the archive itself", class_="path")
     line = example["line"]
     facts = [

@@ -2,14 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.validate.page.charts import Bar, Share, bars, has_widened, stacked, swatch
 from palaver.validate.page.layout import MOST_SOURCES, Column, badge, empty, number_cell, path, section, table
 from palaver.validate.page.markup import Markup, joined, tag
 from palaver.validate.page.words import counted, number, percent
-
-Json = dict[str, Any]
 
 _MOST_BARS = 6
 _MEANINGS = {
@@ -26,7 +24,7 @@ _COLUMNS = (
 )
 
 
-def ledger(report: Json) -> Markup:
+def ledger(report: JsonObject) -> Markup:
     records = report["totals"]["records"]
     if not records["read"] and not _accounted(records):
         return section("ledger", "Ledger", "What became of every record that was read.", empty("No record was read."))
@@ -42,12 +40,12 @@ def ledger(report: Json) -> Markup:
     )
 
 
-def _equation(records: Json, shares: list[Share]) -> Markup:
+def _equation(records: JsonObject, shares: list[Share]) -> Markup:
     terms = " + ".join(f"{number(share.count)} {share.label}" for share in shares)
     return joined(tag("strong", f"{counted(records['read'], 'record')} read"), f" = {terms}.")
 
 
-def _shares(records: Json) -> list[Share]:
+def _shares(records: JsonObject) -> list[Share]:
     shares = [
         Share("mapped", "mapped", records["mapped"]),
         Share("folded", "folded", records["folded"]),
@@ -58,7 +56,7 @@ def _shares(records: Json) -> list[Share]:
     return [*shares, Share("missing", "unaccounted", missing)] if missing > 0 else shares
 
 
-def _legend(records: Json, shares: list[Share]) -> Markup:
+def _legend(records: JsonObject, shares: list[Share]) -> Markup:
     read = records["read"]
     adds_up = read == _accounted(records)
     rows = (
@@ -81,7 +79,7 @@ def _legend(records: Json, shares: list[Share]) -> Markup:
     )
 
 
-def _breakdowns(records: Json) -> Markup | None:
+def _breakdowns(records: JsonObject) -> Markup | None:
     named = [
         ("Skipped, by rule", "skipped", records["skipped"], "rule"),
         ("Quarantined, by code", "quarantined", records["quarantined"], "code"),
@@ -104,7 +102,7 @@ def _most(counts: dict[str, int], kind: str, thing: str) -> Markup:
     return bars(rows[:_MOST_BARS], rows[_MOST_BARS:], thing=thing)
 
 
-def _by_source(sources: list[Json]) -> Markup:
+def _by_source(sources: list[JsonObject]) -> Markup:
     drawn, left = sources[:MOST_SOURCES], sources[MOST_SOURCES:]
     rows = (
         tag(
@@ -128,7 +126,7 @@ def _by_source(sources: list[Json]) -> Markup:
     )
 
 
-def _numbers(many: Iterable[Json]) -> list[Markup]:
+def _numbers(many: Iterable[JsonObject]) -> list[Markup]:
     sums = [0, 0, 0, 0, 0]
     for records in many:
         shares = _shares(records)[:4]
@@ -136,11 +134,11 @@ def _numbers(many: Iterable[Json]) -> list[Markup]:
     return [*(number_cell(count) for count in sums[:-1]), number_cell(sums[-1], tone="is-error")]
 
 
-def _accounted(records: Json) -> int:
+def _accounted(records: JsonObject) -> int:
     return (
         records["mapped"] + records["folded"] + sum(records["skipped"].values()) + sum(records["quarantined"].values())
     )
 
 
-def _trouble(records: Json) -> int:
+def _trouble(records: JsonObject) -> int:
     return sum(records["quarantined"].values()) + abs(records["read"] - _accounted(records))

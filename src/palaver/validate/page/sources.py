@@ -1,8 +1,8 @@
 """The sources, those with trouble first."""
 
 from collections.abc import Iterable
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.validate.page.layout import (
     MOST_SOURCES,
     Column,
@@ -17,8 +17,6 @@ from palaver.validate.page.layout import (
 from palaver.validate.page.markup import Markup, joined, tag
 from palaver.validate.page.words import counted, number, size
 
-Json = dict[str, Any]
-
 _MOST_CODES = 3
 _COLUMNS = (
     Column("Source", "text"),
@@ -28,7 +26,7 @@ _COLUMNS = (
 )
 
 
-def sources(report: Json) -> Markup:
+def sources(report: JsonObject) -> Markup:
     every = sorted(report["sources"], key=_trouble)
     if not every:
         return section("sources", "Sources", "What was read.", empty("No source was read."))
@@ -45,7 +43,7 @@ def sources(report: Json) -> Markup:
     )
 
 
-def _trouble(source: Json) -> tuple[bool, bool, int, int, int]:
+def _trouble(source: JsonObject) -> tuple[bool, bool, int, int, int]:
     severities = source["severities"]
     return (
         source["valid"],
@@ -56,7 +54,7 @@ def _trouble(source: Json) -> tuple[bool, bool, int, int, int]:
     )
 
 
-def _row(source: Json) -> Markup:
+def _row(source: JsonObject) -> Markup:
     failure = source["failure"]
     return tag(
         "tr",
@@ -73,7 +71,7 @@ def _row(source: Json) -> Markup:
     )
 
 
-def _verdict(source: Json) -> Markup:
+def _verdict(source: JsonObject) -> Markup:
     if source["failure"] is not None:
         return badge("error", "cut short")
     return badge("valid", "valid") if source["valid"] else badge("error", "not valid")
@@ -89,7 +87,7 @@ def _codes(findings: dict[str, int]) -> Markup | None:
     return tag("span", " · ".join(told), class_="codes")
 
 
-def _rest(left: list[Json]) -> Markup | None:
+def _rest(left: list[JsonObject]) -> Markup | None:
     if not left:
         return None
     failed = sum(1 for source in left if not source["valid"])
@@ -103,7 +101,7 @@ def _rest(left: list[Json]) -> Markup | None:
     )
 
 
-def _numbers(many: Iterable[Json]) -> Markup:
+def _numbers(many: Iterable[JsonObject]) -> Markup:
     every = list(many)
     severities = [sum(source["severities"][tone] for source in every) for tone in ("error", "warning", "note")]
     counts = [sum(source[name] for source in every) for name in ("conversations", "messages", "documents")]

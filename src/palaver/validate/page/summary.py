@@ -1,12 +1,9 @@
 """The top of the page: the verdict, what was checked and how, and the sums as a few figures."""
 
-from typing import Any
-
+from palaver.model.build import JsonObject
 from palaver.validate.page.layout import Tone, badge, icon
 from palaver.validate.page.markup import Markup, joined, tag
 from palaver.validate.page.words import counted, moment, size
-
-Json = dict[str, Any]
 
 _LEVELS = {
     "strict": "Errors and warnings make the whole invalid.",
@@ -16,7 +13,7 @@ _LEVELS = {
 _SUBJECTS = {"paths": "Files and folders", "archive": "The archive"}
 
 
-def verdict(report: Json) -> Markup:
+def verdict(report: JsonObject) -> Markup:
     tone: Tone = "valid" if report["valid"] else "error"
     return tag(
         "header",
@@ -36,7 +33,7 @@ def verdict(report: Json) -> Markup:
     )
 
 
-def totals(report: Json) -> Markup:
+def totals(report: JsonObject) -> Markup:
     sums = report["totals"]
     severities = sums["severities"]
     invalid = sums["invalid_documents"]
@@ -57,7 +54,7 @@ def totals(report: Json) -> Markup:
     )
 
 
-def _sentence(report: Json) -> str:
+def _sentence(report: JsonObject) -> str:
     sums = report["totals"]
     if report["valid"]:
         return (

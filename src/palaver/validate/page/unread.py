@@ -1,18 +1,15 @@
 """What was not checked: paths that were refused, and files that no importer reads."""
 
-from typing import Any
-
+from palaver.model.build import JsonObject
 from palaver.validate.page.layout import empty, icon, path, section
 from palaver.validate.page.markup import Markup, joined, tag
 from palaver.validate.page.words import counted
-
-Json = dict[str, Any]
 
 MOST_UNCLAIMED = 100
 _FEW = 20
 
 
-def unread(report: Json) -> Markup:
+def unread(report: JsonObject) -> Markup:
     lead = "What was asked for or found, and is not part of this report."
     return section("unread", "Not checked", lead, _refused(report["refused"]), _unclaimed(report["unclaimed"]))
 

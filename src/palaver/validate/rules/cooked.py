@@ -1,17 +1,15 @@
 """Rules about a cooked file: every reference leads somewhere, requests form trees, and nothing stands there twice."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.facts import circles
 from palaver.model.hashes import message_hash, tool_hash
 from palaver.model.rules import Fault, on_cooked
 
-Json = dict[str, Any]
-
 
 @on_cooked("cooked-missing-message", "error")
-def missing_message(cooked: Json) -> Iterator[Fault]:
+def missing_message(cooked: JsonObject) -> Iterator[Fault]:
     """A request refers to a message that is not there."""
     known = _ids(cooked["messages"])
     for name in ("request_messages", "response_messages"):
@@ -19,12 +17,12 @@ def missing_message(cooked: Json) -> Iterator[Fault]:
 
 
 @on_cooked("cooked-missing-tool", "error")
-def missing_tool(cooked: Json) -> Iterator[Fault]:
+def missing_tool(cooked: JsonObject) -> Iterator[Fault]:
     """A request refers to a tool that is not there."""
     yield from _loose(cooked, "tools", _ids(cooked["tools"]), "tool")
 
 
-def _loose(cooked: Json, name: str, known: set[str], noun: str) -> Iterator[Fault]:
+def _loose(cooked: JsonObject, name: str, known: set[str], noun: str) -> Iterator[Fault]:
     for index, request in enumerate(cooked["requests"]):
         if not known.issuperset(request[name]):
             for number, reference in enumerate(request[name]):
@@ -34,7 +32,7 @@ def _loose(cooked: Json, name: str, known: set[str], noun: str) -> Iterator[Faul
 
 
 @on_cooked("cooked-missing-parent", "error")
-def missing_parent(cooked: Json) -> Iterator[Fault]:
+def missing_parent(cooked: JsonObject) -> Iterator[Fault]:
     """A request continues one that is not there."""
     known = _ids(cooked["requests"])
     for index, request in enumerate(cooked["requests"]):
@@ -45,7 +43,7 @@ def missing_parent(cooked: Json) -> Iterator[Fault]:
 
 
 @on_cooked("cooked-parent-cycle", "error")
-def parent_cycle(cooked: Json) -> Iterator[Fault]:
+def parent_cycle(cooked: JsonObject) -> Iterator[Fault]:
     """A request continues itself, or parent links lead in a circle."""
     requests = cooked["requests"]
     links = {request["id"]: request["parent_id"] for request in reversed(requests)}
@@ -60,7 +58,7 @@ def parent_cycle(cooked: Json) -> Iterator[Fault]:
 
 
 @on_cooked("cooked-duplicate-id", "error")
-def duplicate_id(cooked: Json) -> Iterator[Fault]:
+def duplicate_id(cooked: JsonObject) -> Iterator[Fault]:
     """Two messages, two tools or two requests have the same id."""
     for part in ("messages", "tools", "requests"):
         for index, first in _repeated(entry["id"] for entry in cooked[part]):
@@ -69,7 +67,7 @@ def duplicate_id(cooked: Json) -> Iterator[Fault]:
 
 
 @on_cooked("cooked-orphan-result", "warning")
-def orphan_result(cooked: Json) -> Iterator[Fault]:
+def orphan_result(cooked: JsonObject) -> Iterator[Fault]:
     """A tool's result refers to no call."""
     calls = {call.get("id") for message in cooked["messages"] for call in message["tool_calls"] or ()} - {None}
     for index, message in enumerate(cooked["messages"]):
@@ -84,9 +82,9 @@ def orphan_result(cooked: Json) -> Iterator[Fault]:
 
 
 @on_cooked("cooked-not-deduplicated", "note")
-def not_deduplicated(cooked: Json) -> Iterator[Fault]:
+def not_deduplicated(cooked: JsonObject) -> Iterator[Fault]:
     """Two messages or two tools are the same, and should be one."""
-    hashes: dict[str, Callable[[Json], str]] = {"messages": message_hash, "tools": tool_hash}
+    hashes: dict[str, Callable[[JsonObject], str]] = {"messages": message_hash, "tools": tool_hash}
     for part, hash_of in hashes.items():
         for index, first in _repeated(map(hash_of, cooked[part])):
             yield Fault((part, index), f"{_noun(part, index)} is the same as {_noun(part, first).lower()}")
@@ -104,7 +102,7 @@ def _noun(part: str, index: int) -> str:
     return f"{part.removesuffix('s').capitalize()} {index}"
 
 
-def _ids(entries: list[Json]) -> set[str]:
+def _ids(entries: list[JsonObject]) -> set[str]:
     return {entry["id"] for entry in entries}
 
 

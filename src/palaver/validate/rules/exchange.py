@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.rules import Fault, in_schema, on_exchange
 
-Json = dict[str, Any]
-Numbered = tuple[int, Json]
+Numbered = tuple[int, JsonObject]
 
 WITHOUT_MODEL = in_schema("exchange-without-model", "A request does not say which model it is for.")
 BAD_FINISH_REASON = in_schema(
@@ -17,14 +16,14 @@ BAD_FINISH_REASON = in_schema(
 
 
 @on_exchange("exchange-without-messages", "error")
-def without_messages(exchange: Json) -> Iterator[Fault]:
+def without_messages(exchange: JsonObject) -> Iterator[Fault]:
     """A request holds no message."""
     if not exchange["request"]["messages"]:
         yield Fault(("request", "messages"), "The request holds no message")
 
 
 @on_exchange("exchange-not-opened-by-user", "warning")
-def not_opened_by_user(exchange: Json) -> Iterator[Fault]:
+def not_opened_by_user(exchange: JsonObject) -> Iterator[Fault]:
     """The first message of a request is not the user's, which only some providers allow."""
     for message in exchange["request"]["messages"][:1]:
         if message["role"] != "user":
@@ -33,7 +32,7 @@ def not_opened_by_user(exchange: Json) -> Iterator[Fault]:
 
 
 @on_exchange("exchange-call-without-result", "error")
-def call_without_result(exchange: Json) -> Iterator[Fault]:
+def call_without_result(exchange: JsonObject) -> Iterator[Fault]:
     """A model's call of a tool has no result in the messages of user or tool that come next."""
     # What comes in a row is one turn to providers: parallel calls may have a message each, and so may their results.
     turns = [list(turn) for _, turn in groupby(enumerate(exchange["request"]["messages"]), _is_of_model)]
@@ -50,7 +49,7 @@ def _is_of_model(numbered: Numbered) -> bool:
     return numbered[1]["role"] == "assistant"
 
 
-def _blocks(messages: Iterable[Numbered], kind: str) -> Iterator[tuple[tuple[int, int], Json]]:
+def _blocks(messages: Iterable[Numbered], kind: str) -> Iterator[tuple[tuple[int, int], JsonObject]]:
     """The blocks of one type, each with the number of its message and its own."""
     for index, message in messages:
         for number, block in enumerate(message["content"]):
@@ -59,7 +58,7 @@ def _blocks(messages: Iterable[Numbered], kind: str) -> Iterator[tuple[tuple[int
 
 
 @on_exchange("exchange-bad-token-limit", "error")
-def bad_token_limit(exchange: Json) -> Iterator[Fault]:
+def bad_token_limit(exchange: JsonObject) -> Iterator[Fault]:
     """A request allows no token to be answered."""
     limit = exchange["request"].get("max_output_tokens")
     if limit is not None and limit <= 0:
@@ -68,7 +67,7 @@ def bad_token_limit(exchange: Json) -> Iterator[Fault]:
 
 
 @on_exchange("exchange-without-content", "error")
-def without_content(exchange: Json) -> Iterator[Fault]:
+def without_content(exchange: JsonObject) -> Iterator[Fault]:
     """A response holds nothing although no error is stated."""
     response = exchange["response"]
     if (
@@ -106,7 +105,7 @@ _ANY = (*_CACHED_INSIDE, *_CACHED_APART)
 
 
 @on_exchange("exchange-usage-sum", "warning")
-def usage_sum(exchange: Json) -> Iterator[Fault]:
+def usage_sum(exchange: JsonObject) -> Iterator[Fault]:
     """The token counts of a response do not add up to its total, by the formula of its provider."""
     usage = (exchange["response"] or {}).get("usage") or {}
     total = usage.get("total_tokens")

@@ -1,12 +1,10 @@
 """Rules about a conversation as a whole: what it is called, what it must hold, what it costs."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.facts import Thread
 from palaver.model.rules import Fault, in_schema, on_conversation
-
-Json = dict[str, Any]
 
 MISSING_CONVERSATION_ID = in_schema("missing-conversation-id", "A conversation has no id.")
 MISSING_PLATFORM_NAME = in_schema("missing-platform-name", "A conversation does not say which platform it is from.")
@@ -52,7 +50,7 @@ def updated_before_created(thread: Thread) -> Iterator[Fault]:
 def high_cost(thread: Thread) -> Iterator[Fault]:
     """A conversation states a cost of more than 100 US dollars."""
     metrics = thread.header.get("metrics")
-    stated: Json | None = metrics.get("total_cost") if isinstance(metrics, dict) else None
+    stated: JsonObject | None = metrics.get("total_cost") if isinstance(metrics, dict) else None
     amount: float = stated["amount"] if stated else thread.totals.cost or 0.0
     currency = stated.get("currency") if stated else thread.totals.currency
     if (currency or "USD") == "USD" and amount > _HIGH_COST_USD:

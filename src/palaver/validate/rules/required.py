@@ -1,12 +1,11 @@
 """What each platform's conversations must say beside what the schema asks of all: the table of the mapping."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from palaver.model.build import JsonObject
 from palaver.model.facts import Facts
 from palaver.model.rules import Fault, Path, on_document
-
-Json = dict[str, Any]
 
 
 class Required(NamedTuple):
@@ -27,7 +26,7 @@ def _model(facts: Facts) -> bool:
 
 
 def _mode(facts: Facts) -> bool:
-    about: Json = _part(facts, "platform").get("metadata") or {}
+    about: JsonObject = _part(facts, "platform").get("metadata") or {}
     return bool(about.get("mode") or about.get("active_mode"))
 
 
@@ -36,7 +35,7 @@ def _deployment(facts: Facts) -> bool:
 
 
 def _request_id(facts: Facts) -> bool:
-    about: Json = _part(facts, "platform").get("metadata") or {}
+    about: JsonObject = _part(facts, "platform").get("metadata") or {}
     return bool(about.get("request_id")) or any(metadata.get("request_id") for metadata in facts.metadata)
 
 
@@ -58,11 +57,11 @@ def _suggests(facts: Facts) -> bool:
     return any(map(_is_suggestion, facts.metadata))
 
 
-def _is_suggestion(metadata: Json) -> bool:
+def _is_suggestion(metadata: JsonObject) -> bool:
     return "completion_index" in metadata or "accepted" in metadata
 
 
-def _part(facts: Facts, name: str) -> Json:
+def _part(facts: Facts, name: str) -> JsonObject:
     return facts.document.get(name) or {}
 
 

@@ -1,14 +1,12 @@
 """Rules about token counts: none is negative, and what is stated twice adds up, each by its provider's own formula."""
 
 from collections.abc import Iterator
-from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.facts import Facts, Thread
 from palaver.model.rules import Fault, in_schema, on_conversation, on_document
 
 NEGATIVE_TOKENS = in_schema("negative-tokens", "A count of tokens is below zero.")
-
-Json = dict[str, Any]
 
 
 @on_document("usage-sum", "warning")
@@ -31,7 +29,7 @@ def usage_sum(facts: Facts) -> Iterator[Fault]:
             yield Fault(("messages", index, "tokens", "total_tokens"), told)
 
 
-def possible_sums(tokens: Json) -> tuple[int, ...]:
+def possible_sums(tokens: JsonObject) -> tuple[int, ...]:
     """What the total may be: OpenAI counts cached and thinking tokens inside the others, Anthropic and Gemini apart."""
     plain = (tokens.get("input_tokens") or 0) + (tokens.get("output_tokens") or 0)
     thinking = tokens.get("thinking_tokens") or 0

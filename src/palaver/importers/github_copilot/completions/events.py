@@ -7,10 +7,9 @@ from typing import Any, NamedTuple, cast
 
 from palaver.importers.github_copilot.completions.inner import DEEPEST, is_deep, loaded
 from palaver.importers.github_copilot.completions.secrets import is_secret
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import is_canonical, readable_timestamp
 from palaver.redact import masked_url
-
-Json = dict[str, Any]
 
 FLAT = "completion"
 """The kind of an event that tells of a whole completion."""
@@ -39,7 +38,7 @@ class Event:
     kind: str
     time: str
     """Empty where none is stated, or none that can be read."""
-    facts: Json
+    facts: JsonObject
     who: str
     """What tells one user's window from another's, beyond recognition."""
     number: str
@@ -48,16 +47,16 @@ class Event:
     """About how long all its texts are."""
 
 
-def is_flat(record: Json) -> bool:
+def is_flat(record: JsonObject) -> bool:
     """Whether a record tells of a whole completion by itself."""
-    return type(record.get("completion")) is str and len(_OF_FLAT & record.keys()) > 1
+    return isinstance(record.get("completion"), str) and len(_OF_FLAT & record.keys()) > 1
 
 
-def is_surely_flat(record: Json) -> bool:
-    return is_flat(record) and len(_OF_FLAT & record.keys()) >= _SURE_OF_FLAT and type(record.get("file")) is str
+def is_surely_flat(record: JsonObject) -> bool:
+    return is_flat(record) and len(_OF_FLAT & record.keys()) >= _SURE_OF_FLAT and isinstance(record.get("file"), str)
 
 
-def plain_event(record: Json) -> Event | None:
+def plain_event(record: JsonObject) -> Event | None:
     """The event of a completion that a record plainly is: named and timed, with texts, with numbers, and nothing else.
 
     That is how nearly all of them are written. Its facts are those of the record, from which the others are taken away;
@@ -68,7 +67,7 @@ def plain_event(record: Json) -> Event | None:
         return None
     named, timed, of_properties, of_measurements = form
     name, facts, measurements, time = record[named], record[of_properties], record[of_measurements], record[timed]
-    if type(name) is not str or type(facts) is not dict or type(measurements) is not dict:
+    if not isinstance(name, str) or not isinstance(facts, dict) or not isinstance(measurements, dict):
         return None
     try:
         size_bytes = len("".join(facts.values()))
@@ -76,7 +75,7 @@ def plain_event(record: Json) -> Event | None:
     except (TypeError, OverflowError):  # there is something else than a text, or than a number
         return None
     kind, names = _kind_of_ours(name), _plain_names(tuple(facts), tuple(measurements))
-    if type(time) is not str or not is_canonical(time):
+    if not isinstance(time, str) or not is_canonical(time):
         time = readable_timestamp(time)
     if not time or names is None or not kind:
         return None
@@ -102,7 +101,7 @@ def _plain_names(properties: tuple[str, ...], measurements: tuple[str, ...]) -> 
     return names if is_plain and set(names.kept).isdisjoint(measurements) else None
 
 
-def event_of(record: Json) -> Event | None:
+def event_of(record: JsonObject) -> Event | None:
     """The event that a record is, however it is wrapped; None for one that is no event at all.
 
     Of an event that is not about a completion, the kind alone is told.
@@ -129,23 +128,23 @@ def event_of(record: Json) -> Event | None:
         _join(facts, around, "envelope")
     number = properties.get("unique_id")
     who = _who(properties, names) or _who(inner, _names_in(tuple(inner)))
-    size_bytes = sum([len(value) for value in facts.values() if type(value) is str])
-    return Event(kind, time, facts, who, number if type(number) is str else "", size_bytes)
+    size_bytes = sum([len(value) for value in facts.values() if isinstance(value, str)])
+    return Event(kind, time, facts, who, number if isinstance(number, str) else "", size_bytes)
 
 
-def _unwrapped(record: Json) -> tuple[Json, Json]:
+def _unwrapped(record: JsonObject) -> tuple[JsonObject, JsonObject]:
     """The event in an envelope of Application Insights, and what the envelope says."""
     match record.get("data"):
         case {"baseData": dict(base)}:
             around = {name: value for name, value in record.items() if name not in _ENVELOPE}
             tags = record.get("tags")
-            inner = {name: value for name, value in cast("Json", base).items() if name != "ver"}
-            return inner, around | cast("Json", tags) if type(tags) is dict else around
+            inner = {name: value for name, value in cast("JsonObject", base).items() if name != "ver"}
+            return inner, around | cast("JsonObject", tags) if isinstance(tags, dict) else around
         case _:
             return record, {}
 
 
-def _join(facts: Json, more: Json, whose: str) -> None:
+def _join(facts: JsonObject, more: JsonObject, whose: str) -> None:
     """Add what may be kept; what has the name of something else gets another."""
     for name, value in _kept(more, _names_in(tuple(more))).items():
         if name not in facts:
@@ -154,7 +153,7 @@ def _join(facts: Json, more: Json, whose: str) -> None:
             facts[f"{whose}.{name}"] = value
 
 
-def _first(record: Json, names: tuple[str, ...]) -> str:
+def _first(record: JsonObject, names: tuple[str, ...]) -> str:
     """The first of some names under which something stands; empty if there is none."""
     for name in names:
         if record.get(name) is not None:
@@ -162,9 +161,9 @@ def _first(record: Json, names: tuple[str, ...]) -> str:
     return ""
 
 
-def _first_text(record: Json, names: tuple[str, ...]) -> str:
+def _first_text(record: JsonObject, names: tuple[str, ...]) -> str:
     for name in names:
-        if type(record.get(name)) is str:
+        if isinstance(record.get(name), str):
             return name
     return ""
 
@@ -194,24 +193,24 @@ def _kind_of_ours(name: str) -> str:
     return kind if _is_ours(kind) else ""
 
 
-def _inside(record: Json, names: tuple[str, ...]) -> tuple[str, Json]:
+def _inside(record: JsonObject, names: tuple[str, ...]) -> tuple[str, JsonObject]:
     """An object in a record, which tables have as text, and its name."""
     for name in names:
         value = record.get(name)
-        if type(value) is str and value.startswith("{"):
+        if isinstance(value, str) and value.startswith("{"):
             value = loaded(value)
-            if type(value) is dict and is_deep(value):
+            if isinstance(value, dict) and is_deep(value):
                 continue
-        if type(value) is dict:
-            return name, cast("Json", value)
+        if isinstance(value, dict):
+            return name, cast("JsonObject", value)
     return "", {}
 
 
-def _kept(some: Json, names: "_Names", depth: int = 0) -> Json:
+def _kept(some: JsonObject, names: "_Names", depth: int = 0) -> JsonObject:
     """What may be kept, under its own names."""
     kept = {name: some[name] for name in names.kept}
     for name in names.of_addresses:
-        if type(kept[name]) is str and "//" in kept[name]:
+        if isinstance(kept[name], str) and "//" in kept[name]:
             kept[name] = masked_url(kept[name])
     if has_nested(kept):
         return {name: _kept_within(value, depth + 1) for name, value in kept.items()}
@@ -221,12 +220,12 @@ def _kept(some: Json, names: "_Names", depth: int = 0) -> Json:
 def _kept_within(value: Any, depth: int) -> Any:
     if depth > DEEPEST:
         return value
-    if type(value) is dict:
-        return _kept(cast("Json", value), _names_in(tuple(value)), depth)
-    return [_kept_within(one, depth + 1) for one in cast("list[Any]", value)] if type(value) is list else value
+    if isinstance(value, dict):
+        return _kept(cast("JsonObject", value), _names_in(tuple(value)), depth)
+    return [_kept_within(one, depth + 1) for one in cast("list[Any]", value)] if isinstance(value, list) else value
 
 
-def has_nested(facts: Json) -> bool:
+def has_nested(facts: JsonObject) -> bool:
     return not _PLAIN.issuperset(map(type, facts.values()))
 
 
@@ -247,9 +246,9 @@ def _names_in(names: tuple[str, ...]) -> _Names:
     return _Names(kept, addresses, secret, [name for name in _WHO if name in names])
 
 
-def _who(some: Json, names: _Names) -> str:
+def _who(some: JsonObject, names: _Names) -> str:
     for name in names.of_persons:
-        if type(some[name]) is str:
+        if isinstance(some[name], str):
             return _digest(some[name])
     return ""
 

@@ -5,8 +5,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 from palaver.importers.github_copilot.completions.inner import loaded
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 REQUEST_IDS = ("headerRequestId", "clientCompletionId", "opportunityId")
 FILES = ("file", "filePath", "file_path", "fileUri", "documentUri", "uri", "relativePath", "path", "fileName")
@@ -49,7 +48,7 @@ class Words:
 _NO_WORDS = Words([], frozenset())
 
 
-def first_of(places: list[Json]) -> Json:
+def first_of(places: list[JsonObject]) -> JsonObject:
     """What is first said under every name."""
     first = places[-1].copy() if places else {}
     for place in places[-2::-1]:
@@ -93,7 +92,7 @@ class Said:
 
     __slots__ = ("first", "names", "places")
 
-    def __init__(self, places: list[Json]) -> None:
+    def __init__(self, places: list[JsonObject]) -> None:
         self.places = places
         self.first = first_of(places)
         self.names = names_in(tuple(self.first))
@@ -114,7 +113,7 @@ class Said:
         parts = [text]
         for number in range(2, _MOST_PARTS):
             more = place.get(f"{name}_{number:02}")
-            if type(more) is not str:
+            if not isinstance(more, str):
                 break
             found.append(f"{name}_{number:02}")
             parts.append(more)
@@ -124,11 +123,11 @@ class Said:
         """The first of some names that are here under which a text stands that is not empty, and the text."""
         for name in names:
             text = self.first[name]
-            if type(text) is str and text:
+            if isinstance(text, str) and text:
                 return name, text
             for place in self.places:
                 text = place.get(name)
-                if type(text) is str and text:
+                if isinstance(text, str) and text:
                     return name, text
         return "", ""
 
@@ -153,17 +152,17 @@ def completion_of(said: Said) -> Words:
     if not text:
         return _NO_WORDS
     value = loaded(text) if names[0].endswith("Json") else text
-    return Words([("completion", value if type(value) is str else text)], frozenset(names))
+    return Words([("completion", value if isinstance(value, str) else text)], frozenset(names))
 
 
-def cursor_of(said: Said) -> tuple[Json | None, int | None]:
+def cursor_of(said: Said) -> tuple[JsonObject | None, int | None]:
     """Where the cursor was, as it is told; and in which line, counted from 1."""
     for place in said.places if said.names.of_cursors else ():
         for name in CURSORS:
             match place.get(name):
                 case {"line": line} as cursor:
                     number = whole(line)
-                    return cast("Json", cursor), None if number is None else number + 1
+                    return cast("JsonObject", cursor), None if number is None else number + 1
                 case _:
                     pass
         for name in LINES:
@@ -176,15 +175,15 @@ def cursor_of(said: Said) -> tuple[Json | None, int | None]:
 
 def whole(value: Any) -> int | None:
     """A whole number that is not negative, be it written as text."""
-    if type(value) is str and len(value) < 10 and value.isdecimal():
+    if isinstance(value, str) and len(value) < 10 and value.isdecimal():
         return int(value)
     return value if type(value) is int and 0 <= value < 1 << 53 else None
 
 
 def truth(value: Any) -> bool | None:
-    if type(value) is str:
+    if isinstance(value, str):
         return {"true": True, "false": False}.get(value.lower())
-    return value if type(value) is bool else None
+    return value if isinstance(value, bool) else None
 
 
 def version_in(text: str) -> str:
@@ -201,7 +200,7 @@ def _prompt_parts(kind: str, said: Any, text: str) -> list[tuple[str, str]]:
     match said:
         case str():
             return [(kind, said)]
-        case {"prefix": str(prefix), "context": list(context)} if all(type(one) is str for one in context):
+        case {"prefix": str(prefix), "context": list(context)} if all(isinstance(one, str) for one in context):
             return [*(("context", one) for one in cast("list[str]", context)), (kind, prefix)]
         case {"prefix": str(prefix)} if said.keys() <= {"prefix", "context"} and not said.get("context"):
             return [(kind, prefix)]

@@ -28,8 +28,8 @@ def is_deep(value: Any) -> bool:
         level = [
             inner
             for outer in level
-            for inner in (outer.values() if type(outer) is dict else outer)
-            if type(inner) is dict or type(inner) is list
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, (dict, list))
         ]
         if not level:
             return False

@@ -9,8 +9,7 @@ from typing import Any
 from palaver.importers.github_copilot.completions import facts
 from palaver.importers.github_copilot.completions.events import FLAT, Event
 from palaver.importers.github_copilot.completions.facts import Said, Words
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _OUTCOMES = ("accepted", "rejected", "dismissed", "shown", "canceled", "failed", "empty", "produced", "issued")
 """The first of these that an event says is what became of a suggestion in the end."""
@@ -165,10 +164,10 @@ def _differ(one: Choice, other: Choice) -> bool:
 
 
 def _text(value: Any) -> str:
-    return value if type(value) is str else ""
+    return value if isinstance(value, str) else ""
 
 
-def _number(place: Json, names: tuple[str, ...]) -> int | None:
+def _number(place: JsonObject, names: tuple[str, ...]) -> int | None:
     for name in names:
         if name in place and (number := facts.whole(place[name])) is not None:
             return number

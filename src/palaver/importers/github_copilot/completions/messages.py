@@ -1,15 +1,13 @@
 """Messages of an interaction: what the editor sent, and every suggestion that came back."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from palaver.importers.github_copilot.completions import facts
 from palaver.importers.github_copilot.completions.events import FLAT, Event
 from palaver.importers.github_copilot.completions.interaction import Choice, Interaction, outcome_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _CHARACTERS_A_TOKEN = 4
@@ -33,11 +31,11 @@ class Told:
     version: str
     editor: str
     system: str
-    environment: Json
-    cursor: Json | None
+    environment: JsonObject
+    cursor: JsonObject | None
     size_bytes: int
     """About how much memory it takes."""
-    messages: list[Json]
+    messages: list[JsonObject]
 
 
 def told(interaction: Interaction, time: str) -> Told:
@@ -72,7 +70,9 @@ class _Writing:
         self._into = into
         self._line = line
         first = interaction.said.first
-        self._known: Json = {name: first[name] for name in (*interaction.said.names.mapped, *interaction.prompt.names)}
+        self._known: JsonObject = {
+            name: first[name] for name in (*interaction.said.names.mapped, *interaction.prompt.names)
+        }
         """What has a place of its own, as the words have."""
         self._names: set[str] = set()
         """Of the suggestions that were written."""
@@ -89,10 +89,10 @@ class _Writing:
             into.messages.append(self._suggestion(choice, prompt_id, others))
             others = []
 
-    def _prompt(self, message_id: str, events: list[Event]) -> Json:
+    def _prompt(self, message_id: str, events: list[Event]) -> JsonObject:
         into = self._into
         parts = self._from.prompt.parts
-        blocks: list[Json] = []
+        blocks: list[JsonObject] = []
         for kind, text in parts:
             is_here = kind != "context"
             where = {"start": self._line, "end": self._line} if is_here and self._line else None
@@ -111,7 +111,7 @@ class _Writing:
             metadata["outcome"] = outcome
         return build.message(message_id=message_id, role="user", timestamp=into.time, content=blocks, metadata=metadata)
 
-    def _suggestion(self, choice: Choice, parent: str | None, of_all: list[Event]) -> Json:
+    def _suggestion(self, choice: Choice, parent: str | None, of_all: list[Event]) -> JsonObject:
         into = self._into
         text = choice.words.parts[0][1]
         where = {"start": self._line, "end": self._line + text.count("\n")} if self._line else None
@@ -138,13 +138,13 @@ class _Writing:
             metadata=metadata,
         )
 
-    def _metadata(self, author: str, texts: list[str], events: list[Event], known: Json) -> Json:
+    def _metadata(self, author: str, texts: list[str], events: list[Event], known: JsonObject) -> JsonObject:
         into = self._into
-        metadata: Json = {"author_kind": author}
+        metadata: JsonObject = {"author_kind": author}
         for ours, theirs in _IDS:
             for event in events:
                 found = event.facts.get(theirs)
-                if type(found) is str and found:
+                if isinstance(found, str) and found:
                     metadata[ours] = found
                     break
         metadata["estimated_tokens"] = sum([-(-len(text) // _CHARACTERS_A_TOKEN) for text in texts])
@@ -168,9 +168,9 @@ class _Writing:
         return deterministic_uuid(f"{PLATFORM}-{self._from.time}-{self._from.name}-{part}")
 
 
-def entries_of(events: list[Event], known: Json) -> list[Json]:
+def entries_of(events: list[Event], known: JsonObject) -> list[JsonObject]:
     """What each event says that none before it said; all of that is added to what is known."""
-    entries: list[Json] = []
+    entries: list[JsonObject] = []
     for event in events:
         new = {name: value for name, value in event.facts.items() if name not in known or known[name] != value}
         known |= new
@@ -189,16 +189,16 @@ def duration_ms(event: Event) -> float | None:
     """How long it took to produce what was suggested."""
     for name in facts.DURATIONS:
         match event.facts.get(name):
-            case int() | float() as value if type(value) is not bool and 0 <= value < 1 << 53:
+            case int() | float() as value if not isinstance(value, bool) and 0 <= value < 1 << 53:
                 return value
             case _:
                 pass
     return None
 
 
-def _first_said(names: tuple[str, ...], events: list[Event]) -> Json:
+def _first_said(names: tuple[str, ...], events: list[Event]) -> JsonObject:
     """What the first event says under each name that says anything there."""
-    found: Json = {}
+    found: JsonObject = {}
     for name in names:
         for event in events:
             if name in event.facts:
@@ -216,7 +216,7 @@ def _produced_at(events: list[Event]) -> str:
     return ""
 
 
-def _still_in_code(events: list[Event]) -> list[Json]:
+def _still_in_code(events: list[Event]) -> list[JsonObject]:
     """What was found of an accepted suggestion some seconds later."""
     return [
         {"after_seconds": event.facts.get("timeout"), "is_found": bool(event.facts.get("stillInCodeHeuristic"))}

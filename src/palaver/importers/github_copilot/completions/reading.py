@@ -24,6 +24,7 @@ from palaver.importers.github_copilot.completions.secrets import DiscreetRun
 from palaver.importers.github_copilot.completions.shapes import Layout, layout_of, within
 from palaver.importers.github_copilot.completions.threads import Threads
 from palaver.importers.github_copilot.completions.usage import usage_of
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.damage import NOT_AN_OBJECT, TOO_DEEP
 from palaver.sources.elements import JsonElements
@@ -34,7 +35,6 @@ from palaver.spill import LIMIT_BYTES, Spill
 
 BAD_EVENT = finding_kind("bad-event", "error", "A record of telemetry is no event; its bytes are set aside.")
 
-Json = dict[str, Any]
 
 DEFAULT_WINDOW_SECONDS = 300
 _OTHER_IDS = REQUEST_IDS[1:]
@@ -43,7 +43,7 @@ _MOST_NAMES = 200_000
 """Of completions whose request is remembered, for events that name the completion alone."""
 
 
-def conversations(source: Source, run: Run, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[Json]:
+def conversations(source: Source, run: Run, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[JsonObject]:
     run = DiscreetRun(run)
     layout = cast("Layout", run.form.partition(":")[2]) or layout_of(source)
     time = source.written_at()
@@ -78,7 +78,7 @@ class _Gathering:
 
     def take(self, reader: JsonLines | JsonElements) -> None:
         for value in reader:
-            if type(value) is dict and (event := plain_event(value)) is not None:
+            if isinstance(value, dict) and (event := plain_event(value)) is not None:
                 self._gather(event)
                 continue
             records = within(value)
@@ -93,9 +93,9 @@ class _Gathering:
                     _add(self._requests, next(known, name), event)
 
     def _take_record(self, record: Any, reader: JsonLines | JsonElements) -> None:
-        if type(record) is not dict:
+        if not isinstance(record, dict):
             self._run.quarantined(NOT_AN_OBJECT, _bytes(record, reader), reader.where())
-        elif (event := event_of(cast("Json", record))) is None:
+        elif (event := event_of(cast("JsonObject", record))) is None:
             self._run.quarantined(BAD_EVENT, _bytes(record, reader), reader.where())
         elif not is_of_a_completion(event):
             self._run.skipped("other-event")
@@ -107,11 +107,11 @@ class _Gathering:
     def _gather(self, event: Event) -> None:
         facts = event.facts
         request = facts.get(REQUEST_IDS[0])
-        if type(request) is str and request:
+        if isinstance(request, str) and request:
             if len(self._request_of) < _MOST_NAMES:
                 for key in _OTHER_IDS:
                     name = facts.get(key)
-                    if type(name) is str and name:
+                    if isinstance(name, str) and name:
                         self._request_of[name] = request
             _add(self._requests, request, event)
         elif others := _other_names(event):
@@ -123,7 +123,7 @@ class _Gathering:
 def _other_names(event: Event) -> list[str]:
     """Of the completion and the opportunity, where they are named."""
     facts = event.facts
-    return [name for key in _OTHER_IDS if type(name := facts.get(key)) is str and name]
+    return [name for key in _OTHER_IDS if isinstance((name := facts.get(key)), str) and name]
 
 
 def _add(spill: Spill, name: str, event: Event) -> None:

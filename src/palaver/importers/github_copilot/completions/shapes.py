@@ -8,11 +8,11 @@ from typing import Any, Literal, cast
 
 from palaver.importers._contract import Match
 from palaver.importers.github_copilot.completions.events import FLAT, event_of, is_of_a_completion, is_surely_flat
+from palaver.model.build import JsonObject
 from palaver.sources.damage import BOM, SPACE
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.sources.source import Source
 
-Json = dict[str, Any]
 Layout = Literal["lines", "array", "events"]
 
 _BLANK = BOM + SPACE + b"\0"
@@ -62,7 +62,7 @@ def within(value: Any) -> list[Any]:
             return [value]
 
 
-def records_in(source: Source) -> Iterator[Json]:
+def records_in(source: Source) -> Iterator[JsonObject]:
     """The records at the beginning of a file, as far as they can be read."""
     yield from _objects(source.glimpse())
     for line in islice(BytesIO(source.head()), 1, _RECORDS_LOOKED_AT):
@@ -70,8 +70,8 @@ def records_in(source: Source) -> Iterator[Json]:
             yield from _objects(parse(line))
 
 
-def _objects(value: Any) -> Iterator[Json]:
-    yield from (cast("Json", record) for record in within(value) if isinstance(record, dict))
+def _objects(value: Any) -> Iterator[JsonObject]:
+    yield from (cast("JsonObject", record) for record in within(value) if isinstance(record, dict))
 
 
 def _is_object_a_line(head: bytes) -> bool:

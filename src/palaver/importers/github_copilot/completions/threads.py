@@ -2,16 +2,14 @@
 
 from array import array
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers.github_copilot.completions.messages import PLATFORM, Told
 from palaver.importers.github_copilot.completions.shelf import Shelf
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import milliseconds_of
 from palaver.spill import LIMIT_BYTES
-
-Json = dict[str, Any]
 
 DEFAULT_MODEL = "copilot-codex"
 FRAGMENT_BYTES = 1 << 24
@@ -36,7 +34,7 @@ class Threads:
         times.append(milliseconds_of(one.time))
         numbers.append(self._shelf.put(one, one.size_bytes))
 
-    def documents(self) -> Iterator[Json]:
+    def documents(self) -> Iterator[JsonObject]:
         threads = [thread for times, numbers in self._places.values() for thread in self._cut(times, numbers)]
         with self._shelf:
             for numbers in sorted(threads, key=min):
@@ -54,7 +52,7 @@ class Threads:
             thread.append(numbers[index])
         yield thread
 
-    def _told(self, numbers: "array[int]") -> Iterator[Json]:
+    def _told(self, numbers: "array[int]") -> Iterator[JsonObject]:
         """A thread as a document; a long one as several: each is let go before the next is made."""
         thread: _Thread | None = None
         size_bytes, limit_bytes, sequence = 0, FRAGMENT_BYTES, 0
@@ -78,8 +76,8 @@ class _Thread:
         self._first = first
         self._model = first.model or DEFAULT_MODEL
         self._version = self._editor = self._system = self._ended_at = ""
-        self._cursor: Json | None = None
-        self._messages: list[Json] = []
+        self._cursor: JsonObject | None = None
+        self._messages: list[JsonObject] = []
 
     def add(self, one: Told) -> None:
         own = {name: value for name, value in one.environment.items() if self._first.environment.get(name) != value}
@@ -97,10 +95,10 @@ class _Thread:
         self._cursor = self._cursor or one.cursor
         self._ended_at = max(self._ended_at, one.ended_at)
 
-    def document(self, fragment: Json | None) -> Json:
+    def document(self, fragment: JsonObject | None) -> JsonObject:
         messages, self._messages = self._messages, []
         first = self._first
-        platform: Json = {"name": PLATFORM}
+        platform: JsonObject = {"name": PLATFORM}
         if self._version:
             platform["version"] = self._version
         platform["model"] = self._model
@@ -116,13 +114,13 @@ class _Thread:
             fragment=fragment,
         )
 
-    def _context(self) -> Json | None:
-        environment: Json = {}
+    def _context(self) -> JsonObject | None:
+        environment: JsonObject = {}
         if self._editor:
             environment["editor"] = self._editor
         if self._system:
             environment["os"] = self._system
-        custom: Json = {"file": self._first.file} if self._first.file else {}
+        custom: JsonObject = {"file": self._first.file} if self._first.file else {}
         if self._cursor:
             custom["cursor"] = self._cursor
         context = {"environment": environment, "custom": custom}

@@ -1,25 +1,23 @@
 """Requests for completions of which no words are known: what happened to them, as a usage record."""
 
 from collections import Counter
-from typing import Any
 
 from palaver.importers.github_copilot.completions import facts
 from palaver.importers.github_copilot.completions.interaction import Interaction, outcome_of
 from palaver.importers.github_copilot.completions.messages import PLATFORM, duration_ms, entries_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 
-Json = dict[str, Any]
 
-
-def usage_of(interaction: Interaction, time: str) -> Json:
+def usage_of(interaction: Interaction, time: str) -> JsonObject:
     """The record; `time` is for a request whose events have none."""
     events, said = interaction.events, interaction.said
     model = said.text(said.names.models)
-    platform: Json = {"name": PLATFORM}
+    platform: JsonObject = {"name": PLATFORM}
     if version := facts.version_in(said.text(said.names.versions)):
         platform["version"] = version
-    metadata: Json = {} if interaction.time else {"timestamp_inferred": True}
+    metadata: JsonObject = {} if interaction.time else {"timestamp_inferred": True}
     if outcome := outcome_of(events):
         metadata["outcome"] = outcome
     request_id = said.text(facts.REQUEST_IDS[:1] if facts.REQUEST_IDS[0] in said.first else ())

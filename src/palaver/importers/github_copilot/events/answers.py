@@ -16,8 +16,7 @@ from palaver.importers.github_copilot.events.disposition import INTO_MESSAGE, MA
 from palaver.importers.github_copilot.events.tokens import add_tokens
 from palaver.importers.github_copilot.events.usage import add_usage, describe_model
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _MAPPED = frozenset(
     {
@@ -31,13 +30,13 @@ _LATEST = 256
 """Among so many of its last blocks is what an answer repeats."""
 
 
-def answer(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def answer(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     content = _content(conversation, event, data)
     opened = conversation.answer
     if opened is not None and _continues(opened, data):
         _join(conversation, opened, event, data, content)
         return INTO_MESSAGE
-    metadata: Json = {"author_kind": "model"}
+    metadata: JsonObject = {"author_kind": "model"}
     _describe(conversation, metadata, data)
     message = conversation.append(event, "assistant", content or [build.text("")], metadata)
     conversation.answer = OpenAnswer(message, data.get("messageId"), data.get("apiCallId"), data.get("iterationNumber"))
@@ -46,19 +45,19 @@ def answer(conversation: Conversation, event: Json, data: Json) -> Disposition:
     return MAPPED
 
 
-def reasoning(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def reasoning(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """Reasoning belongs to the answer that follows, or repeats that of the answer before."""
     text = data.get("content")
-    if type(name := data.get("reasoningId")) is str:
+    if isinstance((name := data.get("reasoningId")), str):
         conversation.pieces.pop(("reasoning", name), None)
     opened = conversation.answer
     if opened is not None and (not text or _holds_thinking(opened.message["content"], text)):
         keep_joined(opened.message["metadata"], data, frozenset({"content"}))
         return INTO_MESSAGE
-    if type(text) is not str or not text:
+    if not isinstance(text, str) or not text:
         conversation.keep_whole(event, data)
         return MAPPED
-    metadata: Json = {"author_kind": "model"}
+    metadata: JsonObject = {"author_kind": "model"}
     keep_rest(metadata, data, frozenset({"content"}))
     describe_model(conversation, metadata, None)
     message = conversation.append(event, "assistant", [build.thinking(text)], metadata)
@@ -66,8 +65,8 @@ def reasoning(conversation: Conversation, event: Json, data: Json) -> Dispositio
     return MAPPED
 
 
-def _content(conversation: Conversation, event: Json, data: Json) -> list[Json]:
-    content: list[Json] = []
+def _content(conversation: Conversation, event: JsonObject, data: JsonObject) -> list[JsonObject]:
+    content: list[JsonObject] = []
     if thinking := _thinking(data):
         content.append(thinking)
     if "thinking" in data and data.get("reasoningText") is not None:
@@ -77,7 +76,7 @@ def _content(conversation: Conversation, event: Json, data: Json) -> list[Json]:
     if (also := data.get("text")) and also != said:
         content += words(also, "text")
     if citations := data.get("citations"):
-        if content and content[-1]["type"] == "text" and type(citations) is dict:
+        if content and content[-1]["type"] == "text" and isinstance(citations, dict):
             content[-1]["citations"] = [citations]
         else:
             content.append(build.opaque(kind="citations", raw=citations))
@@ -86,20 +85,20 @@ def _content(conversation: Conversation, event: Json, data: Json) -> list[Json]:
     return content
 
 
-def _thinking(data: Json) -> Json | None:
+def _thinking(data: JsonObject) -> JsonObject | None:
     text, seal, sealed = data.get("reasoningText"), data.get("reasoningOpaque"), data.get("encryptedContent")
     if (stated := data.get("thinking")) is not None:
         return _stated_thinking(stated)
     if text is None and seal is None and sealed is None:
         return None
     for value in (text, seal, sealed):
-        if value is not None and type(value) is not str:
+        if value is not None and not isinstance(value, str):
             raw = {"reasoningText": text, "reasoningOpaque": seal, "encryptedContent": sealed}
             return build.opaque(kind="thinking", raw=raw)
     return build.thinking(text or "", signature=seal, redacted_data=sealed) if text or seal or sealed else None
 
 
-def _stated_thinking(stated: Any) -> Json:
+def _stated_thinking(stated: Any) -> JsonObject:
     """As JetBrains has it."""
     match stated:
         case {"text": str(text), **rest}:
@@ -111,23 +110,25 @@ def _stated_thinking(stated: Any) -> Json:
             return build.opaque(kind="thinking", raw=stated)
 
 
-def _continues(opened: OpenAnswer, data: Json) -> bool:
+def _continues(opened: OpenAnswer, data: JsonObject) -> bool:
     """Whether an answer goes on with the one before: with reasoning alone, or as a chunk of the same."""
     if opened.is_reasoning:
         return True
     name = data.get("messageId")
-    if type(name) is str and name and name == opened.message_id:
+    if isinstance(name, str) and name and name == opened.message_id:
         return data.get("iterationNumber") == opened.iteration or opened.message["content"] == _NOTHING
     call = data.get("apiCallId")
-    return "chunkIndex" in data and type(call) is str and call == opened.api_call_id
+    return "chunkIndex" in data and isinstance(call, str) and call == opened.api_call_id
 
 
-def _join(conversation: Conversation, opened: OpenAnswer, event: Json, data: Json, content: list[Json]) -> None:
+def _join(
+    conversation: Conversation, opened: OpenAnswer, event: JsonObject, data: JsonObject, content: list[JsonObject]
+) -> None:
     message = opened.message
     metadata = message["metadata"]
     ids = metadata.setdefault("source_ids", [message["message_id"]])
     is_repeated = False
-    if type(own := event.get("id")) is str:
+    if isinstance((own := event.get("id")), str):
         is_repeated = conversation.named.get(own) is message
         if not is_repeated:
             ids.append(own)
@@ -135,7 +136,7 @@ def _join(conversation: Conversation, opened: OpenAnswer, event: Json, data: Jso
             conversation.session.ids.add(own)
     is_chunk = "chunkIndex" in data and not is_repeated
     conversation.seen_at(event)
-    held: list[Json] = message["content"]
+    held: list[JsonObject] = message["content"]
     if held == _NOTHING and content:
         opened.iteration = data.get("iterationNumber")
         held.clear()
@@ -150,7 +151,7 @@ def _join(conversation: Conversation, opened: OpenAnswer, event: Json, data: Jso
     opened.api_call_id = opened.api_call_id or data.get("apiCallId")
 
 
-def _add(held: list[Json], block: Json, *, is_chunk: bool) -> None:
+def _add(held: list[JsonObject], block: JsonObject, *, is_chunk: bool) -> None:
     """Add a block to those before, unless it says what they say."""
     kind = block["type"]
     if kind == "text" and held and held[-1]["type"] == "text" and "citations" not in held[-1] and len(block) == 2:
@@ -173,19 +174,19 @@ def _add(held: list[Json], block: Json, *, is_chunk: bool) -> None:
         held.append(block)
 
 
-def _holds_thinking(held: list[Json], text: Any) -> bool:
+def _holds_thinking(held: list[JsonObject], text: Any) -> bool:
     return any(block["type"] == "thinking" and block["thinking"] == text for block in held[-_LATEST:])
 
 
-def _describe(conversation: Conversation, metadata: Json, data: Json) -> None:
+def _describe(conversation: Conversation, metadata: JsonObject, data: JsonObject) -> None:
     model, call_id, request_id = data.get("model"), data.get("apiCallId"), data.get("requestId")
     describe_model(conversation, metadata, model)
-    if type(call_id) is str and call_id:
+    if isinstance(call_id, str) and call_id:
         metadata["api_message_id"] = call_id
-    if type(request_id) is str and request_id:
+    if isinstance(request_id, str) and request_id:
         metadata["request_id"] = request_id
     for name, value in (("model", model), ("apiCallId", call_id), ("requestId", request_id)):
-        if value is not None and type(value) is not str:
+        if value is not None and not isinstance(value, str):
             keep(metadata, name, value)
     conversation.take_turn(metadata)
     is_of_turn = "turn" in metadata and metadata["turn"].get("turnId") == data.get("turnId")
@@ -194,7 +195,7 @@ def _describe(conversation: Conversation, metadata: Json, data: Json) -> None:
         keep(metadata, "chunkIndex", number)
 
 
-def _count(conversation: Conversation, opened: OpenAnswer, data: Json) -> None:
+def _count(conversation: Conversation, opened: OpenAnswer, data: JsonObject) -> None:
     message = opened.message
     stated = data.get("outputTokens")
     if type(stated) is int and stated >= 0:
@@ -210,7 +211,7 @@ def _count(conversation: Conversation, opened: OpenAnswer, data: Json) -> None:
         add_usage(conversation, message, held)
 
 
-def _register(conversation: Conversation, message: Json, content: list[Json]) -> None:
+def _register(conversation: Conversation, message: JsonObject, content: list[JsonObject]) -> None:
     calls = conversation.session.calls
     for block in content:
         if block["type"] == "tool_use" and (call := calls.get(block["id"])) is not None and call.message is None:
@@ -220,7 +221,7 @@ def _register(conversation: Conversation, message: Json, content: list[Json]) ->
 # -- turns ----------------------------------------------------------------------------------------------------------
 
 
-def turn_start(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def turn_start(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """A turn is told by its first message."""
     close_turn(conversation)
     conversation.turn = Turn(event, len(conversation.messages), dict(data))
@@ -229,7 +230,7 @@ def turn_start(conversation: Conversation, event: Json, data: Json) -> Dispositi
     return INTO_MESSAGE
 
 
-def turn_end(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def turn_end(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     turn = conversation.turn
     if turn is None or not turn.is_told or turn.told.get("turnId") != data.get("turnId"):
         close_turn(conversation)
@@ -247,7 +248,7 @@ def close_turn(conversation: Conversation) -> None:
     turn, conversation.turn = conversation.turn, None
     if turn is None or turn.is_told:
         return
-    metadata: Json = {"author_kind": "harness", "hidden": True}
+    metadata: JsonObject = {"author_kind": "harness", "hidden": True}
     message = build.message(
         message_id=conversation.id_of(turn.event),
         role="system",

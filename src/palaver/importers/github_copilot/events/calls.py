@@ -10,21 +10,20 @@ from palaver.importers.github_copilot.events.disposition import INTO_MESSAGE, MA
 from palaver.importers.github_copilot.events.results import tool_result
 from palaver.importers.github_copilot.events.session import Call, Session
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _REQUEST_MAPPED = {"toolCallId", "name", "arguments"}
 _START_MAPPED = frozenset({"toolCallId", "toolName", "arguments"})
 _COMPLETE_MAPPED = frozenset({"toolCallId", "success", "result", "error"})
 
 
-def tool_uses(session: Session, event: Json, requests: Any) -> list[Json]:
+def tool_uses(session: Session, event: JsonObject, requests: Any) -> list[JsonObject]:
     """The calls of an answer; they are known by their ids from here on."""
-    if type(requests) is not list:
+    if not isinstance(requests, list):
         return [build.opaque(kind="toolRequests", raw=requests)]
-    found: list[Json] = []
+    found: list[JsonObject] = []
     for number, request in enumerate(requests):
-        if type(request) is not dict:
+        if not isinstance(request, dict):
             found.append(build.opaque(kind="toolRequest", raw=request))
             continue
         call_id = _named(session, event, request, number)
@@ -33,7 +32,7 @@ def tool_uses(session: Session, event: Json, requests: Any) -> list[Json]:
             name: value
             for name, value in request.items()
             if value is not None
-            and (name not in _REQUEST_MAPPED or (name == "toolCallId" and type(value) is not str))
+            and (name not in _REQUEST_MAPPED or (name == "toolCallId" and not isinstance(value, str)))
             and not (name == "type" and value == "function")
         }
         if rest:
@@ -45,10 +44,10 @@ def tool_uses(session: Session, event: Json, requests: Any) -> list[Json]:
     return found
 
 
-def start(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def start(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """A start adds to the call that the answer holds; in JetBrains it is the call."""
     call_id = data.get("toolCallId")
-    known = conversation.session.calls.get(call_id) if type(call_id) is str else None
+    known = conversation.session.calls.get(call_id) if isinstance(call_id, str) else None
     if known is None:
         _append_call(conversation, event, data, "assistant", "model")
         return MAPPED
@@ -56,7 +55,7 @@ def start(conversation: Conversation, event: Json, data: Json) -> Disposition:
         conversation.keep_whole(event, data)
         return MAPPED
     block = known.block
-    execution: Json = {}
+    execution: JsonObject = {}
     if time := conversation.seen_at(event):
         execution["started_at"] = time
     if (name := data.get("toolName")) is not None and name != block["name"]:
@@ -71,25 +70,27 @@ def start(conversation: Conversation, event: Json, data: Json) -> Disposition:
     return INTO_MESSAGE
 
 
-def asked_by_user(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def asked_by_user(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     conversation.answer = None
     _append_call(conversation, event, data, "user", "human")
     return MAPPED
 
 
-def _append_call(conversation: Conversation, event: Json, data: Json, role: build.Role, author: str) -> None:
+def _append_call(
+    conversation: Conversation, event: JsonObject, data: JsonObject, role: build.Role, author: str
+) -> None:
     session = conversation.session
     call_id = _named(session, event, data, 0)
     block = _tool_use(call_id, data.get("toolName"), data.get("arguments"))
-    metadata: Json = {"author_kind": author}
+    metadata: JsonObject = {"author_kind": author}
     if author == "model":
         conversation.answer = None
         conversation.take_turn(metadata)
         model = data.get("model") or conversation.model
-        if type(model) is str and model:
+        if isinstance(model, str) and model:
             metadata["model_override"] = model
     keep_rest(metadata, data, _START_MAPPED)
-    if (stated := data.get("toolCallId")) is not None and type(stated) is not str:
+    if (stated := data.get("toolCallId")) is not None and not isinstance(stated, str):
         metadata["toolCallId"] = stated
     message = conversation.append(event, role, [block], metadata)
     if author == "model":
@@ -98,11 +99,11 @@ def _append_call(conversation: Conversation, event: Json, data: Json, role: buil
     session.remember(call_id, call, has_made_id=call_id != data.get("toolCallId"))
 
 
-def complete(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def complete(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     session = conversation.session
     call_id = data.get("toolCallId")
-    metadata: Json = {"author_kind": "tool"}
-    if type(call_id) is not str or not call_id:
+    metadata: JsonObject = {"author_kind": "tool"}
+    if not isinstance(call_id, str) or not call_id:
         if call_id is not None:
             metadata["toolCallId"] = call_id
         call_id = session.nameless_calls.popleft() if session.nameless_calls else ""
@@ -117,33 +118,33 @@ def complete(conversation: Conversation, event: Json, data: Json) -> Disposition
     return MAPPED
 
 
-def _named(session: Session, event: Json, raw: Json, number: int) -> str:
+def _named(session: Session, event: JsonObject, raw: JsonObject, number: int) -> str:
     call_id = raw.get("toolCallId")
-    if type(call_id) is str and call_id:
+    if isinstance(call_id, str) and call_id:
         return call_id
     session.note(MADE_CALL_ID)
     own = event.get("id")
-    return f"{own if type(own) is str and own else len(session.calls)}-call-{number}"
+    return f"{own if isinstance(own, str) and own else len(session.calls)}-call-{number}"
 
 
-def _tool_use(call_id: str, name: Any, given: Any) -> Json:
-    block = build.tool_use(id=call_id, name=name if type(name) is str else "", input=given_input(given))
-    if name is not None and type(name) is not str:
+def _tool_use(call_id: str, name: Any, given: Any) -> JsonObject:
+    block = build.tool_use(id=call_id, name=name if isinstance(name, str) else "", input=given_input(given))
+    if name is not None and not isinstance(name, str):
         block["stated_name"] = name
     return block
 
 
-def given_input(given: Any) -> Json:
+def given_input(given: Any) -> JsonObject:
     """A call's arguments, which VS Code writes as text; what is no object is kept under `raw`."""
-    if type(given) is dict:
+    if isinstance(given, dict):
         return given
     if given is None or given == "":
         return {}
-    if type(given) is str and given.startswith("{"):
+    if isinstance(given, str) and given.startswith("{"):
         try:
             parsed = orjson.loads(given)
         except orjson.JSONDecodeError:
             return {"raw": given}
-        if type(parsed) is dict:
+        if isinstance(parsed, dict):
             return parsed
     return {"raw": given}

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MADE_MESSAGE_ID
 from palaver.importers.github_copilot.events.kinds import OWN_NAMES
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import is_canonical, readable_timestamp
 
 if TYPE_CHECKING:
     from palaver.importers.github_copilot.events.session import Session
 
-Json = dict[str, Any]
 
 _ENVELOPE = frozenset({"type", "data", "id", "timestamp", "parentId"})
 _PLAIN_ENVELOPE = 5
@@ -21,7 +21,7 @@ _PLAIN_ENVELOPE = 5
 class OpenAnswer:
     """The answer that later events may add to: nobody else has spoken since."""
 
-    message: Json
+    message: JsonObject
     message_id: Any = None
     """The source's own name of the message, which its chunks share."""
     api_call_id: Any = None
@@ -35,7 +35,7 @@ class OpenAnswer:
 class Pieces:
     """Parts of something that has not come whole so far."""
 
-    event: Json
+    event: JsonObject
     position: int
     """Where among the messages it belongs."""
     name: str = ""
@@ -46,9 +46,9 @@ class Pieces:
 class Turn:
     """A turn of the model that has not ended."""
 
-    event: Json
+    event: JsonObject
     position: int
-    told: Json
+    told: JsonObject
     """What is said of it; its first message holds this."""
     is_told: bool = False
 
@@ -68,14 +68,14 @@ class Conversation:
         """The call that started the agent."""
         self.parent_id: str | None = None
         self.fork_point: str | None = None
-        self.facts: Json = {}
+        self.facts: JsonObject = {}
         self.status: build.Status | None = None
         self.title = ""
         self.created_at = ""
         self.updated_at = ""
         self.sequence = 0
-        self.messages: list[Json] = []
-        self.named: dict[str, Json] = {}
+        self.messages: list[JsonObject] = []
+        self.named: dict[str, JsonObject] = {}
         """The same by the ids of their events."""
         self.tip: str | None = None
         """The message that the next one follows."""
@@ -83,18 +83,20 @@ class Conversation:
         """The model of answers that do not say it themselves."""
         self.models: dict[str, int] = {}
         """How many answers each model gave."""
-        self.summaries: list[Json] = []
+        self.summaries: list[JsonObject] = []
         self.answer: OpenAnswer | None = None
-        self.held_usage: Json | None = None
+        self.held_usage: JsonObject | None = None
         """An event of usage that came before the answer it belongs to."""
         self.turn: Turn | None = None
-        self.systems: dict[str, Json] = {}
+        self.systems: dict[str, JsonObject] = {}
         """The last instructions by role and name."""
-        self.prompts: dict[str, Json] = {}
+        self.prompts: dict[str, JsonObject] = {}
         """Prompts by their turns."""
         self.pieces: dict[tuple[str, str], Pieces] = {}
 
-    def append(self, event: Json, role: build.Role, content: list[Json], metadata: Json) -> Json:
+    def append(
+        self, event: JsonObject, role: build.Role, content: list[JsonObject], metadata: JsonObject
+    ) -> JsonObject:
         """Add a message for an event; fields of its envelope that mean nothing here are kept."""
         timestamp = self.seen_at(event) or self.time_of(event, metadata)
         if len(event) > _PLAIN_ENVELOPE:
@@ -104,13 +106,13 @@ class Conversation:
             metadata["parentId"] = parent_id
         message_id = event.get("id")
         ids = self.session.ids
-        if message_id.__class__ is str and message_id and message_id not in ids:
+        if isinstance(message_id, str) and message_id and message_id not in ids:
             ids.add(message_id)
         else:
-            if message_id is not None and message_id.__class__ is not str:
+            if message_id is not None and not isinstance(message_id, str):
                 metadata.setdefault("source_fields", {})["id"] = message_id
             message_id = self.id_of(event)
-        message: Json = {"message_id": message_id}
+        message: JsonObject = {"message_id": message_id}
         if self.tip is not None:
             message["parent_message_id"] = self.tip
         message["role"] = role
@@ -122,21 +124,23 @@ class Conversation:
         self.named[message_id] = message
         return message
 
-    def say(self, event: Json, content: list[Json], metadata: Json, *, is_hidden: bool = False) -> Json:
+    def say(
+        self, event: JsonObject, content: list[JsonObject], metadata: JsonObject, *, is_hidden: bool = False
+    ) -> JsonObject:
         """Add a message of the program around the model."""
         metadata["author_kind"] = "harness"
         if is_hidden:
             metadata["hidden"] = True
         return self.append(event, "system", content, metadata)
 
-    def keep_whole(self, event: Json, raw: Any) -> Json:
+    def keep_whole(self, event: JsonObject, raw: Any) -> JsonObject:
         """Add what an event says, hidden and as it is."""
         return self.say(event, [build.opaque(kind=event["type"], raw=raw)], {}, is_hidden=True)
 
-    def id_of(self, event: Json) -> str:
+    def id_of(self, event: JsonObject) -> str:
         stated = event.get("id")
         ids = self.session.ids
-        if type(stated) is str and stated and stated not in ids:
+        if isinstance(stated, str) and stated and stated not in ids:
             ids.add(stated)
             return stated
         number = max(len(ids), self.session.made_ids)
@@ -147,7 +151,7 @@ class Conversation:
         self.session.note(MADE_MESSAGE_ID)
         return made
 
-    def time_of(self, event: Json, metadata: Json) -> str:
+    def time_of(self, event: JsonObject, metadata: JsonObject) -> str:
         """The time of an event; where it has none, the nearest known one."""
         if time := self.seen_at(event):
             return time
@@ -160,22 +164,22 @@ class Conversation:
         metadata["timestamp_inferred"] = True
         return self.updated_at or self.session.nearest_time()
 
-    def seen_at(self, event: Json) -> str:
+    def seen_at(self, event: JsonObject) -> str:
         """The time that an event states, empty for none; the conversation lasts from the first to the last of them."""
         stated = event.get("timestamp")
-        time = stated if type(stated) is str and is_canonical(stated) else readable_timestamp(stated)
+        time = stated if isinstance(stated, str) and is_canonical(stated) else readable_timestamp(stated)
         if time:
             if not self.created_at or time < self.created_at:
                 self.created_at = time
             self.updated_at = max(self.updated_at, time)
         return time
 
-    def _keep_envelope(self, event: Json, metadata: Json) -> None:
+    def _keep_envelope(self, event: JsonObject, metadata: JsonObject) -> None:
         for key, value in event.items():
             if key not in _ENVELOPE and value is not None and not (key == "agentId" and value == self.agent_id):
                 keep(metadata, key, value)
 
-    def take_turn(self, metadata: Json) -> None:
+    def take_turn(self, metadata: JsonObject) -> None:
         """Let a message tell of the turn that it begins."""
         if self.turn is not None and not self.turn.is_told and "turn" not in metadata:
             metadata["turn"] = self.turn.told
@@ -193,7 +197,7 @@ class Conversation:
             if undone is target:
                 return
 
-    def insert(self, position: int, message: Json) -> None:
+    def insert(self, position: int, message: JsonObject) -> None:
         """Put a message where it belongs among others."""
         if position < len(self.messages):
             following = self.messages[position]
@@ -214,7 +218,7 @@ class Conversation:
             held.position += 1
 
 
-def keep(metadata: Json, name: str, value: Any) -> None:
+def keep(metadata: JsonObject, name: str, value: Any) -> None:
     """Keep a source's field under its own name, unless that is one of ours."""
     if name in OWN_NAMES:
         metadata.setdefault("source_fields", {})[name] = value
@@ -222,14 +226,14 @@ def keep(metadata: Json, name: str, value: Any) -> None:
         metadata.setdefault(name, value)
 
 
-def keep_rest(metadata: Json, data: Json, mapped: frozenset[str]) -> None:
+def keep_rest(metadata: JsonObject, data: JsonObject, mapped: frozenset[str]) -> None:
     """Keep what is not mapped, and says something."""
     for name, value in data.items():
         if name not in mapped and value is not None:
             keep(metadata, name, value)
 
 
-def keep_joined(metadata: Json, data: Json, mapped: frozenset[str]) -> None:
+def keep_joined(metadata: JsonObject, data: JsonObject, mapped: frozenset[str]) -> None:
     """Keep what a later part of a message says otherwise than the parts before."""
     for name, value in data.items():
         if name in mapped or value is None:
@@ -240,8 +244,8 @@ def keep_joined(metadata: Json, data: Json, mapped: frozenset[str]) -> None:
             keep(metadata, name, value)
 
 
-def words(value: Any, kind: str = "content") -> list[Json]:
+def words(value: Any, kind: str = "content") -> list[JsonObject]:
     """What somebody said, as blocks: nothing for nothing, and whole what is no text."""
-    if type(value) is str:
+    if isinstance(value, str):
         return [build.text(value)] if value else []
     return [] if value is None else [build.opaque(kind=kind, raw=value)]

@@ -5,9 +5,8 @@ from typing import Any
 from palaver.importers.github_copilot.events.conversation import Conversation
 from palaver.importers.github_copilot.events.session import Session
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 
@@ -17,7 +16,7 @@ _CONTEXT_MAPPED = {"cwd", "branch", "headCommit"}
 _START_MAPPED = {"sessionId", "copilotVersion", "startTime", "context", "selectedModel"}
 
 
-def document(conversation: Conversation, *, is_final: bool = True) -> Json:
+def document(conversation: Conversation, *, is_final: bool = True) -> JsonObject:
     session = conversation.session
     messages = conversation.messages
     fragment = None
@@ -56,38 +55,38 @@ def _title(conversation: Conversation, *, is_main: bool) -> str | None:
                     return conversation.title
     if not is_main and not conversation.title:
         name = conversation.facts.get("agent", {}).get("agentDisplayName")
-        return name if type(name) is str and name else None
+        return name if isinstance(name, str) and name else None
     return conversation.title or None
 
 
 def _named(conversation: Conversation) -> str:
     custom = conversation.session.custom
-    workspace: Json = custom.get("workspace", {})
-    vscode: Json = custom.get("vscode", {})
+    workspace: JsonObject = custom.get("workspace", {})
+    vscode: JsonObject = custom.get("vscode", {})
     given = workspace.get("name") if workspace.get("user_named") else None
     titled = conversation.facts.get("title")
     for name in (given, vscode.get("customTitle"), titled, workspace.get("name"), workspace.get("summary")):
-        if type(name) is str and name.strip():
+        if isinstance(name, str) and name.strip():
             return name.strip()
     return ""
 
 
-def _platform(conversation: Conversation, started: Json) -> Json:
+def _platform(conversation: Conversation, started: JsonObject) -> JsonObject:
     session = conversation.session
-    platform: Json = {"name": PLATFORM}
-    if type(version := started.get("copilotVersion")) is str and version:
+    platform: JsonObject = {"name": PLATFORM}
+    if isinstance((version := started.get("copilotVersion")), str) and version:
         platform["version"] = version
     models = conversation.models
     if model := max(models, key=lambda name: models[name]) if models else conversation.model:
         platform["model"] = model
-    metadata: Json = dict(conversation.facts)
+    metadata: JsonObject = dict(conversation.facts)
     metadata.pop("title", None)
     if conversation is session.main:
         for name, value in started.items():
             if value is not None and not (name in _START_MAPPED and _is_told(name, value)):
                 metadata.setdefault(name, value)
         for name, value in session.context.items():
-            if name not in _CONTEXT_MAPPED or type(value) is not str:
+            if name not in _CONTEXT_MAPPED or not isinstance(value, str):
                 metadata[name] = value
     if metadata:
         platform["metadata"] = metadata
@@ -101,8 +100,8 @@ def _is_told(name: str, value: Any) -> bool:
     return type(value) is (dict if name == "context" else str)
 
 
-def _links(conversation: Conversation) -> Json:
-    links: Json = {"session_id": conversation.session.session_id}
+def _links(conversation: Conversation) -> JsonObject:
+    links: JsonObject = {"session_id": conversation.session.session_id}
     links["is_sidechain"] = conversation.agent_id is not None
     if conversation.parent_id:
         links["parent_conversation_id"] = conversation.parent_id
@@ -111,22 +110,22 @@ def _links(conversation: Conversation) -> Json:
     return links
 
 
-def _context(session: Session, *, is_main: bool) -> Json | None:
-    told: Json = session.context
-    beside: Json = session.custom.get("workspace", {})
-    workspace: Json = {}
+def _context(session: Session, *, is_main: bool) -> JsonObject | None:
+    told: JsonObject = session.context
+    beside: JsonObject = session.custom.get("workspace", {})
+    workspace: JsonObject = {}
     for name, value in (
         ("path", told.get("cwd") or beside.get("cwd")),
         ("git_branch", told.get("branch") or beside.get("branch")),
         ("git_commit", told.get("headCommit")),
     ):
-        if type(value) is str and value:
+        if isinstance(value, str) and value:
             workspace[name] = value
-    context: Json = {"workspace": workspace} if workspace else {}
+    context: JsonObject = {"workspace": workspace} if workspace else {}
     if editor := _EDITORS.get(session.main.facts.get("kept_as", "")):
         context["environment"] = {"editor": editor}
     if is_main:
-        custom: Json = dict(session.custom)
+        custom: JsonObject = dict(session.custom)
         if session.shutdowns:
             custom["shutdowns"] = session.shutdowns
         if custom:

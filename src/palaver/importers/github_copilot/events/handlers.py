@@ -1,25 +1,24 @@
 """Which function takes which type of event."""
 
 from collections.abc import Callable
-from typing import Any
 
 from palaver.importers.github_copilot.events import answers, calls, happenings, prompts, stream, usage
 from palaver.importers.github_copilot.events.conversation import Conversation
 from palaver.importers.github_copilot.events.disposition import STREAM_PROGRESS, Disposition
 from palaver.importers.github_copilot.events.kinds import PLAIN, TEXTS
 from palaver.importers.github_copilot.events.kinds import STREAM_PROGRESS as PROGRESS_TYPES
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
-Handler = Callable[[Conversation, Json, Json], Disposition]
+Handler = Callable[[Conversation, JsonObject, JsonObject], Disposition]
 
 
-def _answer(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def _answer(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     if conversation.pieces:
         stream.came_whole(conversation, data)
     return answers.answer(conversation, event, data)
 
 
-def _passed(conversation: Conversation, event: Json, _data: Json) -> Disposition:
+def _passed(conversation: Conversation, event: JsonObject, _data: JsonObject) -> Disposition:
     conversation.seen_at(event)
     return STREAM_PROGRESS
 

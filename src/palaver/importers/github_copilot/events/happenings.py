@@ -10,32 +10,31 @@ from palaver.importers.github_copilot.events.kinds import TEXTS, TYPED
 from palaver.importers.github_copilot.events.media import blob
 from palaver.importers.github_copilot.events.tokens import tokens_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _COMPACTION_MAPPED = frozenset({"summaryContent", "compactionTokensUsed"})
 
 
-def plain(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def plain(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     conversation.keep_whole(event, data)
     return MAPPED
 
 
-def unknown(conversation: Conversation, event: Json, data: Any) -> Disposition:
+def unknown(conversation: Conversation, event: JsonObject, data: Any) -> Disposition:
     kind = event.get("type")
     conversation.session.note(UNKNOWN_EVENT, f"type {kind!r:.80}")
-    named = kind if type(kind) is str and kind else "event"
+    named = kind if isinstance(kind, str) and kind else "event"
     conversation.say(event, [build.opaque(kind=named, raw=data)], {}, is_hidden=True)
     return MAPPED
 
 
-def told(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def told(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """An event with words of its own."""
     field = TEXTS[event["type"]]
     text = data.get(field)
-    if type(text) is not str or not text:
+    if not isinstance(text, str) or not text:
         return plain(conversation, event, data)
-    metadata: Json = {"event": event["type"]}
+    metadata: JsonObject = {"event": event["type"]}
     keep_rest(metadata, data, frozenset({field}))
     if event["type"] in TYPED:
         metadata["author_kind"] = "human"
@@ -45,7 +44,7 @@ def told(conversation: Conversation, event: Json, data: Json) -> Disposition:
     return MAPPED
 
 
-def permission(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def permission(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """A refusal may have a reason in somebody's words."""
     match data.get("result"):
         case {"feedback": str(why)} if why:
@@ -60,12 +59,12 @@ def permission(conversation: Conversation, event: Json, data: Json) -> Dispositi
             return plain(conversation, event, data)
 
 
-def without_secrets(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def without_secrets(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """What a server asks for may hold the secret of a client, headers, a key in an address: they are never kept."""
-    if type(address := data.get("serverUrl")) is str:
+    if isinstance((address := data.get("serverUrl")), str):
         data["serverUrl"] = _without_keys(address)
     for name, secret in (("staticClientConfig", "clientSecret"), ("httpResponse", "headers")):
-        if type(holder := data.get(name)) is dict:
+        if isinstance((holder := data.get(name)), dict):
             holder.pop(secret, None)
         else:
             data.pop(name, None)
@@ -79,10 +78,10 @@ def _without_keys(address: str) -> str:
     return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
-def asset(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def asset(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """Bytes to which prompts and results refer by the id of the asset."""
     block = blob({name: value for name, value in data.items() if name != "assetId"})
-    metadata: Json = {"event": event["type"]}
+    metadata: JsonObject = {"event": event["type"]}
     if (name := data.get("assetId")) is not None:
         metadata["assetId"] = name
     conversation.say(event, [block], metadata, is_hidden=True)
@@ -92,13 +91,13 @@ def asset(conversation: Conversation, event: Json, data: Json) -> Disposition:
 # -- the session ----------------------------------------------------------------------------------------------------
 
 
-def began(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def began(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """The first start says what the session is; later ones, and resumptions, have a place among the messages."""
     session = conversation.session
-    if type(model := data.get("selectedModel")) is str and model:
+    if isinstance((model := data.get("selectedModel")), str) and model:
         conversation.model = model
     is_first = session.started is None and event["type"] == "session.start"
-    if type(context := data.get("context")) is dict and (is_first or not session.context):
+    if isinstance((context := data.get("context")), dict) and (is_first or not session.context):
         session.context = context
     if is_first:
         session.started = data
@@ -111,15 +110,15 @@ def began(conversation: Conversation, event: Json, data: Json) -> Disposition:
     return plain(conversation, event, data)
 
 
-def moved(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def moved(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     if not conversation.session.context:
         conversation.session.context = dict(data)
     return plain(conversation, event, data)
 
 
-def ended(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def ended(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """Totals count from the start of the session, not from the end before: each stands for itself."""
-    entry: Json = dict(data)
+    entry: JsonObject = dict(data)
     if time := conversation.seen_at(event):
         entry["timestamp"] = time
     conversation.session.shutdowns.append(entry)
@@ -127,14 +126,14 @@ def ended(conversation: Conversation, event: Json, data: Json) -> Disposition:
     return FACT
 
 
-def model_changed(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def model_changed(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     for name in ("newModel", "chosenModel"):
-        if type(model := data.get(name)) is str:
+        if isinstance((model := data.get(name)), str):
             conversation.model = model or None
     return plain(conversation, event, data)
 
 
-def titled(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def titled(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     match data:
         case {"title": str(title), **rest} if title and not rest and conversation.facts.get("title") is None:
             conversation.facts["title"] = title
@@ -147,7 +146,7 @@ def titled(conversation: Conversation, event: Json, data: Json) -> Disposition:
     return plain(conversation, event, data)
 
 
-def partition(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def partition(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     conversation.facts.setdefault("partitions", []).append(data)
     conversation.facts["kept_as"] = "jetbrains"
     conversation.seen_at(event)
@@ -155,21 +154,21 @@ def partition(conversation: Conversation, event: Json, data: Json) -> Dispositio
     return FACT
 
 
-def rewound(conversation: Conversation, event: Json, data: Json) -> Disposition:
-    if type(event_id := data.get("upToEventId")) is str:
+def rewound(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
+    if isinstance((event_id := data.get("upToEventId")), str):
         conversation.rewind(event_id)
     return plain(conversation, event, data)
 
 
-def compacted(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def compacted(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """What took the place of earlier messages in the model's context."""
     text = data.get("summaryContent")
-    metadata: Json = {"event": event["type"]}
-    content: list[Json] = []
-    if type(text) is str and text:
+    metadata: JsonObject = {"event": event["type"]}
+    content: list[JsonObject] = []
+    if isinstance(text, str) and text:
         metadata["is_compact_summary"] = True
         content = [build.text(text)]
-    elif type(error := data.get("error")) is str and error:
+    elif isinstance((error := data.get("error")), str) and error:
         content = [build.text(error)]
     if not content:
         return plain(conversation, event, data)
@@ -193,17 +192,17 @@ def compacted(conversation: Conversation, event: Json, data: Json) -> Dispositio
 # -- agents ---------------------------------------------------------------------------------------------------------
 
 
-def agent_began(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def agent_began(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     session = conversation.session
     call_id, agent_id = data.get("toolCallId"), _agent_id(event, data)
     if agent_id:
         session.about_agents[agent_id] = data
-        if type(call_id) is str:
+        if isinstance(call_id, str):
             session.agent_of_call[call_id] = agent_id
     return plain(conversation, event, data)
 
 
-def agent_ended(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def agent_ended(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     agent_id = _agent_id(event, data)
     agent = conversation.session.agents.get(agent_id) if agent_id else None
     if agent is not None:
@@ -213,9 +212,9 @@ def agent_ended(conversation: Conversation, event: Json, data: Json) -> Disposit
     return told(conversation, event, data) if event["type"] in TEXTS else plain(conversation, event, data)
 
 
-def _agent_id(event: Json, data: Json) -> str | None:
+def _agent_id(event: JsonObject, data: JsonObject) -> str | None:
     """An agent is known by its id, before that by its call."""
     for name in (event.get("agentId"), data.get("toolCallId")):
-        if type(name) is str and name:
+        if isinstance(name, str) and name:
             return name
     return None

@@ -13,22 +13,21 @@ from palaver.importers._findings import INFERRED_TIMESTAMP, MADE_CALL_ID, UNKNOW
 from palaver.importers.github_copilot.events.document import PLATFORM
 from palaver.importers.github_copilot.events.timeline import Timeline
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import json_document
 
-Json = dict[str, Any]
-
 _AUTHORS = {"user": "human", "assistant": "model", "system": "harness", "tool": "tool", "function": "tool"}
 _MAPPED = {"role", "content", "tool_calls", "tool_call_id"}
 _TITLE_LENGTH = 200
 
 
-def read_history(source: Source, run: Run) -> Iterator[Json]:
+def read_history(source: Source, run: Run) -> Iterator[JsonObject]:
     for value in json_document(source, run):
-        if type(value) is not dict or not (value.get("chatMessages") or value.get("timeline")):
+        if not isinstance(value, dict) or not (value.get("chatMessages") or value.get("timeline")):
             with source.open() as stream:
                 run.quarantined(BAD_CONVERSATION, stream.read(), source.name)
             return
@@ -37,25 +36,25 @@ def read_history(source: Source, run: Run) -> Iterator[Json]:
 
 
 class _Writer:
-    def __init__(self, session: Json, source: Source, run: Run) -> None:
+    def __init__(self, session: JsonObject, source: Source, run: Run) -> None:
         self._session = session
         self._source = source
         self._run = run
         self._calls: deque[str] = deque()
         """Calls with made ids, which no result has named so far."""
         stated = session.get("sessionId")
-        self._id = stated if type(stated) is str and stated else self._made_id()
+        self._id = stated if isinstance(stated, str) and stated else self._made_id()
 
     def _made_id(self) -> str:
         return conversation_uuid(PLATFORM, self._session.get("startTime"), self._source.stem)
 
-    def document(self) -> Json:
+    def document(self) -> JsonObject:
         session = self._session
         began = readable_timestamp(session.get("startTime"))
         timeline = Timeline(session.get("timeline"))
-        messages: list[Json] = []
+        messages: list[JsonObject] = []
         raw = session.get("chatMessages")
-        for number, message in enumerate(raw if type(raw) is list else [] if raw is None else [raw]):
+        for number, message in enumerate(raw if isinstance(raw, list) else [] if raw is None else [raw]):
             made = self._message(message, number)
             messages += timeline.before(made)
             messages.append(made)
@@ -63,7 +62,7 @@ class _Writer:
         self._date(messages, began)
         return self._around(messages, began)
 
-    def _date(self, messages: list[Json], began: str) -> None:
+    def _date(self, messages: list[JsonObject], began: str) -> None:
         """Give every message a time, an id of this session, and the one before it."""
         latest = began
         before: str | None = None
@@ -78,14 +77,14 @@ class _Writer:
                 message["parent_message_id"] = before
             before = message["message_id"]
 
-    def _message(self, raw: Any, number: int) -> Json:
-        if type(raw) is not dict:
+    def _message(self, raw: Any, number: int) -> JsonObject:
+        if not isinstance(raw, dict):
             self._run.note(UNKNOWN_BLOCK, f"message {number}")
             content = [build.opaque(kind="message", raw=raw)]
             return _bare(number, "system", content, {"author_kind": "harness"})
         stated = raw.get("role")
-        role: Any = stated if type(stated) is str and stated in _AUTHORS else "system"
-        metadata: Json = {"author_kind": _AUTHORS[role]}
+        role: Any = stated if isinstance(stated, str) and stated in _AUTHORS else "system"
+        metadata: JsonObject = {"author_kind": _AUTHORS[role]}
         if role != stated and stated is not None:
             metadata["role"] = stated
         for name, value in raw.items():
@@ -94,19 +93,19 @@ class _Writer:
         content = _parts(raw.get("content"))
         if role == "tool":
             content = [self._result(raw, content)]
-        if (call_id := raw.get("tool_call_id")) is not None and (role != "tool" or type(call_id) is not str):
+        if (call_id := raw.get("tool_call_id")) is not None and (role != "tool" or not isinstance(call_id, str)):
             metadata["tool_call_id"] = call_id
         content += self._tool_uses(raw.get("tool_calls"), number)
         return _bare(number, role, content or [build.text("")], metadata)
 
-    def _tool_uses(self, calls: Any, number: int) -> list[Json]:
+    def _tool_uses(self, calls: Any, number: int) -> list[JsonObject]:
         if calls is None:
             return []
-        if type(calls) is not list:
+        if not isinstance(calls, list):
             return [build.opaque(kind="tool_calls", raw=calls)]
         return [self._tool_use(call, f"{number}-{index}") for index, call in enumerate(calls)]
 
-    def _tool_use(self, call: Any, place: str) -> Json:
+    def _tool_use(self, call: Any, place: str) -> JsonObject:
         from palaver.importers.github_copilot.events.calls import given_input
 
         match call:
@@ -115,7 +114,7 @@ class _Writer:
             case _:
                 return build.opaque(kind="tool_call", raw=call)
         call_id = rest.pop("id", None)
-        if type(call_id) is not str or not call_id:
+        if not isinstance(call_id, str) or not call_id:
             if call_id is not None:
                 rest["id"] = call_id
             call_id = f"{self._id}-call-{place}"
@@ -128,9 +127,9 @@ class _Writer:
             block["source_fields"] = {**rest, **function}
         return block
 
-    def _result(self, raw: Json, content: list[Json]) -> Json:
+    def _result(self, raw: JsonObject, content: list[JsonObject]) -> JsonObject:
         call_id = raw.get("tool_call_id")
-        if type(call_id) is not str or not call_id:
+        if not isinstance(call_id, str) or not call_id:
             call_id = self._calls.popleft() if self._calls else ""
         match content:
             case [{"type": "text", "text": str(only)}]:
@@ -138,7 +137,7 @@ class _Writer:
             case _:
                 return build.tool_result(tool_use_id=call_id, content=content or "")
 
-    def _around(self, messages: list[Json], began: str) -> Json:
+    def _around(self, messages: list[JsonObject], began: str) -> JsonObject:
         times = [message["timestamp"] for message in messages]
         facts = {
             name: value
@@ -148,7 +147,7 @@ class _Writer:
             and not (name == "sessionId" and value == self._id)
             and not (name == "startTime" and began)
         }
-        platform: Json = {"name": PLATFORM, "metadata": {**facts, "kept_as": "history"}}
+        platform: JsonObject = {"name": PLATFORM, "metadata": {**facts, "kept_as": "history"}}
         return build.conversation(
             conversation_id=self._id,
             title=_title(messages),
@@ -160,11 +159,11 @@ class _Writer:
         )
 
 
-def _bare(number: int, role: Any, content: list[Json], metadata: Json) -> Json:
+def _bare(number: int, role: Any, content: list[JsonObject], metadata: JsonObject) -> JsonObject:
     return build.message(message_id=str(number), role=role, timestamp="", content=content, metadata=metadata)
 
 
-def _parts(content: Any) -> list[Json]:
+def _parts(content: Any) -> list[JsonObject]:
     match content:
         case None | "":
             return []
@@ -176,7 +175,7 @@ def _parts(content: Any) -> list[Json]:
             return [build.opaque(kind="content", raw=content)]
 
 
-def _part(part: Any) -> Json:
+def _part(part: Any) -> JsonObject:
     match part:
         case {"type": "text", "text": str(text), **rest} if not rest:
             return build.text(text)
@@ -186,7 +185,7 @@ def _part(part: Any) -> Json:
             return build.opaque(kind="content", raw=part)
 
 
-def _title(messages: list[Json]) -> str | None:
+def _title(messages: list[JsonObject]) -> str | None:
     for message in messages:
         if message["metadata"].get("author_kind") == "human":
             for block in message["content"]:

@@ -3,8 +3,7 @@
 from typing import Any
 
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _FILE_MAPPED = ("type", "path", "displayName", "mimeType", "assetId")
 _BLOB_MAPPED = ("type", "data", "displayName", "mimeType", "assetId", "description")
@@ -12,7 +11,7 @@ _TYPES = ("file", "selection", "blob", "image", "resource")
 _SELECTION_MAPPED = ("type", "text", "filePath")
 
 
-def attachments(value: Any) -> list[Json]:
+def attachments(value: Any) -> list[JsonObject]:
     match value:
         case None:
             return []
@@ -22,7 +21,7 @@ def attachments(value: Any) -> list[Json]:
             return [build.opaque(kind="attachments", raw=value)]
 
 
-def _attachment(raw: Any) -> Json:
+def _attachment(raw: Any) -> JsonObject:
     match raw:
         case {"type": "file", "path": str(path)}:
             block = build.file(
@@ -43,11 +42,11 @@ def _attachment(raw: Any) -> Json:
             return build.opaque(kind="attachment", raw=raw)
 
 
-def blob(raw: Json) -> Json:
+def blob(raw: JsonObject) -> JsonObject:
     """Bytes, or the asset that holds them; whole where they were left out."""
     data = raw.get("data")
     media_type = _text(raw, "mimeType")
-    if type(data) is str:
+    if isinstance(data, str):
         source = build.source("base64", data, media_type=media_type)
     elif (source := _asset(raw)) is None:
         return build.opaque(kind="omitted_binary", raw=raw)
@@ -59,22 +58,24 @@ def blob(raw: Json) -> Json:
     return _with_rest(block, raw, _BLOB_MAPPED)
 
 
-def binaries(value: Any) -> list[Json]:
+def binaries(value: Any) -> list[JsonObject]:
     """Pictures and files that a tool gave to the model."""
     if value is None:
         return []
-    if type(value) is not list:
+    if not isinstance(value, list):
         return [build.opaque(kind="binaryResultsForLlm", raw=value)]
-    return [blob(item) if type(item) is dict else build.opaque(kind="binaryResultsForLlm", raw=item) for item in value]
+    return [
+        blob(item) if isinstance(item, dict) else build.opaque(kind="binaryResultsForLlm", raw=item) for item in value
+    ]
 
 
-def _asset(raw: Json) -> Json | None:
+def _asset(raw: JsonObject) -> JsonObject | None:
     """Bytes that another event holds."""
     asset_id = raw.get("assetId")
-    return build.source("file", asset_id, media_type=_text(raw, "mimeType")) if type(asset_id) is str else None
+    return build.source("file", asset_id, media_type=_text(raw, "mimeType")) if isinstance(asset_id, str) else None
 
 
-def _lines(selection: Any) -> Json | None:
+def _lines(selection: Any) -> JsonObject | None:
     """The lines of a selection, which counts from 0."""
     match selection:
         case {"start": {"line": int(start)}, "end": {"line": int(end)}} if 0 <= start <= end:
@@ -83,16 +84,16 @@ def _lines(selection: Any) -> Json | None:
             return None
 
 
-def _text(raw: Json, name: str) -> str | None:
-    return value if type(value := raw.get(name)) is str and value else None
+def _text(raw: JsonObject, name: str) -> str | None:
+    return value if isinstance((value := raw.get(name)), str) and value else None
 
 
-def _with_rest(block: Json, raw: Json, mapped: tuple[str, ...]) -> Json:
+def _with_rest(block: JsonObject, raw: JsonObject, mapped: tuple[str, ...]) -> JsonObject:
     rest = {
         name: value
         for name, value in raw.items()
         if value is not None
-        and (name not in mapped or type(value) is not str or (name == "type" and value not in _TYPES))
+        and (name not in mapped or not isinstance(value, str) or (name == "type" and value not in _TYPES))
     }
     if rest:
         block["source_fields"] = rest

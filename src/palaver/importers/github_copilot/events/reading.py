@@ -14,13 +14,12 @@ from palaver.importers.github_copilot.events.recognition import HISTORY, LOG, PA
 from palaver.importers.github_copilot.events.session import OF_AGENTS, Place, Session
 from palaver.importers.github_copilot.events.side_files import add_side_files, chat_session_beside
 from palaver.importers.github_copilot.events.totals import counting, usage_records
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import CUT_OFF, JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 FRAGMENT_BYTES = 1 << 24
 """What is smaller is one document."""
@@ -29,7 +28,7 @@ _NAMELESS = frozenset({"events", "-", ""})
 _STARTS = {"session.start": "sessionId", "partition.created": "conversationId"}
 
 
-def read_unit(source: Source, run: Run) -> Iterator[Json]:
+def read_unit(source: Source, run: Run) -> Iterator[JsonObject]:
     form = run.form or recognize(source).form or (PARTITIONS if source.is_folder else LOG)
     if form == HISTORY:
         from palaver.importers.github_copilot.events.history import read_history
@@ -59,7 +58,7 @@ class _Reader:
         self.sessions: dict[str, Session] = {}
         self._current: Session | None = None
 
-    def read(self, source: Source, label: str = "") -> Iterator[Json]:
+    def read(self, source: Source, label: str = "") -> Iterator[JsonObject]:
         try:
             stream = source.open()
         except (PalaverError, OSError) as error:
@@ -72,17 +71,17 @@ class _Reader:
             self._place.where, self._place.file_time = records.where, source.written_at
             yield from self._read_records(records)
 
-    def _read_records(self, records: JsonLines) -> Iterator[Json]:
+    def _read_records(self, records: JsonLines) -> Iterator[JsonObject]:
         session = self._current
         tally = self._tally
         limit = records.taken + FRAGMENT_BYTES
         for event in records:
-            if event.__class__ is not dict:
+            if not isinstance(event, dict):
                 self._run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
                 continue
             kind, data = event.get("type"), event.get("data")
             try:
-                if session is None or (type(kind) is str and kind in _STARTS):
+                if session is None or (isinstance(kind, str) and kind in _STARTS):
                     session = self._current = self._session_of(kind, event, data)
                 if records.taken > limit and _is_quiet(session, kind, data):
                     limit = records.taken + LATER_FRAGMENT_BYTES
@@ -97,10 +96,12 @@ class _Reader:
                 tally[disposition] += 1
             session.previous_id = event.get("id")
 
-    def _session_of(self, kind: Any, event: Json, data: Any) -> Session:
+    def _session_of(self, kind: Any, event: JsonObject, data: Any) -> Session:
         """The session that begins, or goes on; what comes before any start is named after the file."""
-        stated = data.get(_STARTS[kind]) if type(data) is dict and type(kind) is str and kind in _STARTS else None
-        if type(stated) is not str or not stated:
+        stated = (
+            data.get(_STARTS[kind]) if isinstance(data, dict) and isinstance(kind, str) and kind in _STARTS else None
+        )
+        if not isinstance(stated, str) or not stated:
             if self._current is not None:
                 return self._current
             stated = self._name or conversation_uuid(PLATFORM, event.get("timestamp"), event.get("id"))
@@ -108,7 +109,7 @@ class _Reader:
             self.sessions[stated] = Session(stated, self._run, self._place)
         return self.sessions[stated]
 
-    def _hand_out(self) -> Iterator[Json]:
+    def _hand_out(self) -> Iterator[JsonObject]:
         """What there is so far, as fragments."""
         self._close()
         for session in self.sessions.values():
@@ -132,7 +133,7 @@ class _Reader:
                 conversation.answer = None
         chat_session_beside(self._unit, self.sessions)
 
-    def finish(self) -> Iterator[Json]:
+    def finish(self) -> Iterator[JsonObject]:
         run = self._run
         self._close()
         for session in self.sessions.values():
@@ -159,22 +160,22 @@ class _Reader:
                 run.skipped(reason, count)
 
 
-def _taken(session: Session, kind: Any, event: Json, data: Any) -> Disposition:
-    if data.__class__ is not dict:
+def _taken(session: Session, kind: Any, event: JsonObject, data: Any) -> Disposition:
+    if not isinstance(data, dict):
         return happenings.unknown(session.main, event, {name: value for name, value in event.items() if name != "id"})
-    handler = HANDLERS.get(kind) if kind.__class__ is str else None
+    handler = HANDLERS.get(kind) if isinstance(kind, str) else None
     if handler is not None and "agentId" not in event and "parentToolCallId" not in data and kind not in OF_AGENTS:
         return handler(session.main, event, data)
     if handler is None:
-        conversation = session.conversation_of("" if type(kind) is not str else kind, event, data)
-        return happenings.unknown(conversation, event, data if type(kind) is str or kind is None else dict(event))
+        conversation = session.conversation_of("" if not isinstance(kind, str) else kind, event, data)
+        return happenings.unknown(conversation, event, data if isinstance(kind, str) or kind is None else dict(event))
     return handler(session.conversation_of(kind, event, data), event, data)
 
 
 def _is_quiet(session: Session, kind: Any, data: Any) -> bool:
     """Whether nothing is added any more to what came before: a prompt begins, which was not told before."""
-    turn = data.get("turnId") if data.__class__ is dict else None
-    return kind == "user.message" and not (type(turn) is str and turn in session.main.prompts)
+    turn = data.get("turnId") if isinstance(data, dict) else None
+    return kind == "user.message" and not (isinstance(turn, str) and turn in session.main.prompts)
 
 
 def _name_of(source: Source) -> str:

@@ -4,16 +4,15 @@ from typing import Any
 
 from palaver.importers.github_copilot.events.media import binaries
 from palaver.model import build
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 
-
-def tool_result(call_id: str, data: Json) -> Json:
+def tool_result(call_id: str, data: JsonObject) -> JsonObject:
     success, error, result = data.get("success"), data.get("error"), data.get("result")
-    metadata: Json = {}
+    metadata: JsonObject = {}
     content = _content(result, metadata)
-    is_error = success is False or (success is None and type(error) is dict)
-    if success is not None and type(success) is not bool:
+    is_error = success is False or (success is None and isinstance(error, dict))
+    if success is not None and not isinstance(success, bool):
         metadata["success"] = success
     match error:
         case None:
@@ -27,7 +26,7 @@ def tool_result(call_id: str, data: Json) -> Json:
     return build.tool_result(tool_use_id=call_id, content=content, is_error=is_error, metadata=metadata or None)
 
 
-def _content(result: Any, metadata: Json) -> str | list[Json]:
+def _content(result: Any, metadata: JsonObject) -> str | list[JsonObject]:
     match result:
         case None:
             return ""
@@ -42,9 +41,9 @@ def _content(result: Any, metadata: Json) -> str | list[Json]:
             return [build.opaque(kind="result", raw=result)]
 
 
-def _of_command_line(content: str, result: Json, metadata: Json) -> str | list[Json]:
+def _of_command_line(content: str, result: JsonObject, metadata: JsonObject) -> str | list[JsonObject]:
     """The words that the model got; what was shown beside them is kept where it says more."""
-    pictures: list[Json] = []
+    pictures: list[JsonObject] = []
     for name, value in result.items():
         if name == "content" or value is None:
             continue
@@ -57,7 +56,7 @@ def _of_command_line(content: str, result: Json, metadata: Json) -> str | list[J
     return [build.text(content), *pictures] if pictures else content
 
 
-def _keep_contents(contents: Any, content: str, metadata: Json) -> None:
+def _keep_contents(contents: Any, content: str, metadata: JsonObject) -> None:
     """Typed parts; one that says what the words say adds nothing but its exit code."""
     match contents:
         case [{"type": "text", "text": str(text)} as only] if text == content and len(only) == 2:
@@ -74,7 +73,7 @@ def _keep_contents(contents: Any, content: str, metadata: Json) -> None:
     metadata["contents"] = contents
 
 
-def _of_jetbrains(values: list[Any]) -> str | list[Json]:
+def _of_jetbrains(values: list[Any]) -> str | list[JsonObject]:
     match values:
         case [{"type": "text", "value": str(only), **rest}] if not rest:
             return only
@@ -82,7 +81,7 @@ def _of_jetbrains(values: list[Any]) -> str | list[Json]:
             return [_value(value) for value in values]
 
 
-def _value(value: Any) -> Json:
+def _value(value: Any) -> JsonObject:
     match value:
         case {"type": "text", "value": str(text), **rest} if not rest:
             return build.text(text)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from palaver.importers.github_copilot.events.conversation import Conversation
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 _OF_SESSION = ("session.", "subagent.", "partition.")
 OF_AGENTS = frozenset({"subagent.completed", "subagent.failed", "subagent.started"})
@@ -24,9 +23,9 @@ class Call:
 
     conversation: Conversation
     message_id: str
-    message: Json | None
+    message: JsonObject | None
     """None once it is handed out."""
-    block: Json | None
+    block: JsonObject | None
     is_answered: bool = False
 
 
@@ -46,7 +45,7 @@ class Session:
         self.main = Conversation(self, session_id)
         self.agents: dict[str, Conversation] = {}
         self.agent_of_call: dict[str, str] = {}
-        self.about_agents: dict[str, Json] = {}
+        self.about_agents: dict[str, JsonObject] = {}
         """What is told of agents before they speak."""
         self.calls: dict[str, Call] = {}
         self._recent: list[Call] = []
@@ -58,11 +57,11 @@ class Session:
         """Behind the last number that an id was made of."""
         self.previous_id: Any = None
         """The id of the event before."""
-        self.started: Json | None = None
+        self.started: JsonObject | None = None
         """What the first start of the session says."""
-        self.context: Json = {}
-        self.shutdowns: list[Json] = []
-        self.custom: Json = {}
+        self.context: JsonObject = {}
+        self.shutdowns: list[JsonObject] = []
+        self.custom: JsonObject = {}
         self.facts = 0
         """Records that became facts of the conversation."""
 
@@ -88,26 +87,26 @@ class Session:
         yield self.main
         yield from self.agents.values()
 
-    def conversation_of(self, kind: str, event: Json, data: Json) -> Conversation:
+    def conversation_of(self, kind: str, event: JsonObject, data: JsonObject) -> Conversation:
         """The conversation that an event is part of: agents are told by their id, before that by their call."""
         if kind.startswith(_OF_SESSION) and kind not in _NAMED_LIKE_OURS:
             return self._caller_of(data) if kind in OF_AGENTS else self.main
         call_id = data.get("parentToolCallId")
         agent_id = event.get("agentId")
-        if type(agent_id) is not str or not agent_id:
-            if type(call_id) is not str or not call_id:
+        if not isinstance(agent_id, str) or not agent_id:
+            if not isinstance(call_id, str) or not call_id:
                 return self.main
             agent_id = self.agent_of_call.get(call_id, call_id)
-        elif type(call_id) is str:
+        elif isinstance(call_id, str):
             self.agent_of_call.setdefault(call_id, agent_id)
         agent = self.agents.get(agent_id) or self._new_agent(agent_id, call_id)
         if call_id is not None and call_id == agent.call_id:
             del data["parentToolCallId"]
         return agent
 
-    def _caller_of(self, data: Json) -> Conversation:
+    def _caller_of(self, data: JsonObject) -> Conversation:
         call_id = data.get("toolCallId")
-        call = self.calls.get(call_id) if type(call_id) is str else None
+        call = self.calls.get(call_id) if isinstance(call_id, str) else None
         return call.conversation if call else self.main
 
     def _new_agent(self, agent_id: str, call_id: Any) -> Conversation:
@@ -116,10 +115,10 @@ class Session:
         about = self.about_agents.get(agent_id)
         if about:
             agent.facts["agent"] = about
-            if type(model := about.get("model")) is str and model:
+            if isinstance((model := about.get("model")), str) and model:
                 agent.model = model
             call_id = about.get("toolCallId", call_id)
-        if type(call_id) is str:
+        if isinstance(call_id, str):
             self._link(agent, call_id)
         return agent
 

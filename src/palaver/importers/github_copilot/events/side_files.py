@@ -7,12 +7,11 @@ from palaver.errors import PalaverError
 from palaver.importers._side_files import side_value
 from palaver.importers.github_copilot.events.recognition import beside
 from palaver.importers.github_copilot.events.session import Session
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted, json_document
-
-Json = dict[str, Any]
 
 _LARGEST_PLAN_BYTES = 1 << 24
 _MOST_VALUES = 10_000
@@ -25,7 +24,7 @@ def add_side_files(source: Source, sessions: dict[str, Session], run: Run) -> No
     if not names or folder is None:
         return
     folders = folder.listing()[1]
-    custom: Json = {}
+    custom: JsonObject = {}
     files = 0
     for name in names:
         file = source.beside(name)
@@ -37,7 +36,7 @@ def add_side_files(source: Source, sessions: dict[str, Session], run: Run) -> No
                 for value in json_document(file, run):
                     files += 1
                     if value or value == 0:
-                        custom[key] = value if type(value) is dict or key != "vscode" else {"value": value}
+                        custom[key] = value if isinstance(value, dict) or key != "vscode" else {"value": value}
             case "plan.md":
                 files += _add_plan(file, custom, run)
             case _:
@@ -85,10 +84,10 @@ def _is_there(folder: Source, name: str) -> bool:
         return False
 
 
-def _add_workspace(file: Source, custom: Json, run: Run) -> int:
+def _add_workspace(file: Source, custom: JsonObject, run: Run) -> int:
     counted(file, run)
     value = _plain(side_value(file))
-    if type(value) is not dict:
+    if not isinstance(value, dict):
         run.note(UNREADABLE_SIDE_FILE, file.name, kept=False)
         run.skipped("unreadable-side-file")
         return 0
@@ -96,7 +95,7 @@ def _add_workspace(file: Source, custom: Json, run: Run) -> int:
     return 1
 
 
-def _add_plan(file: Source, custom: Json, run: Run) -> int:
+def _add_plan(file: Source, custom: JsonObject, run: Run) -> int:
     counted(file, run)
     try:
         with file.open() as stream:

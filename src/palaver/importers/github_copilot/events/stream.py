@@ -4,7 +4,6 @@ They are held until then, and stand in the place of their first piece.
 """
 
 from itertools import islice
-from typing import Any
 
 import orjson
 
@@ -12,8 +11,7 @@ from palaver.importers.github_copilot.events.conversation import Conversation, P
 from palaver.importers.github_copilot.events.disposition import INTO_MESSAGE, MAPPED, Disposition
 from palaver.importers.github_copilot.events.session import Call
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _KINDS = {
     "assistant.message_start": ("message", "messageId", ""),
@@ -27,10 +25,10 @@ _LATEST = 32
 """Reasoning without its id is looked for in so many of the last pieces: it streams right before its answer."""
 
 
-def piece(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def piece(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     kind, named_by, field = _KINDS[event["type"]]
     name, part = data.get(named_by), data.get(field, "")
-    if type(name) is not str or type(part) is not str:
+    if not isinstance(name, str) or not isinstance(part, str):
         conversation.keep_whole(event, data)
         return MAPPED
     held = conversation.pieces.get((kind, name))
@@ -39,7 +37,7 @@ def piece(conversation: Conversation, event: Json, data: Json) -> Disposition:
             return INTO_MESSAGE
         held = conversation.pieces[kind, name] = Pieces(event, len(conversation.messages))
     held.parts.append(part)
-    if type(tool := data.get("toolName")) is str:
+    if isinstance((tool := data.get("toolName")), str):
         held.name = held.name or tool
     conversation.seen_at(event)
     return INTO_MESSAGE
@@ -53,14 +51,14 @@ def _is_known(conversation: Conversation, kind: str, name: str) -> bool:
     return call is not None and (kind == "call" or (kind == "result" and call.is_answered))
 
 
-def came_whole(conversation: Conversation, data: Json) -> None:
+def came_whole(conversation: Conversation, data: JsonObject) -> None:
     """Forget the pieces of an answer that is there now."""
     pieces = conversation.pieces
-    if type(name := data.get("messageId")) is str:
+    if isinstance((name := data.get("messageId")), str):
         pieces.pop(("message", name), None)
-    if type(requests := data.get("toolRequests")) is list:
+    if isinstance((requests := data.get("toolRequests")), list):
         for request in requests:
-            if type(request) is dict and type(call := request.get("toolCallId")) is str:
+            if isinstance(request, dict) and isinstance((call := request.get("toolCallId")), str):
                 pieces.pop(("call", call), None)
     thought = data.get("reasoningText")
     for key in [*islice(reversed(pieces), _LATEST)] if thought else ():
@@ -75,7 +73,7 @@ def settle(conversation: Conversation) -> None:
     for (kind, name), held in reversed(left):
         if kind == "call" and name in conversation.session.calls:
             continue
-        metadata: Json = {"partial": True, "author_kind": "tool" if kind == "result" else "model"}
+        metadata: JsonObject = {"partial": True, "author_kind": "tool" if kind == "result" else "model"}
         if kind in {"message", "reasoning"}:
             metadata["messageId" if kind == "message" else "reasoningId"] = name
         message = build.message(
@@ -91,7 +89,7 @@ def settle(conversation: Conversation) -> None:
         conversation.insert(held.position, message)
 
 
-def _block(kind: str, name: str, held: Pieces) -> Json:
+def _block(kind: str, name: str, held: Pieces) -> JsonObject:
     text = "".join(held.parts)
     match kind:
         case "reasoning":
@@ -104,9 +102,9 @@ def _block(kind: str, name: str, held: Pieces) -> Json:
             return build.text(text)
 
 
-def _input(text: str) -> Json:
+def _input(text: str) -> JsonObject:
     try:
         parsed = orjson.loads(text)
     except orjson.JSONDecodeError:
         return {"raw": text} if text else {}
-    return parsed if type(parsed) is dict else {"raw": text}
+    return parsed if isinstance(parsed, dict) else {"raw": text}

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
-
-Json = dict[str, Any]
 
 _SPEAKERS = {"user": "user", "copilot": "assistant", "assistant": "assistant"}
 
@@ -16,7 +15,7 @@ class Timeline:
     """Entries in their order; each is given out once, to a message or on its own."""
 
     def __init__(self, value: Any) -> None:
-        self._entries: list[Any] = value if type(value) is list else [] if value is None else [value]
+        self._entries: list[Any] = value if isinstance(value, list) else [] if value is None else [value]
         self._next = 0
         self._at_call: dict[str, list[int]] = {}
         self._at_words: dict[tuple[str, str], deque[int]] = {}
@@ -33,7 +32,7 @@ class Timeline:
                 case _:
                     pass
 
-    def before(self, message: Json) -> Iterator[Json]:
+    def before(self, message: JsonObject) -> Iterator[JsonObject]:
         """Attach to a message what tells of it, and yield the entries before that no message tells."""
         found = sorted({*self._of_words(message), *self._of_calls(message)})
         if not found:
@@ -47,15 +46,15 @@ class Timeline:
         message["metadata"]["timeline"] = [_without_words(entry, said) for entry in entries]
         yield from self._left(min(found))
 
-    def rest(self) -> list[Json]:
+    def rest(self) -> list[JsonObject]:
         return list(self._left(len(self._entries)))
 
-    def _left(self, end: int) -> Iterator[Json]:
+    def _left(self, end: int) -> Iterator[JsonObject]:
         """Entries up to a place that tell of no message; those of calls wait for their messages to the end."""
         is_end = end == len(self._entries)
         for index in range(self._next, end):
             entry = self._entries[index]
-            is_of_call = type(entry) is dict and type(entry.get("callId")) is str
+            is_of_call = isinstance(entry, dict) and isinstance(entry.get("callId"), str)
             if index not in self._taken and (is_end or not is_of_call):
                 self._taken.add(index)
                 yield _alone(entry, index)
@@ -65,7 +64,7 @@ class Timeline:
                     yield _alone(self._entries[index], index)
         self._next = max(self._next, end)
 
-    def _of_calls(self, message: Json) -> list[int]:
+    def _of_calls(self, message: JsonObject) -> list[int]:
         found: list[int] = []
         for block in message["content"]:
             match block:
@@ -78,7 +77,7 @@ class Timeline:
             found += [at for at in indices if at not in self._taken]
         return found
 
-    def _of_words(self, message: Json) -> list[int]:
+    def _of_words(self, message: JsonObject) -> list[int]:
         found: list[int] = []
         for block in message["content"]:
             if block["type"] == "text" and (places := self._at_words.get((message["role"], block["text"]))):
@@ -88,22 +87,22 @@ class Timeline:
         return [min(found)] if found else []
 
 
-def _is_completed(entry: Json) -> bool:
+def _is_completed(entry: JsonObject) -> bool:
     return entry.get("type") == "tool_call_completed"
 
 
-def _without_words(entry: Json, said: list[Any]) -> Json:
+def _without_words(entry: JsonObject, said: list[Any]) -> JsonObject:
     """An entry without the words that the message holds."""
     return {name: value for name, value in entry.items() if name != "text" or value not in said}
 
 
-def _time(entry: Json) -> str:
+def _time(entry: JsonObject) -> str:
     return readable_timestamp(entry.get("timestamp"))
 
 
-def _alone(entry: Any, index: int) -> Json:
+def _alone(entry: Any, index: int) -> JsonObject:
     """An entry that no message tells."""
-    metadata: Json = {"author_kind": "harness", "event": "timeline"}
+    metadata: JsonObject = {"author_kind": "harness", "event": "timeline"}
     match entry:
         case {"text": str(text), **rest} if text:
             content = [build.text(text)]
@@ -111,7 +110,7 @@ def _alone(entry: Any, index: int) -> Json:
         case _:
             content = [build.opaque(kind="timeline", raw=entry)]
             metadata["hidden"] = True
-    time = _time(entry) if type(entry) is dict else ""
+    time = _time(entry) if isinstance(entry, dict) else ""
     return build.message(
         message_id=f"timeline-{index}", role="system", timestamp=time, content=content, metadata=metadata
     )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _NAMES = {
     "input_tokens": ("inputTokens", "input"),
@@ -14,11 +14,11 @@ _NAMES = {
 """The second names are those of older versions."""
 
 
-def tokens_of(stated: Any) -> Json:
+def tokens_of(stated: Any) -> JsonObject:
     """The counts that an object states; empty where it states none."""
-    if type(stated) is not dict:
+    if not isinstance(stated, dict):
         return {}
-    found: Json = {}
+    found: JsonObject = {}
     for name, theirs in _NAMES.items():
         for one in theirs:
             if type(count := stated.get(one)) is int and count >= 0:
@@ -27,7 +27,7 @@ def tokens_of(stated: Any) -> Json:
     return found
 
 
-def add_tokens(message: Json, counts: Json) -> None:
+def add_tokens(message: JsonObject, counts: JsonObject) -> None:
     """Chunks of an answer repeat what it cost: the greatest counts."""
     held = message.setdefault("tokens", {})
     for name, count in counts.items():

@@ -7,19 +7,18 @@ from palaver.importers.github_copilot.events.document import PLATFORM
 from palaver.importers.github_copilot.events.session import Session
 from palaver.importers.github_copilot.events.tokens import tokens_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 
-Json = dict[str, Any]
 
-
-def counting(shutdowns: list[Json]) -> list[Json]:
+def counting(shutdowns: list[JsonObject]) -> list[JsonObject]:
     """Of the ends since one start, the last: each counts from the start."""
     last = {repr(entry.get("sessionStartTime")): entry for entry in shutdowns}
     return list(last.values())
 
 
-def _requests(fields: Json) -> Json | None:
+def _requests(fields: JsonObject) -> JsonObject | None:
     match fields.get("requests"):
         case {"count": int(count)} if count >= 0:
             return {"requests": count}
@@ -27,19 +26,19 @@ def _requests(fields: Json) -> Json | None:
             return None
 
 
-def usage_records(session: Session) -> Iterator[Json]:
+def usage_records(session: Session) -> Iterator[JsonObject]:
     """One record for each model and each start of the session, or for all models where none is named."""
-    platform: Json = {"name": PLATFORM}
-    if type(version := (session.started or {}).get("copilotVersion")) is str and version:
+    platform: JsonObject = {"name": PLATFORM}
+    if isinstance((version := (session.started or {}).get("copilotVersion")), str) and version:
         platform["version"] = version
     for number, entry in enumerate(counting(session.shutdowns)):
         ended_at = readable_timestamp(entry.get("timestamp"))
         started_at = readable_timestamp(entry.get("sessionStartTime")) or session.main.created_at or ended_at
         rest = {name: value for name, value in entry.items() if name not in {"timestamp", "modelMetrics"}}
         metrics = entry.get("modelMetrics")
-        models: dict[Any, Any] = metrics if type(metrics) is dict and metrics else {None: metrics}
+        models: dict[Any, Any] = metrics if isinstance(metrics, dict) and metrics else {None: metrics}
         for model, stated in models.items():
-            fields: Json = stated if type(stated) is dict else {"modelMetrics": stated} if stated else {}
+            fields: JsonObject = stated if isinstance(stated, dict) else {"modelMetrics": stated} if stated else {}
             yield build.usage(
                 usage_id=conversation_uuid(PLATFORM, f"{session.session_id}-{number}", model),
                 platform=platform,

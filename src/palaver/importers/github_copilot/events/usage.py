@@ -5,11 +5,10 @@ from typing import Any
 from palaver.importers.github_copilot.events.conversation import Conversation
 from palaver.importers.github_copilot.events.disposition import INTO_MESSAGE, Disposition
 from palaver.importers.github_copilot.events.tokens import add_tokens, tokens_of
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 
-
-def usage(conversation: Conversation, event: Json, data: Json) -> Disposition:
+def usage(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     """The cost of a call belongs to the answer before it, or to the one that follows."""
     opened = conversation.answer
     call_id = data.get("apiCallId")
@@ -31,32 +30,32 @@ def settle_usage(conversation: Conversation) -> None:
             message["tokens"] = counts
 
 
-def add_usage(conversation: Conversation, message: Json, data: Json) -> None:
+def add_usage(conversation: Conversation, message: JsonObject, data: JsonObject) -> None:
     metadata = message["metadata"]
     if counts := tokens_of(data):
         add_tokens(message, counts)
     model, reason, duration = data.get("model"), data.get("finishReason"), data.get("duration")
-    if type(model) is str and model:
+    if isinstance(model, str) and model:
         describe_model(conversation, metadata, model)
-    if type(reason) is str:
+    if isinstance(reason, str):
         metadata["stop_reason"] = reason
     match duration:
-        case int() | float() if type(duration) is not bool and duration >= 0:
+        case int() | float() if not isinstance(duration, bool) and duration >= 0:
             metadata["duration_ms"] = duration
         case _:
             pass
-    if type(call_id := data.get("apiCallId")) is str and call_id:
+    if isinstance((call_id := data.get("apiCallId")), str) and call_id:
         metadata.setdefault("api_message_id", call_id)
     metadata["usage"] = data
 
 
-def describe_model(conversation: Conversation, metadata: Json, stated: Any) -> None:
+def describe_model(conversation: Conversation, metadata: JsonObject, stated: Any) -> None:
     """The model that an answer names, else its turn, else the one that was chosen last; an agent keeps to its own."""
-    if type(stated) is str and stated:
+    if isinstance(stated, str) and stated:
         model = stated
     else:
         turn = conversation.turn.told.get("model") if conversation.turn is not None else None
-        model = turn if type(turn) is str and turn else metadata.get("model_override") or conversation.model
+        model = turn if isinstance(turn, str) and turn else metadata.get("model_override") or conversation.model
     if model:
         if conversation.agent_id is not None:
             conversation.model = model

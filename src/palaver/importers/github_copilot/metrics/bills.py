@@ -1,7 +1,6 @@
 """Bills: what was used of which product, in which unit, and what it cost."""
 
 from collections.abc import Callable
-from typing import Any
 
 from palaver.importers.github_copilot.metrics.figures import names_of
 from palaver.importers.github_copilot.metrics.record import (
@@ -15,9 +14,8 @@ from palaver.importers.github_copilot.metrics.record import (
 )
 from palaver.importers.github_copilot.metrics.shapes import is_copilots
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 _LARGEST = 1 << 63
 
@@ -25,25 +23,25 @@ _LARGEST = 1 << 63
 class Bills:
     """Makes a record of every item."""
 
-    def __init__(self, run: Run, time: str, report: Json) -> None:
+    def __init__(self, run: Run, time: str, report: JsonObject) -> None:
         self._run = run
         self._time = time
         self._report = report
         self._period = period_of(report.get("timePeriod"))
         self._keys: dict[str, int] = {}
 
-    def take(self, item: Json, where: Callable[[], str]) -> None:
+    def take(self, item: JsonObject, where: Callable[[], str]) -> None:
         if not is_copilots(item):
             self._run.skipped("other-product")
             return
         stated = item.get("date")
-        period = (day_of(stated) if type(stated) is str else None) or self._period
+        period = (day_of(stated) if isinstance(stated, str) else None) or self._period
         period = period or inferred(self._time, self._run, where())
         scope = f"{names_of(self._report)}-{names_of(item)}"
         key = f"bill-{'' if period.is_inferred else period.started_at}-{period.ended_at}-{scope}"
         count = self._keys[key] = self._keys.get(key, 0) + 1
         counts, cost, rest = _split(item)
-        model = rest.pop("model") if type(item.get("model")) is str else None
+        model = rest.pop("model") if isinstance(item.get("model"), str) else None
         self._run.used(
             build.usage(
                 usage_id=usage_id(key if count == 1 else f"{key}#{count}"),
@@ -61,13 +59,13 @@ class Bills:
         self._run.mapped()
 
 
-def _split(item: Json) -> tuple[Json, Json | None, Json]:
+def _split(item: JsonObject) -> tuple[JsonObject, JsonObject | None, JsonObject]:
     """Quantities by their unit, the money, and the rest."""
     unit = item.get("unitType")
-    prefix = f"{unit}." if type(unit) is str else ""
-    counts: Json = {}
-    rest: Json = {}
-    cost: Json | None = None
+    prefix = f"{unit}." if isinstance(unit, str) else ""
+    counts: JsonObject = {}
+    rest: JsonObject = {}
+    cost: JsonObject | None = None
     for name, value in item.items():
         if type(value) not in {int, float} or not 0 <= value < _LARGEST:
             rest[name] = value

@@ -1,11 +1,10 @@
 """An object of a report taken apart: what it counts, what it says beside that, and the tables in it."""
 
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
+from palaver.model.build import JsonObject
 from palaver.redact import masked_url
-
-Json = dict[str, Any]
 
 _DEEPEST = 8
 _NO_SUMS = ("avg_", "average_", "weekly_", "monthly_", "rate_")
@@ -21,7 +20,7 @@ _SINGULAR = {"editors": "editor", "models": "model", "languages": "language", "r
 
 class Table(NamedTuple):
     path: str
-    rows: list[Json]
+    rows: list[JsonObject]
     whose: str
     """What a bare `name` in its rows names."""
 
@@ -31,9 +30,9 @@ class Figures:
 
     __slots__ = ("counts", "rest", "tables", "tokens")
 
-    def __init__(self, row: Json, path: str = "", whose: str = "") -> None:
-        self.counts: Json = {}
-        self.tokens: Json = {}
+    def __init__(self, row: JsonObject, path: str = "", whose: str = "") -> None:
+        self.counts: JsonObject = {}
+        self.tokens: JsonObject = {}
         self.tables: list[Table] = []
         self.rest = self._split(row, f"{path}." if path else "", 0)
         if whose and "name" in self.rest and whose not in self.rest:
@@ -43,9 +42,9 @@ class Figures:
     def is_empty(self) -> bool:
         return not (self.counts or self.tokens or self.tables)
 
-    def _split(self, row: Json, path: str, depth: int) -> Json:
+    def _split(self, row: JsonObject, path: str, depth: int) -> JsonObject:
         """Take counts and tables out of an object; what is left of it."""
-        rest: Json = {}
+        rest: JsonObject = {}
         counts, counted_as, may_be_tokens = self.counts, _counted_below(path), path.endswith("token_usage.")
         for name, value in row.items():
             kind = type(value)
@@ -65,13 +64,13 @@ class Figures:
                     rest[name] = masked_url(value) if value.startswith("http") else value
             elif kind is dict:
                 self._nested(name, value, path, depth, rest)
-            elif kind is list and value and all(type(one) is dict for one in value):
+            elif kind is list and value and all(isinstance(one, dict) for one in value):
                 self.tables.append(Table(f"{path}{name}", value, _SINGULAR.get(name, "")))
             elif _is_kept(name):
                 rest[name] = value
         return rest
 
-    def _nested(self, name: str, value: Json, path: str, depth: int, rest: Json) -> None:
+    def _nested(self, name: str, value: JsonObject, path: str, depth: int, rest: JsonObject) -> None:
         if name.startswith("totals_by_"):
             self.tables.append(Table(f"{path}{name}", [value], ""))
         elif name == "ai_adoption_phase" or depth >= _DEEPEST:
@@ -80,21 +79,21 @@ class Figures:
             rest[name] = left
 
 
-def without_addresses(value: Json) -> Json:
+def without_addresses(value: JsonObject) -> JsonObject:
     """Who or what somebody is, without the ways to their pages."""
-    kept: Json = {}
+    kept: JsonObject = {}
     for name, one in value.items():
         if _is_kept(name) and not name.endswith("url"):
-            kept[name] = without_addresses(cast("Json", one)) if isinstance(one, dict) else one
+            kept[name] = without_addresses(cast("JsonObject", one)) if isinstance(one, dict) else one
     return kept
 
 
-def names_of(row: Json) -> str:
+def names_of(row: JsonObject) -> str:
     """What stands in a row and tells it from others: texts and ids, but no times."""
     found: list[str] = []
     for name, is_id in _telling(tuple(row)):
         value = row[name]
-        if type(value) is str or (is_id and type(value) is int):
+        if isinstance(value, str) or (is_id and type(value) is int):
             found.append(f"{name}={value}")
     return "-".join(found)
 

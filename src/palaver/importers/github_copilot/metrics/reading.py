@@ -10,6 +10,7 @@ from palaver.importers.github_copilot.metrics.bills import Bills
 from palaver.importers.github_copilot.metrics.days import Days
 from palaver.importers.github_copilot.metrics.seats import Seats, report_of
 from palaver.importers.github_copilot.metrics.shapes import Layout, layout_of
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.damage import NOT_AN_OBJECT, TOO_DEEP, without_surrogates
 from palaver.sources.elements import JsonElements
@@ -21,8 +22,6 @@ BAD_ROW = finding_kind("bad-usage-row", "error", "A row of a report of usage has
 AROUND_ROWS = finding_kind(
     "around-usage", "note", "What stands behind the rows of a large report of usage is not kept with them."
 )
-
-Json = dict[str, Any]
 
 
 def take_in(source: Source, run: Run) -> None:
@@ -46,16 +45,16 @@ class _Reading:
         rows = self._reader(stream)
         with closing(self._seats):
             for row in rows:
-                if type(row) is not dict:
+                if not isinstance(row, dict):
                     self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
                 elif _opens_much(rows.raw) and is_deep(row):
                     self._run.quarantined(TOO_DEEP, rows.raw, rows.where())
                 elif self._layout == "usageItems":
-                    self._bills.take(cast("Json", row), rows.where)
+                    self._bills.take(cast("JsonObject", row), rows.where)
                 elif self._layout == "seats" and "seats" not in row:
-                    self._seats.take(cast("Json", row), rows.where, self._report)
+                    self._seats.take(cast("JsonObject", row), rows.where, self._report)
                 else:
-                    self._take_row(cast("Json", row), rows)
+                    self._take_row(cast("JsonObject", row), rows)
         if isinstance(rows, JsonElements) and (unknown := rows.wrapper.keys() - self._report.keys()):
             self._run.note(AROUND_ROWS, rows.where(), ", ".join(sorted(unknown)), kept=False)
 
@@ -68,8 +67,8 @@ class _Reading:
             case _:
                 return JsonElements(stream, self._run, (self._layout,), takes_cut=True)
 
-    def _take_row(self, row: Json, rows: JsonLines | JsonElements) -> None:
-        if type(row.get("seats")) is list:
+    def _take_row(self, row: JsonObject, rows: JsonLines | JsonElements) -> None:
+        if isinstance(row.get("seats"), list):
             self._take_page(row, rows)
         elif self._days.take(row, rows.where):
             self._run.mapped()
@@ -78,15 +77,15 @@ class _Reading:
         else:
             self._run.quarantined(BAD_ROW, rows.raw, rows.where())
 
-    def _take_page(self, page: Json, rows: JsonLines | JsonElements) -> None:
+    def _take_page(self, page: JsonObject, rows: JsonLines | JsonElements) -> None:
         """One of the answers of which a list of seats was put together."""
         seats: list[Any] = page["seats"]
         report = report_of(page)
         self._run.read(len(seats))
         self._run.folded("its seats")
         for seat in seats:
-            if type(seat) is dict:
-                self._seats.take(cast("Json", seat), rows.where, report)
+            if isinstance(seat, dict):
+                self._seats.take(cast("JsonObject", seat), rows.where, report)
             else:
                 self._run.quarantined(NOT_AN_OBJECT, json.dumps(seat).encode(), rows.where())
 
@@ -96,9 +95,9 @@ def _opens_much(raw: bytes) -> bool:
     return raw.count(b"{") + raw.count(b"[") > DEEPEST
 
 
-def _around(value: Any, layout: Layout) -> Json:
+def _around(value: Any, layout: Layout) -> JsonObject:
     """What a file says around its rows, as far as its beginning shows it."""
     if not isinstance(value, dict) or layout in {"lines", "array"}:
         return {}
-    around = {name: one for name, one in cast("Json", value).items() if name not in {layout, "download_links"}}
+    around = {name: one for name, one in cast("JsonObject", value).items() if name not in {layout, "download_links"}}
     return without_surrogates(around)[0]

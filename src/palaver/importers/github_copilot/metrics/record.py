@@ -6,11 +6,10 @@ from typing import Any
 
 from palaver.importers._findings import INFERRED_TIMESTAMP
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _SUBJECTS = (
@@ -32,7 +31,7 @@ class Period:
         self.is_inferred = is_inferred
 
 
-def told(about: Json, period: Period) -> Json | None:
+def told(about: JsonObject, period: Period) -> JsonObject | None:
     """The metadata of a record."""
     return {**about, "timestamp_inferred": True} if period.is_inferred else about or None
 
@@ -41,12 +40,12 @@ def usage_id(key: str) -> str:
     return deterministic_uuid(f"{PLATFORM}-usage-{key}")
 
 
-def subject_of(*places: Json) -> Json | None:
+def subject_of(*places: JsonObject) -> JsonObject | None:
     """Whose usage it is, by the first place that says so."""
     for kind, name in _SUBJECTS:
         for place in places:
             match place.get(name):
-                case (str() | int()) as whose if whose and type(whose) is not bool:
+                case (str() | int()) as whose if whose and not isinstance(whose, bool):
                     return build.subject(kind, str(whose))
                 case _:
                     pass

@@ -8,17 +8,16 @@ from palaver.importers._findings import INFERRED_TIMESTAMP
 from palaver.importers.github_copilot.metrics.figures import without_addresses
 from palaver.importers.github_copilot.metrics.record import PLATFORM, Period, inferred, told, usage_id
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 _TIMES = ("created_at", "updated_at", "last_activity_at")
 
 
 class _Seat(NamedTuple):
-    told: Json
-    report: Json
+    told: JsonObject
+    report: JsonObject
     """What is said around the list of seats."""
     period: Period
 
@@ -31,7 +30,7 @@ class Seats:
         self._time = time
         self._of_users: dict[str, list[_Seat]] = {}
 
-    def take(self, row: Json, where: Callable[[], str], report: Json) -> None:
+    def take(self, row: JsonObject, where: Callable[[], str], report: JsonObject) -> None:
         seat = _Seat(without_addresses(row), report, self._period(row, where))
         login = _login(row)
         if not login:
@@ -71,7 +70,7 @@ class Seats:
             )
         )
 
-    def _period(self, seat: Json, where: Callable[[], str]) -> Period:
+    def _period(self, seat: JsonObject, where: Callable[[], str]) -> Period:
         """From the assignment to the last activity."""
         created_at, *others = (readable_timestamp(seat.get(name)) for name in _TIMES)
         started_at = created_at or next(filter(None, others), "")
@@ -83,7 +82,7 @@ class Seats:
         return Period(started_at, ended_at, is_inferred=not created_at)
 
 
-def _login(seat: Json) -> str:
+def _login(seat: JsonObject) -> str:
     match seat.get("assignee"):
         case {"login": str(login)}:
             return login
@@ -93,6 +92,6 @@ def _login(seat: Json) -> str:
             return ""
 
 
-def report_of(around: Any) -> Json:
+def report_of(around: Any) -> JsonObject:
     """What is said around the seats."""
-    return {name: value for name, value in cast("Json", around).items() if name != "seats"}
+    return {name: value for name, value in cast("JsonObject", around).items() if name != "seats"}

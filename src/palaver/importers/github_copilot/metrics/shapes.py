@@ -7,11 +7,11 @@ from itertools import islice
 from typing import Any, Literal, cast
 
 from palaver.importers._contract import Match
+from palaver.model.build import JsonObject
 from palaver.sources.damage import BOM, SPACE
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.sources.source import Source
 
-Json = dict[str, Any]
 Layout = Literal["lines", "array", "day_totals", "seats", "usageItems"]
 """Where the rows are: one a line, in an array, or in the list under this name."""
 
@@ -51,7 +51,7 @@ def recognize(source: Source) -> Match:
         return Match.no()
     layout = layout_of(source)
     for row in islice(_rows(source, layout), _LINES_LOOKED_AT):
-        if isinstance(row, dict) and (reason := _reason(cast("Json", row), layout)):
+        if isinstance(row, dict) and (reason := _reason(cast("JsonObject", row), layout)):
             return Match.yes(reason, form=f"metrics:{layout}")
     match source.glimpse():
         case {"total_seats": int(), "seats": list()}:
@@ -66,12 +66,12 @@ def layout_of(source: Source) -> Layout:
     value = source.glimpse()
     if isinstance(value, dict) and not _is_object_a_line(source.head()):
         for name in _LISTS:
-            if isinstance(cast("Json", value).get(name), list):
+            if isinstance(cast("JsonObject", value).get(name), list):
                 return name
     return "lines"
 
 
-def is_copilots(item: Json) -> bool:
+def is_copilots(item: JsonObject) -> bool:
     """Whether an item of a bill is Copilot's."""
     words = (item.get("product"), item.get("sku"), item.get("unitType"))
     return any("copilot" in word.lower() or word == "ai-credits" for word in words if isinstance(word, str))
@@ -87,14 +87,14 @@ def _rows(source: Source, layout: Layout) -> Iterator[Any]:
     if isinstance(value, list):
         yield from cast("list[Any]", value)
     elif isinstance(value, dict):
-        yield from cast("Json", value)[layout] if layout in _LISTS else [value]
+        yield from cast("JsonObject", value)[layout] if layout in _LISTS else [value]
     if layout == "lines":
         for line in islice(BytesIO(source.head()), 1, _LINES_LOOKED_AT):
             with suppress(*NOT_JSON):
                 yield parse(line)
 
 
-def _reason(row: Json, layout: Layout) -> str:
+def _reason(row: JsonObject, layout: Layout) -> str:
     names = row.keys()
     if layout == "usageItems":
         return "a bill with items of Copilot" if is_copilots(row) else ""

@@ -1,11 +1,9 @@
 """Who wrote a message of the user: a person, or the editor that puts what was typed into frames of its own."""
 
-from typing import Any
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
-def with_author(message: Json, typed: list[str], *, is_sidechain: bool = False) -> Json:
+def with_author(message: JsonObject, typed: list[str], *, is_sidechain: bool = False) -> JsonObject:
     """A message of the user with its author, and what of it was typed; `typed` has the longest texts first.
 
     Whatever is asked besides a person's conversation is asked by a program.
@@ -18,7 +16,7 @@ def with_author(message: Json, typed: list[str], *, is_sidechain: bool = False) 
     if is_sidechain:
         return {**message, "metadata": {**metadata, "author_kind": "harness"}}
     if found is not None:
-        framed: Json = {} if found.strip() == said.strip() else {"prompt": found}
+        framed: JsonObject = {} if found.strip() == said.strip() else {"prompt": found}
         return {**message, "metadata": {**metadata, "author_kind": "human", **framed}}
     is_framed = said.lstrip().startswith("<")
     return {**message, "metadata": {**metadata, "author_kind": "harness" if is_framed else "human"}}

@@ -3,12 +3,11 @@
 from typing import Any
 
 from palaver.importers.github_copilot.replays.messages import chat_message
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
 from palaver.redact import masked_url
 from palaver.threads.call import Call
 from palaver.wire._errors import error
-
-Json = dict[str, Any]
 
 SESSION = "exported log"
 """These files name no session; with one, the system prompt may change within a conversation."""
@@ -16,15 +15,15 @@ _HELPERS = {"title": "title", "progressMessages": "progress", "promptCategorizat
 _PLACED = frozenset({"model", "startTime", "endTime", "duration", "usage", "tools", "url"})
 
 
-def call_of(log: Json, where: str) -> Call:
+def call_of(log: JsonObject, where: str) -> Call:
     """What an entry says of a request and of what came back."""
     metadata = log.get("metadata")
-    stated: Json = metadata if isinstance(metadata, dict) else {}
+    stated: JsonObject = metadata if isinstance(metadata, dict) else {}
     sent = log.get("requestMessages")
-    asked: Json = sent if isinstance(sent, dict) else {}
+    asked: JsonObject = sent if isinstance(sent, dict) else {}
     messages = asked.get("messages")
     model = stated.get("model")
-    request: Json = {"messages": [chat_message(one) for one in messages] if isinstance(messages, list) else []}
+    request: JsonObject = {"messages": [chat_message(one) for one in messages] if isinstance(messages, list) else []}
     if isinstance(model, str) and model:
         request["model"] = model
     if isinstance(tools := stated.get("tools"), list):
@@ -52,13 +51,13 @@ def call_of(log: Json, where: str) -> Call:
     )
 
 
-def answers_of(call: Call) -> list[Json]:
+def answers_of(call: Call) -> list[JsonObject]:
     """The messages of the answer, as they can still be changed."""
     choices = (call.response or {}).get("choices")
     return [choice["message"] for choice in choices] if isinstance(choices, list) else []
 
 
-def _came_back(response: Any, usage: Any) -> tuple[Json | None, Json | None]:
+def _came_back(response: Any, usage: Any) -> tuple[JsonObject | None, JsonObject | None]:
     match response:
         case {"type": "failure", **rest}:
             reason = rest.get("reason")
@@ -69,7 +68,9 @@ def _came_back(response: Any, usage: Any) -> tuple[Json | None, Json | None]:
             texts = said if isinstance(said, list) else [said]
             is_cut = response.get("type") == "truncated"
             rest = {key: value for key, value in response.items() if key not in {"type", "message"}}
-            payload: Json = {"choices": [_choice(text, number, is_cut=is_cut) for number, text in enumerate(texts)]}
+            payload: JsonObject = {
+                "choices": [_choice(text, number, is_cut=is_cut) for number, text in enumerate(texts)]
+            }
             if isinstance(calls := rest.get("toolCalls"), list) and len(texts) == 1:
                 del rest["toolCalls"]
                 payload["choices"][0]["message"] |= chat_message({"role": 2, "toolCalls": calls})
@@ -82,14 +83,14 @@ def _came_back(response: Any, usage: Any) -> tuple[Json | None, Json | None]:
             return None, error("no answer that can be read", provider_data={"response": response})
 
 
-def _choice(text: Any, number: int, *, is_cut: bool) -> Json:
-    message: Json = {"role": "assistant", "content": text if isinstance(text, str) else [text]}
+def _choice(text: Any, number: int, *, is_cut: bool) -> JsonObject:
+    message: JsonObject = {"role": "assistant", "content": text if isinstance(text, str) else [text]}
     return {"index": number, "message": message, "finish_reason": "length" if is_cut else "stop"}
 
 
-def _about(log: Json, stated: Json, asked: Json) -> Json:
+def _about(log: JsonObject, stated: JsonObject, asked: JsonObject) -> JsonObject:
     """What else is said of a request, under the names that the log has for it."""
-    about: Json = {}
+    about: JsonObject = {}
     told = {key: value for key, value in log.items() if key not in {"id", "metadata", "requestMessages", "response"}}
     facts = {key: value for key, value in stated.items() if key not in _PLACED and value is not None}
     if isinstance(url := stated.get("url"), str):

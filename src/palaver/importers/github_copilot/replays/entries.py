@@ -5,10 +5,9 @@ from typing import Any
 
 from palaver.importers.github_copilot.replays.messages import plain_id
 from palaver.importers.github_copilot.replays.tools import Executed
+from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import readable_timestamp
-
-Json = dict[str, Any]
 
 BAD_ENTRY = finding_kind(
     "bad-replay-entry", "error", "An entry of an exported log is of no kind that is known; it is set aside."
@@ -19,7 +18,7 @@ BAD_ENTRY = finding_kind(
 class Prompt:
     """What somebody typed, and what is said of it."""
 
-    about: Json = field(default_factory=dict[str, Any])
+    about: JsonObject = field(default_factory=dict[str, Any])
 
     @property
     def text(self) -> str:
@@ -29,7 +28,7 @@ class Prompt:
 
 @dataclass(slots=True)
 class Entry:
-    log: Json
+    log: JsonObject
     where: str
     prompt: Prompt
 
@@ -50,11 +49,11 @@ class Entry:
                 return ""
 
 
-def executed_of(log: Json) -> Executed:
+def executed_of(log: JsonObject) -> Executed:
     """What an entry says of a tool that was run; the thought before it stands with its result."""
     time = readable_timestamp(log.get("time"))
     name = log.get("tool")
-    about: Json = {"source_id": log["id"]}
+    about: JsonObject = {"source_id": log["id"]}
     if time:
         about["time"] = time
     placed = {"id", "kind", "tool", "args", "response"} | ({"time"} if time else set())

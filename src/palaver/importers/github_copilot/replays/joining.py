@@ -12,11 +12,10 @@ from palaver.importers.github_copilot.replays.merging import joined
 from palaver.importers.github_copilot.replays.messages import compact, text_of
 from palaver.importers.github_copilot.replays.telling import Told, said_alone, unasked
 from palaver.importers.github_copilot.replays.tools import Executed, complete, keep
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.threads.call import Call
 from palaver.threads.conversations import Threads
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 
@@ -25,7 +24,7 @@ _Place = tuple[int, str, str]
 
 class Joining:
     def __init__(self, time: str, run: Run) -> None:
-        self.about: Json = {}
+        self.about: JsonObject = {}
         """What the file says of itself."""
         self._time = time
         self._run = run
@@ -36,7 +35,7 @@ class Joining:
         self._of_call: dict[str, Prompt] = {}
         self._others: list[Entry] = []
         """Entries that are messages of the editor."""
-        self._elements: list[Json] = []
+        self._elements: list[JsonObject] = []
         self._unasked: list[Prompt] = []
 
     def add_prompt(self, prompt: Prompt) -> None:
@@ -71,14 +70,14 @@ class Joining:
         """Take a prompt without entries: often one with the same text has them."""
         self._unasked.append(prompt)
 
-    def documents(self) -> Iterator[Json]:
+    def documents(self) -> Iterator[JsonObject]:
         if self._calls:
             self._take_elements(self._calls[-1][0])
         elif self._elements:
             self._run.skipped("prompt-element", len(self._elements))
         self._complete_answers()
         told = Told(self._prompts, self._of_call, self.about)
-        documents: list[Json] = []
+        documents: list[JsonObject] = []
         with Threads(PLATFORM, self._run.note, self._time) as threads:
             for call, _ in self._calls:
                 with kept_apart(call, self._run):
@@ -147,7 +146,7 @@ class Joining:
                         pass
         return found
 
-    def _repeated(self, number: int, words: str, places: dict[_Place, list[int]]) -> Json | None:
+    def _repeated(self, number: int, words: str, places: dict[_Place, list[int]]) -> JsonObject | None:
         """The answer of a call as the next request that has it repeats it."""
         asked = self._calls[number][0].request["messages"]
         if not asked:

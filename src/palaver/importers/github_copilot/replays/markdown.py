@@ -8,7 +8,7 @@ import json
 import re
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _ROLES = {"system": 0, "user": 1, "assistant": 2, "tool": 3}
 _TITLE = re.compile(r"^# (.+) - (\S+)$", re.MULTILINE)
@@ -29,7 +29,7 @@ _FRAME = ("> ", "# ", "- [", "  - [")
 """How lines begin that stand in every file."""
 
 
-def entry_in(text: str, stem: str) -> Json | None:
+def entry_in(text: str, stem: str) -> JsonObject | None:
     """The entry that a file shows; None for lists of models, rules, and other notes."""
     sections = _sections(text)
     if "Request Messages" in sections or ("Response" in sections and "Request" not in sections):
@@ -48,10 +48,10 @@ def _title(text: str, stem: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else (stem, stem or "unknown")
 
 
-def _request(sections: dict[str, str], name: str, entry_id: str) -> Json:
+def _request(sections: dict[str, str], name: str, entry_id: str) -> JsonObject:
     """A request with its answer."""
     before, asked = _messages(sections.get("Request Messages", ""))
-    log: Json = {
+    log: JsonObject = {
         "id": entry_id,
         "kind": "request",
         "type": "ChatMLSuccess",
@@ -68,10 +68,10 @@ def _request(sections: dict[str, str], name: str, entry_id: str) -> Json:
     return log
 
 
-def _tool(sections: dict[str, str], entry_id: str) -> Json:
+def _tool(sections: dict[str, str], entry_id: str) -> JsonObject:
     """A call of a tool with its result."""
     asked = _unfenced(sections["Request"])
-    log: Json = {"kind": "toolCall", "id": entry_id, "tool": "unknown", "args": asked}
+    log: JsonObject = {"kind": "toolCall", "id": entry_id, "tool": "unknown", "args": asked}
     if fields := _ASKED.match(asked):
         log |= {"id": fields["id"].strip() or entry_id, "tool": fields["tool"], "args": _arguments(fields["args"])}
     if "Response" in sections:
@@ -112,11 +112,11 @@ def _marks(heading: re.Pattern[str], text: str) -> list[re.Match[str]]:
     return found
 
 
-def _metadata(section: str) -> Json:
+def _metadata(section: str) -> JsonObject:
     """The fields of a request, by the names that the log has for them."""
     section = section.partition("<pre><code>")[2].rpartition("</code></pre>")[0] or section
     section, tools = _without_tools(section)
-    found: Json = {}
+    found: JsonObject = {}
     for field in _FIELD.finditer(section):
         name = "resolvedModel" if field[1] == "resolved model" else field[1].strip()
         found[name] = _value(name, field[2].strip())
@@ -148,8 +148,8 @@ def _messages(section: str) -> tuple[str, list[tuple[str, str]]]:
     return before, [(mark[1].lower(), _unclosed(said)) for mark, said in _between(marks, section)]
 
 
-def _message(role: str, said: str) -> Json:
-    message: Json = {"role": _ROLES.get(role, role)}
+def _message(role: str, said: str) -> JsonObject:
+    message: JsonObject = {"role": _ROLES.get(role, role)}
     parts: list[Any] = []
     if marker := _MARKER.search(said):
         said = said[: marker.start()]
@@ -169,19 +169,19 @@ def _message(role: str, said: str) -> Json:
     return message
 
 
-def _calls(said: str) -> tuple[str, list[Json]]:
+def _calls(said: str) -> tuple[str, list[JsonObject]]:
     """The words of an answer, and the calls behind them."""
     marks = list(_CALL.finditer(said))
     if not marks:
         return said, []
-    calls: list[Json] = [
+    calls: list[JsonObject] = [
         {"id": mark[2], "type": "function", "function": {"name": mark[1], "arguments": _arguments(given)}}
         for mark, given in _between(marks, said)
     ]
     return said[: marks[0].start()].removesuffix("\n"), calls
 
 
-def _take_answer(heading: str, section: str, log: Json) -> None:
+def _take_answer(heading: str, section: str, log: JsonObject) -> None:
     if heading.startswith("FAILED: "):
         log |= {"type": "ChatMLFailure", "response": {"type": "failure", "reason": heading.removeprefix("FAILED: ")}}
     elif heading == "CANCELED":

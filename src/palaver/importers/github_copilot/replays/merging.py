@@ -4,13 +4,12 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.threads.telling import FRAGMENT_BYTES
 
-Json = dict[str, Any]
 
-
-def joined(documents: Iterable[Json]) -> Iterator[Json]:
+def joined(documents: Iterable[JsonObject]) -> Iterator[JsonObject]:
     """Documents of one conversation that follow each other as one, unless that would be too large."""
     for _, pieces in groupby(documents, key=lambda document: document["conversation_id"]):
         found = list(pieces)
@@ -20,13 +19,13 @@ def joined(documents: Iterable[Json]) -> Iterator[Json]:
             yield one_of(found)
 
 
-def one_of(pieces: list[Json]) -> Json:
+def one_of(pieces: list[JsonObject]) -> JsonObject:
     """One document; messages stand in the order of their pieces, and these where their times put them."""
     first = {key: value for key, value in pieces[0].items() if key != "fragment"}
     if len(pieces) == 1:
         first["messages"] = [_tidied(message) for message in first["messages"]]
         return first
-    rows: list[tuple[str, int, int, Json]] = []
+    rows: list[tuple[str, int, int, JsonObject]] = []
     for number, piece in enumerate(pieces):
         latest = ""
         for index, message in enumerate(piece["messages"]):
@@ -43,7 +42,7 @@ def one_of(pieces: list[Json]) -> Json:
     return first
 
 
-def _unique(messages: Iterable[Json]) -> Iterator[Json]:
+def _unique(messages: Iterable[JsonObject]) -> Iterator[JsonObject]:
     """Every message once; another answer in the same words, or the same in other words, under a name of its own."""
     said: dict[str, list[Any]] = {}
     for message in messages:
@@ -59,7 +58,7 @@ def _unique(messages: Iterable[Json]) -> Iterator[Json]:
         yield _tidied(message)
 
 
-def _tidied(message: Json) -> Json:
+def _tidied(message: JsonObject) -> JsonObject:
     """A message without reasoning in its metadata that is among its blocks."""
     metadata = message.get("metadata") or {}
     thought = metadata.get("reasoning_content")
@@ -68,6 +67,6 @@ def _tidied(message: Json) -> Json:
     return {**message, "metadata": {key: value for key, value in metadata.items() if key != "reasoning_content"}}
 
 
-def _letters(document: Json) -> int:
+def _letters(document: JsonObject) -> int:
     texts = (block.get("text") for message in document["messages"] for block in message["content"])
     return sum(len(text) for text in texts if isinstance(text, str))

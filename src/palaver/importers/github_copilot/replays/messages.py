@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _ROLES = {0: "system", 1: "user", 2: "assistant", 3: "tool"}
 _IMAGE, _TEXT, _OPAQUE, _CACHE = range(4)
@@ -22,7 +22,7 @@ def chat_message(raw: Any) -> Any:
     if not isinstance(raw, dict):
         return raw
     role = raw.get("role")
-    message: Json = {**raw, "role": _ROLES.get(role, role) if type(role) is int else role}
+    message: JsonObject = {**raw, "role": _ROLES.get(role, role) if type(role) is int else role}
     if not isinstance(message["role"], str):
         message["role"] = "user"
         message["stated_role"] = role
@@ -51,7 +51,7 @@ def text_of(message: Any) -> str:
     return "".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
 
 
-def _content(parts: list[Any], message: Json) -> Any:
+def _content(parts: list[Any], message: JsonObject) -> Any:
     """A text, or a list of parts; marks for the cache say nothing, and what the editor hides stands beside it."""
     told: list[Any] = []
     for part in parts:
@@ -71,7 +71,7 @@ def _content(parts: list[Any], message: Json) -> Any:
     return told or ""
 
 
-def _take_opaque(part: Json, message: Json) -> None:
+def _take_opaque(part: JsonObject, message: JsonObject) -> None:
     """Reasoning has a place; markers of the editor are kept beside the message, as they come and go."""
     match part.get("value"):
         case {"type": "thinking", "thinking": {**thought}} if "reasoning_content" not in message:

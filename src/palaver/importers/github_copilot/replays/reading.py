@@ -10,18 +10,17 @@ from palaver.importers.github_copilot.replays.markdown import entry_in
 from palaver.importers.github_copilot.replays.names import ENTRY, PROMPT, REQUEST_MARKDOWN, TOOL_MARKDOWN
 from palaver.importers.github_copilot.replays.shapes import recognize
 from palaver.importers.github_copilot.replays.times import noting
+from palaver.model.build import JsonObject
 from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import counted, json_document, read_at_most
 from palaver.threads.chain import dumped
 
-Json = dict[str, Any]
-
 _LARGEST_BYTES = 1 << 28
 
 
-def read_unit(source: Source, run: Run) -> Iterator[Json]:
+def read_unit(source: Source, run: Run) -> Iterator[JsonObject]:
     form = run.form or recognize(source).form
     reader = _Reader(run, Joining(source.written_at(), run))
     if form == ENTRY:

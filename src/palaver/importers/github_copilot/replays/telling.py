@@ -2,18 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers.github_copilot.replays.authors import with_author
 from palaver.importers.github_copilot.replays.entries import Entry, Prompt
 from palaver.importers.github_copilot.replays.tools import Executed, alone
 from palaver.importers.github_copilot.spans.secrets import masked
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid, deterministic_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.threads.chain import dumped
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _TITLE_LETTERS = 200
@@ -22,12 +20,12 @@ _TITLE_LETTERS = 200
 class Told:
     """What a file knows of all of its conversations."""
 
-    def __init__(self, prompts: list[Prompt], of_call: dict[str, Prompt], about: Json) -> None:
+    def __init__(self, prompts: list[Prompt], of_call: dict[str, Prompt], about: JsonObject) -> None:
         self._prompts = prompts
         self._of_call = of_call
         self._about = {key: masked(key, value) for key, value in about.items() if value is not None}
 
-    def finished(self, document: Json) -> Json:
+    def finished(self, document: JsonObject) -> JsonObject:
         """A document of the requests, with what somebody typed."""
         prompts = self.prompts_of(document)
         typed = sorted(
@@ -41,14 +39,14 @@ class Told:
         ]
         return self.dressed(document, prompts)
 
-    def prompts_of(self, document: Json) -> list[Prompt]:
+    def prompts_of(self, document: JsonObject) -> list[Prompt]:
         """The prompts whose requests a document holds."""
         names = [(message.get("metadata") or {}).get("request_id") for message in document["messages"]]
         found = [self._of_call[name] for name in names if isinstance(name, str) and name in self._of_call]
         return list({id(prompt): prompt for prompt in found}.values())
 
-    def dressed(self, document: Json, prompts: list[Prompt]) -> Json:
-        custom: Json = dict(self._about)
+    def dressed(self, document: JsonObject, prompts: list[Prompt]) -> JsonObject:
+        custom: JsonObject = dict(self._about)
         if told := [prompt.about for prompt in prompts if prompt.about]:
             custom["prompts"] = told
         if custom:
@@ -59,10 +57,10 @@ class Told:
 
 
 def said_alone(
-    documents: list[Json], left: list[Executed], others: list[Entry], told: Told, time: str
-) -> Iterator[Json]:
+    documents: list[JsonObject], left: list[Executed], others: list[Entry], told: Told, time: str
+) -> Iterator[JsonObject]:
     """The documents, and what none of them holds: at the end of one with the same prompt, else by itself."""
-    waiting: dict[int, tuple[Prompt, list[Json]]] = {}
+    waiting: dict[int, tuple[Prompt, list[JsonObject]]] = {}
     holders = {id(prompt): document for document in reversed(documents) for prompt in told.prompts_of(document)}
     names: Counter[str] = Counter()
     for entry in others:
@@ -81,7 +79,7 @@ def said_alone(
         yield told.dressed(_document(alone(left, time), time), [])
 
 
-def unasked(prompts: list[Prompt], told: Told, time: str) -> Iterator[Json]:
+def unasked(prompts: list[Prompt], told: Told, time: str) -> Iterator[JsonObject]:
     """What somebody typed, and no request was made of."""
     for prompt in prompts:
         message = build.message(
@@ -94,7 +92,7 @@ def unasked(prompts: list[Prompt], told: Told, time: str) -> Iterator[Json]:
         yield told.dressed(_document([message], time), [prompt])
 
 
-def _document(messages: list[Json], time: str) -> Json:
+def _document(messages: list[JsonObject], time: str) -> JsonObject:
     stated = [one["timestamp"] for one in messages if "timestamp_inferred" not in one["metadata"]]
     first = messages[0]["message_id"]
     return build.conversation(
@@ -106,12 +104,15 @@ def _document(messages: list[Json], time: str) -> Json:
     )
 
 
-def _note(entry: Entry, name: str, parent: str | None, time: str) -> Json:
+def _note(entry: Entry, name: str, parent: str | None, time: str) -> JsonObject:
     """An entry of the editor as a message of its own."""
     log = entry.log
     said = log.get("content") if entry.kind == "markdown" else log.get("error")
     stated = readable_timestamp(log.get("startTime") if entry.kind == "markdown" else log.get("timestamp"))
-    metadata: Json = {"author_kind": "harness", "entry": log if not isinstance(said, str) else _without(log, said)}
+    metadata: JsonObject = {
+        "author_kind": "harness",
+        "entry": log if not isinstance(said, str) else _without(log, said),
+    }
     if not stated:
         metadata["timestamp_inferred"] = True
     return build.message(
@@ -124,5 +125,5 @@ def _note(entry: Entry, name: str, parent: str | None, time: str) -> Json:
     )
 
 
-def _without(log: Json, said: str) -> Json:
+def _without(log: JsonObject, said: str) -> JsonObject:
     return {key: value for key, value in log.items() if value is not said}

@@ -1,15 +1,13 @@
 """Messages whose time had to be inferred are noted, each once."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from palaver.importers._findings import INFERRED_TIMESTAMP
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 
-Json = dict[str, Any]
 
-
-def noting(documents: Iterable[Json], run: Run) -> Iterator[Json]:
+def noting(documents: Iterable[JsonObject], run: Run) -> Iterator[JsonObject]:
     """The same documents; of what a request only repeats, nobody expects a time."""
     for document in documents:
         for message in document["messages"]:

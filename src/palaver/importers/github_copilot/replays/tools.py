@@ -7,9 +7,8 @@ from typing import Any
 import orjson
 
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
-
-Json = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -25,7 +24,7 @@ class Executed:
     is_error: bool = False
     started_at: str = ""
     ended_at: str = ""
-    about: Json = field(default_factory=dict[str, Any])
+    about: JsonObject = field(default_factory=dict[str, Any])
     """What else is said of it, for the result's metadata."""
     is_told: bool = False
 
@@ -49,7 +48,7 @@ def keep(executed: dict[str, Executed], run: Executed) -> Executed:
     return run
 
 
-def arguments(given: Any) -> Json:
+def arguments(given: Any) -> JsonObject:
     """Arguments as an object; what is none stands under `raw`."""
     if isinstance(given, str):
         try:
@@ -62,13 +61,15 @@ def arguments(given: Any) -> Json:
     return {} if given is None else {"raw": given}
 
 
-def complete(messages: list[Json], executed: dict[str, Executed], *, at_the_end: bool = False) -> list[Json]:
+def complete(
+    messages: list[JsonObject], executed: dict[str, Executed], *, at_the_end: bool = False
+) -> list[JsonObject]:
     """The messages with what is known of their tools; a result that none of them has follows its call."""
     if not executed:
         return messages
     results = {block["tool_use_id"] for message in messages for block in _blocks(message, "tool_result")}
-    found: list[Json] = []
-    behind: list[Json] = []
+    found: list[JsonObject] = []
+    behind: list[JsonObject] = []
     for message in messages:
         found.append(_with_facts(message, executed))
         for block in _blocks(message, "tool_use"):
@@ -85,15 +86,15 @@ def complete(messages: list[Json], executed: dict[str, Executed], *, at_the_end:
     return [*found, *behind]
 
 
-def alone(runs: Iterable[Executed], time: str) -> list[Json]:
+def alone(runs: Iterable[Executed], time: str) -> list[JsonObject]:
     """Calls and results of tools whose model's words are not known."""
-    messages: list[Json] = []
+    messages: list[JsonObject] = []
     parent: str | None = None
     for number, run in enumerate(runs):
         run.is_told = True
         started = run.started_at or run.ended_at
         name = deterministic_uuid(f"github_copilot-tool-{run.call_id}-{started}-{'' if started else number}")
-        metadata: Json = {"author_kind": "model", "context_incomplete": True}
+        metadata: JsonObject = {"author_kind": "model", "context_incomplete": True}
         if not started:
             metadata["timestamp_inferred"] = True
         message = build.message(
@@ -112,9 +113,9 @@ def alone(runs: Iterable[Executed], time: str) -> list[Json]:
     return messages
 
 
-def result_message(run: Executed, parent: str, time: str) -> Json:
+def result_message(run: Executed, parent: str, time: str) -> JsonObject:
     ended = run.ended_at or run.started_at
-    metadata: Json = {"author_kind": "tool"}
+    metadata: JsonObject = {"author_kind": "tool"}
     if not ended:
         metadata["timestamp_inferred"] = True
     return build.message(
@@ -134,7 +135,7 @@ def result_message(run: Executed, parent: str, time: str) -> Json:
     )
 
 
-def _result(result: Any) -> str | list[Json]:
+def _result(result: Any) -> str | list[JsonObject]:
     match result:
         case None:
             return ""
@@ -148,15 +149,15 @@ def _result(result: Any) -> str | list[Json]:
             return [build.opaque(kind="result", raw=result)]
 
 
-def _blocks(message: Json, kind: str) -> list[Json]:
+def _blocks(message: JsonObject, kind: str) -> list[JsonObject]:
     return [block for block in message["content"] if block["type"] == kind]
 
 
-def _with_facts(message: Json, executed: dict[str, Executed]) -> Json:
+def _with_facts(message: JsonObject, executed: dict[str, Executed]) -> JsonObject:
     """The same message, its results with what is known of their runs."""
     if not any(block["tool_use_id"] in executed for block in _blocks(message, "tool_result")):
         return message
-    content: list[Json] = []
+    content: list[JsonObject] = []
     for block in message["content"]:
         run = executed.get(block["tool_use_id"]) if block["type"] == "tool_result" else None
         if run is None:
@@ -170,7 +171,7 @@ def _with_facts(message: Json, executed: dict[str, Executed]) -> Json:
     return {**message, "content": content}
 
 
-def _says(content: str | list[Json], result: Any) -> bool:
+def _says(content: str | list[JsonObject], result: Any) -> bool:
     told = content if isinstance(content, str) else "".join(str(block.get("text") or "") for block in content)
     texts = result if isinstance(result, list) else [result]
     return all(isinstance(text, str) and text.strip() in told for text in texts)

@@ -11,9 +11,8 @@ from palaver.importers.github_copilot.sessions.parts import Content
 from palaver.importers.github_copilot.sessions.said import Said
 from palaver.importers.github_copilot.sessions.tools import Round, rounds_of
 from palaver.importers.github_copilot.sessions.usage import model_of, tokens_of
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
-
-Json = dict[str, Any]
 
 FIELDS = frozenset(
     {
@@ -33,10 +32,10 @@ _TIMES = range(10**12, 10**13)
 
 @dataclass(slots=True)
 class Answer:
-    blocks: list[Json]
-    results: list[Json]
-    metadata: Json
-    tokens: Json | None
+    blocks: list[JsonObject]
+    results: list[JsonObject]
+    metadata: JsonObject
+    tokens: JsonObject | None
     time: str
     """When it was complete, else when it began; empty where the source does not say."""
     mapped: set[str]
@@ -47,18 +46,18 @@ class Answer:
         return bool(self.blocks or self.results or self.metadata.get("result"))
 
 
-def answer_of(request: Json, message_id: str, note: Note) -> Answer:
+def answer_of(request: JsonObject, message_id: str, note: Note) -> Answer:
     result = request.get("result")
-    told: Json = result if type(result) is dict else {}
+    told: JsonObject = result if isinstance(result, dict) else {}
     noted = told.get("metadata")
-    if type(noted) is not dict:
+    if not isinstance(noted, dict):
         noted = {}
     rounds = rounds_of(noted.get("toolCallRounds"))
     calls = CallBlocks(noted.get("toolCallResults"), message_id, note)
     content = Content(calls, note)
     content.add(request.get("response"), rounds)
     mapped = {"response", "result"}
-    if type(request.get("responseId")) is str:
+    if isinstance(request.get("responseId"), str):
         mapped.add("responseId")
     metadata = _known(request, told, noted, mapped, note)
     for name, parts in (("discarded_parts", content.discarded), ("other_parts", content.others)):
@@ -71,32 +70,32 @@ def answer_of(request: Json, message_id: str, note: Note) -> Answer:
     return Answer(content.blocks, calls.results, metadata, tokens_of(request, told, noted), time, mapped)
 
 
-def state_of(request: Json) -> str | None:
+def state_of(request: JsonObject) -> str | None:
     """What became of a request; one that was still open when it was saved is called cancelled as well."""
     state = request.get("modelState")
-    if type(state) is dict and type(value := state.get("value")) is int:
+    if isinstance(state, dict) and type(value := state.get("value")) is int:
         return STATES.get(value)
     return "cancelled" if request.get("isCanceled") is True else None
 
 
-def _known(request: Json, told: Json, noted: Json, mapped: set[str], note: Note) -> Json:
+def _known(request: JsonObject, told: JsonObject, noted: JsonObject, mapped: set[str], note: Note) -> JsonObject:
     """What the metadata of the message say in names of ours."""
-    metadata: Json = {"author_kind": "model"}
+    metadata: JsonObject = {"author_kind": "model"}
     if model := model_of(request, noted):
         metadata["model_override"] = model
     agent = request.get("agent")
-    if type(agent) is dict and type(agent_id := agent.get("id")) is str:
+    if isinstance(agent, dict) and isinstance((agent_id := agent.get("id")), str):
         metadata["agent_id"] = agent_id
     timings = told.get("timings")
-    if type(timings) is dict and "totalElapsed" in timings:
+    if isinstance(timings, dict) and "totalElapsed" in timings:
         took = timings["totalElapsed"]
     elif _is_duration(took := request.get("elapsedMs")):
         mapped.add("elapsedMs")
     if _is_duration(took):
         metadata["duration_ms"] = took
     details = told.get("errorDetails")
-    if type(details) is dict:
-        if type(code := details.get("code")) is str and code:
+    if isinstance(details, dict):
+        if isinstance((code := details.get("code")), str) and code:
             metadata["stop_reason"] = code
         if details.get("responseIsRedacted") is True:
             note(REDACTED_RESPONSE, "")
@@ -109,9 +108,9 @@ def _is_duration(value: Any) -> bool:
     return type(value) in {int, float} and value >= 0
 
 
-def _time(request: Json, mapped: set[str]) -> str:
+def _time(request: JsonObject, mapped: set[str]) -> str:
     state = request.get("modelState")
-    if type(state) is dict and (time := readable_timestamp(state.get("completedAt"))):
+    if isinstance(state, dict) and (time := readable_timestamp(state.get("completedAt"))):
         return time
     if time := readable_timestamp(request.get("responseTimestamp")):
         mapped.add("responseTimestamp")
@@ -123,7 +122,7 @@ def _time(request: Json, mapped: set[str]) -> str:
     return ""
 
 
-def _rest(told: Json, noted: Json, left: Json) -> Json:
+def _rest(told: JsonObject, noted: JsonObject, left: JsonObject) -> JsonObject:
     """The result without what became blocks or stands on the question."""
     rest = rest_of(told, {"metadata"})
     mapped = {"toolCallRounds", "toolCallResults", *(name for name in RENDERED if name in noted)}
@@ -134,32 +133,32 @@ def _rest(told: Json, noted: Json, left: Json) -> Json:
     return rest
 
 
-def _left(noted: Json, rounds: list[Round], calls: CallBlocks, content: Content) -> Json:
+def _left(noted: JsonObject, rounds: list[Round], calls: CallBlocks, content: Content) -> JsonObject:
     """What is left of rounds and results once their calls and thoughts are blocks."""
-    left: Json = {}
+    left: JsonObject = {}
     values = noted.get("toolCallRounds")
-    if type(values) is list:
+    if isinstance(values, list):
         said = Said("\n".join([block["text"] for block in content.blocks if block["type"] == "text"]))
         of_rounds = iter(rounds)
-        values = [_of_round(next(of_rounds), said) if type(value) is dict else value for value in values]
+        values = [_of_round(next(of_rounds), said) if isinstance(value, dict) else value for value in values]
     if not says_nothing(values):
         left["toolCallRounds"] = values
     results = noted.get("toolCallResults")
-    if type(results) is dict:
+    if isinstance(results, dict):
         results = calls.unclaimed
     if not says_nothing(results):
         left["toolCallResults"] = results
     return left
 
 
-def _of_round(one: Round, said: Said) -> Json:
+def _of_round(one: Round, said: Said) -> JsonObject:
     fields = one.fields
-    if type(fields.get("response")) is str and one.text in said:
+    if isinstance(fields.get("response"), str) and one.text in said:
         del fields["response"]
     if fields.get("toolInputRetry") == 0:
         del fields["toolInputRetry"]
     match fields.get("thinking"):
-        case {"text": list(texts), **rest} if all(type(text) is str for text in texts):
+        case {"text": list(texts), **rest} if all(isinstance(text, str) for text in texts):
             fields["thinking"] = rest
         case {"text": str(), **rest}:
             fields["thinking"] = rest

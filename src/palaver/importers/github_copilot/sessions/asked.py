@@ -8,8 +8,7 @@ from palaver.importers.github_copilot.sessions.attachments import attachment_blo
 from palaver.importers.github_copilot.sessions.kept import Note, rest_of
 from palaver.importers.github_copilot.sessions.uris import is_span
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 RENDERED = ("renderedUserMessage", "renderedGlobalContext")
 """What the extension made of a request before the model saw it."""
@@ -19,42 +18,42 @@ _TEXT_FIELDS = frozenset({"kind", "text", "range", "editorRange"})
 
 @dataclass(slots=True)
 class Question:
-    blocks: list[Json]
+    blocks: list[JsonObject]
     text: str
-    fields: Json
+    fields: JsonObject
     """What else is known about the message, the data of its attachments, and the prompt that was made of it."""
     is_typed: bool
 
 
-def question_of(request: Json, note: Note) -> Question:
+def question_of(request: JsonObject, note: Note) -> Question:
     blocks, text, rest = _said(request.get("message"), note)
     attached, beside = attachment_blocks(request.get("variableData"), note)
     blocks += attached
-    fields: Json = {}
+    fields: JsonObject = {}
     if rest:
         fields["message"] = rest
     if beside:
         fields["variableData"] = beside
     result = request.get("result")
-    if type(result) is dict and type(noted := result.get("metadata")) is dict:
+    if isinstance(result, dict) and isinstance((noted := result.get("metadata")), dict):
         for name in RENDERED:
             if (rendered := noted.get(name)) and not _says_only(rendered, text):
                 fields[name] = rendered
     return Question(blocks or [build.text("")], text, fields, _is_typed(request))
 
 
-def is_hidden(request: Json) -> bool:
+def is_hidden(request: JsonObject) -> bool:
     return request.get("hiddenFromTranscript") is True or request.get("requestHiddenFromTranscript") is True
 
 
-def _is_typed(request: Json) -> bool:
+def _is_typed(request: JsonObject) -> bool:
     """Whether a person wrote it, and not the editor in their name."""
     if request.get("isSystemInitiated") is True or is_hidden(request):
         return False
-    return not (type(origin := request.get("requestSource")) is str and origin)
+    return not (isinstance((origin := request.get("requestSource")), str) and origin)
 
 
-def _said(message: Any, note: Note) -> tuple[list[Json], str, Json]:
+def _said(message: Any, note: Note) -> tuple[list[JsonObject], str, JsonObject]:
     """The text of a message as a block, the text itself, and its other fields."""
     match message:
         case None:
@@ -70,11 +69,11 @@ def _said(message: Any, note: Note) -> tuple[list[Json], str, Json]:
             return [build.opaque(kind="message", raw=message)], "", {}
 
 
-def _beside(message: Json, text: str) -> Json:
+def _beside(message: JsonObject, text: str) -> JsonObject:
     """The other fields of a message, without parts that only repeat its text."""
     rest = rest_of(message, _TEXT)
     parts = rest.get("parts")
-    if type(parts) is list:
+    if isinstance(parts, list):
         if left := [part for part in parts if not _is_repeated(part, text)]:
             rest["parts"] = left
         else:
@@ -83,7 +82,7 @@ def _beside(message: Json, text: str) -> Json:
 
 
 def _is_repeated(part: Any, text: str) -> bool:
-    if type(part) is not dict or part.get("kind") != "text" or type(piece := part.get("text")) is not str:
+    if not isinstance(part, dict) or part.get("kind") != "text" or not isinstance((piece := part.get("text")), str):
         return False
     return (
         part.keys() <= _TEXT_FIELDS
@@ -94,13 +93,13 @@ def _is_repeated(part: Any, text: str) -> bool:
 
 
 def _joined(parts: list[Any]) -> str:
-    pieces = [part.get("text") for part in parts if type(part) is dict]
-    return "".join(piece for piece in pieces if type(piece) is str)
+    pieces = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "".join(piece for piece in pieces if isinstance(piece, str))
 
 
 def _says_only(rendered: Any, text: str) -> bool:
     """Whether a rendered prompt is the text once more, with marks of a cache at most."""
-    if type(rendered) is not list:
+    if not isinstance(rendered, list):
         return False
     said: list[str] = []
     for part in rendered:

@@ -13,33 +13,32 @@ from palaver.importers.github_copilot.sessions.kept import Note, rest_of, with_r
 from palaver.importers.github_copilot.sessions.kinds import ATTACHED_KINDS
 from palaver.importers.github_copilot.sessions.uris import base_name, is_plain, lines_of, path_of, place_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _VARIABLES = ("variables",)
 
 
-def attachment_blocks(data: Any, note: Note) -> tuple[list[Json], Json]:
+def attachment_blocks(data: Any, note: Note) -> tuple[list[JsonObject], JsonObject]:
     """The blocks of a request's `variableData`, and what else stands in it."""
     if data is None:
         return [], {}
-    if type(data) is not dict or type(entries := data.get("variables")) is not list:
+    if not isinstance(data, dict) or not isinstance((entries := data.get("variables")), list):
         return [_unknown("variableData", data, note)], {}
     return [block for entry in entries for block in _blocks(entry, note)], rest_of(data, _VARIABLES)
 
 
-def _blocks(entry: Any, note: Note) -> Iterator[Json]:
+def _blocks(entry: Any, note: Note) -> Iterator[JsonObject]:
     if entry is None:
         return
-    if type(entry) is not dict:
+    if not isinstance(entry, dict):
         yield _unknown("variable", entry, note)
         return
     kind = entry.get("kind")
-    if kind is not None and (type(kind) is not str or kind not in ATTACHED_KINDS):
-        yield _unknown(kind if type(kind) is str and kind else "variable", entry, note)
+    if kind is not None and (not isinstance(kind, str) or kind not in ATTACHED_KINDS):
+        yield _unknown(kind if isinstance(kind, str) and kind else "variable", entry, note)
         return
     values = entry.get("values")
-    if "value" not in entry and type(values) is list and values:
+    if "value" not in entry and isinstance(values, list) and values:
         for index, value in enumerate(values):
             match value:
                 case {"value": inner, **beside}:
@@ -50,30 +49,30 @@ def _blocks(entry: Any, note: Note) -> Iterator[Json]:
     yield _block(entry)
 
 
-def _shared(entry: Json, beside: Json, *, is_first: bool) -> Json:
+def _shared(entry: JsonObject, beside: JsonObject, *, is_first: bool) -> JsonObject:
     """What is said about one of several values: the first one has all that is said about the entry."""
     shared = {name: item for name, item in entry.items() if name == "name" or (is_first and name != "values")}
     twice = {name: item for name, item in beside.items() if name in shared}
     return {**beside, **shared, **({"of_value": twice} if twice else {})}
 
 
-def _block(entry: Json) -> Json:
+def _block(entry: JsonObject) -> JsonObject:
     kind = entry.get("kind")
-    if kind == "paste" and type(code := entry.get("code")) is str:
+    if kind == "paste" and isinstance((code := entry.get("code")), str):
         return _pasted(entry, code)
-    if type(kind) is str and kind in {"tool", "toolset"}:
+    if isinstance(kind, str) and kind in {"tool", "toolset"}:
         return build.opaque(kind=kind, raw=entry)
     value = entry.get("value")
-    name = entry.get("name") if type(entry.get("name")) is str else None
+    name = entry.get("name") if isinstance(entry.get("name"), str) else None
     mapped = {"name"} if name is not None else set[str]()
-    media_type = media if type(media := entry.get("mimeType")) is str and media else None
+    media_type = media if isinstance((media := entry.get("mimeType")), str) and media else None
     is_image = kind == "image" or bool(entry.get("isImage")) or (media_type or "").startswith("image/")
     if (encoded := base64_of(value)) is not None:
         mapped |= {"value", "mimeType"} if media_type else {"value"}
         where = build.source("base64", encoded, media_type=media_type)
         block = build.image(where, alt_text=name) if is_image else build.file(source=where, name=name)
         return with_rest(block, entry, mapped)
-    if type(value) is str:
+    if isinstance(value, str):
         if is_image and entry.get("isURL"):
             return with_rest(build.image(build.source("url", value), alt_text=name), entry, {*mapped, "value"})
         return with_rest(build.file(name=name, media_type=media_type, text=value), entry, {*mapped, "value"})
@@ -89,10 +88,10 @@ def _block(entry: Json) -> Json:
     path, spanned = place_of(value)
     if path:
         return _of_place(entry, path, spanned, mapped, is_image=is_image)
-    return build.opaque(kind=kind if type(kind) is str and kind else "variable", raw=entry)
+    return build.opaque(kind=kind if isinstance(kind, str) and kind else "variable", raw=entry)
 
 
-def _of_place(entry: Json, path: str, spanned: Any, mapped: set[str], *, is_image: bool) -> Json:
+def _of_place(entry: JsonObject, path: str, spanned: Any, mapped: set[str], *, is_image: bool) -> JsonObject:
     value, name = entry["value"], entry["name"] if "name" in mapped else None
     is_address = "://" in path
     where = build.source("url" if is_address else "file", path)
@@ -109,15 +108,15 @@ def _of_place(entry: Json, path: str, spanned: Any, mapped: set[str], *, is_imag
     return block
 
 
-def _pasted(entry: Json, code: str) -> Json:
+def _pasted(entry: JsonObject, code: str) -> JsonObject:
     mapped = {"code"}
     language = entry.get("language")
-    if type(language) is str and language:
+    if isinstance(language, str) and language:
         mapped.add("language")
     else:
         language = None
     path, spanned = place_of(entry.get("copiedFrom"))
-    if not path and type(named := entry.get("fileName")) is str:
+    if not path and isinstance((named := entry.get("fileName")), str):
         path = named
     if entry.get("value") == code:
         mapped.add("value")
@@ -125,6 +124,6 @@ def _pasted(entry: Json, code: str) -> Json:
     return with_rest(block, entry, mapped)
 
 
-def _unknown(kind: str, raw: Any, note: Note) -> Json:
+def _unknown(kind: str, raw: Any, note: Note) -> JsonObject:
     note(UNKNOWN_BLOCK, f"attachment {kind!r:.80}")
     return build.opaque(kind=kind, raw=raw)

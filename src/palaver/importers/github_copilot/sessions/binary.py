@@ -6,7 +6,7 @@ from typing import Any
 
 def base64_of(value: Any) -> str | None:
     """The bytes in base64; None where the value is none of their spellings."""
-    if type(value) is dict and "path" in value:  # the address of a file, as most are
+    if isinstance(value, dict) and "path" in value:  # the address of a file, as most are
         return None
     match value:
         case {"$base64": str(encoded)} if len(value) == 1:

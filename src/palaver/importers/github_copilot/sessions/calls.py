@@ -7,10 +7,8 @@ from palaver.importers.github_copilot.sessions.kept import Note, rest_of
 from palaver.importers.github_copilot.sessions.results import Content, given_back, shown_output
 from palaver.importers.github_copilot.sessions.tools import Call, bare_id
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import arguments_from
-
-Json = dict[str, Any]
-
 
 _MAPPED = {
     (False, False): ("kind",),
@@ -25,15 +23,15 @@ class CallBlocks:
     """Makes the blocks of one answer; `results` collects those that stand behind it."""
 
     def __init__(self, noted: Any, message_id: str, note: Note) -> None:
-        self.results: list[Json] = []
-        self.unclaimed: Json = dict(noted) if type(noted) is dict else {}
+        self.results: list[JsonObject] = []
+        self.unclaimed: JsonObject = dict(noted) if isinstance(noted, dict) else {}
         """What was noted as the result of a call that is nowhere."""
         self._bare: dict[str, str] | None = None
         self._message_id = message_id
         self._note = note
         self._made = 0
 
-    def hidden(self, call: Call) -> Json:
+    def hidden(self, call: Call) -> JsonObject:
         """A call that the editor did not show."""
         block = build.tool_use(id=call.id, name=call.name, input=call.input)
         block["hidden"] = True
@@ -42,14 +40,14 @@ class CallBlocks:
         self._add_noted(call.id, call.id, {})
         return block
 
-    def shown(self, part: Json, call: Call | None) -> Json:
+    def shown(self, part: JsonObject, call: Call | None) -> JsonObject:
         stated = part.get("toolCallId")
         tool = part.get("toolId")
         if call is not None:
             call_id, name = call.id, call.name
         else:
-            call_id = stated if type(stated) is str and stated else self._made_id()
-            name = tool if type(tool) is str and tool else "tool"
+            call_id = stated if isinstance(stated, str) and stated else self._made_id()
+            name = tool if isinstance(tool, str) and tool else "tool"
         fields = rest_of(part, _MAPPED[stated == call_id, tool == name])
         given = _input(part) if call is None else call.input
         block = build.tool_use(id=call_id, name=name, input=given)
@@ -69,9 +67,9 @@ class CallBlocks:
         self._note(MADE_CALL_ID, made)
         return made
 
-    def _add_noted(self, call_id: str, stated: Any, part: Json) -> bool:
+    def _add_noted(self, call_id: str, stated: Any, part: JsonObject) -> bool:
         """Add the result that the extension noted."""
-        key = self._key(call_id) or (self._key(stated) if type(stated) is str else None)
+        key = self._key(call_id) or (self._key(stated) if isinstance(stated, str) else None)
         if key is None:
             return False
         value = self.unclaimed.pop(key)
@@ -87,7 +85,7 @@ class CallBlocks:
         key = self._bare.get(bare_id(call_id))
         return key if key in self.unclaimed else None
 
-    def _add_shown(self, call_id: str, part: Json, fields: Json) -> None:
+    def _add_shown(self, call_id: str, part: JsonObject, fields: JsonObject) -> None:
         """Add the result as the part shows it, and take it from the part's other fields."""
         match part.get("resultDetails"):
             case {"output": output, **rest} if (content := shown_output(output)) is not None:
@@ -105,12 +103,12 @@ class CallBlocks:
                 fields["toolSpecificData"] = {"kind": "subagent", **data}
             case _:
                 text = part.get("resultError")
-                if type(text) is not str or not text:
+                if not isinstance(text, str) or not text:
                     return
         self._add(call_id, text, part, {})
 
-    def _add(self, call_id: str, content: Content, part: Json, rest: Json) -> None:
-        metadata: Json = _run_of(part)
+    def _add(self, call_id: str, content: Content, part: JsonObject, rest: JsonObject) -> None:
+        metadata: JsonObject = _run_of(part)
         if rest:
             metadata["source_fields"] = rest
         is_error = _is_error(part) or rest.get("hasError") is True or rest.get("isError") is True
@@ -119,7 +117,7 @@ class CallBlocks:
         )
 
 
-def _input(part: Json) -> Json:
+def _input(part: JsonObject) -> JsonObject:
     """What a call was given, as far as the part itself says so."""
     match part.get("toolSpecificData"):
         case {"kind": "input", "rawInput": dict(given)} if given:
@@ -139,9 +137,9 @@ def _input(part: Json) -> Json:
             return {}
 
 
-def _run_of(part: Json) -> Json:
+def _run_of(part: JsonObject) -> JsonObject:
     """How a command ended, where the part tells it."""
-    metadata: Json = {}
+    metadata: JsonObject = {}
     match part.get("toolSpecificData"):
         case None:
             pass
@@ -155,8 +153,8 @@ def _run_of(part: Json) -> Json:
     return metadata
 
 
-def _is_error(part: Json) -> bool:
+def _is_error(part: JsonObject) -> bool:
     if part.get("resultError"):
         return True
     details = part.get("resultDetails")
-    return type(details) is dict and details.get("isError") is True
+    return isinstance(details, dict) and details.get("isError") is True

@@ -11,13 +11,12 @@ from palaver.importers.github_copilot.sessions.session import Request, Session, 
 from palaver.importers.github_copilot.sessions.uris import is_plain, path_of
 from palaver.importers.github_copilot.sessions.workspace import workspace_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import readable_timestamp
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _STATUSES: dict[str, build.Status] = {
@@ -37,7 +36,7 @@ class Writer:
         self._run = run
         self._workspace = workspace_of(source)
 
-    def document(self, session: Session) -> Json | None:
+    def document(self, session: Session) -> JsonObject | None:
         """The conversation of a session; None where there is nothing to tell."""
         facts, requests = session.state, session.requests
         draft, context = self._context(facts)
@@ -58,7 +57,7 @@ class Writer:
             created_at = min(stated, default="") or self._source.written_at()
             self._run.note(INFERRED_TIMESTAMP, session.where, "the session has no time of its own")
         conversation_id, own = _name(facts, requests)
-        platform: Json = {"name": PLATFORM}
+        platform: JsonObject = {"name": PLATFORM}
         if version := _version(requests):
             platform["version"] = version
         messages = Messages(created_at, note)
@@ -82,10 +81,10 @@ class Writer:
             messages=messages.all,
         )
 
-    def _context(self, facts: Json) -> tuple[str, Json]:
+    def _context(self, facts: JsonObject) -> tuple[str, JsonObject]:
         """The draft, if there is one, and where the session took place."""
-        custom: Json = {}
-        workspace: Json = {}
+        custom: JsonObject = {}
+        workspace: JsonObject = {}
         if path := path_of(facts.get("workingDirectory")):
             workspace["path"] = path
             if isinstance(facts["workingDirectory"], str) or is_plain(facts["workingDirectory"]):
@@ -94,30 +93,30 @@ class Writer:
             workspace["path"] = self._workspace
         draft = ""
         state = facts.pop("inputState", None)
-        if type(state) is dict:
-            if type(text := state.get("inputText")) is str and text:
+        if isinstance(state, dict):
+            if isinstance((text := state.get("inputText")), str) and text:
                 draft = custom["draft"] = text
-            state = rest_of(state, {"inputText"} if type(state.get("inputText")) is str else ())
+            state = rest_of(state, {"inputText"} if isinstance(state.get("inputText"), str) else ())
         if not says_nothing(state):
             custom["inputState"] = state
         if not says_nothing(pending := facts.pop("pendingRequests", None)):
             custom["pendingRequests"] = pending
         repository = facts.pop("repoData", None)
-        if type(repository) is dict:
+        if isinstance(repository, dict):
             repository = {name: _without_login(item) for name, item in repository.items()}
             for ours, theirs in (("git_branch", "localBranch"), ("git_commit", "localHeadCommit")):
-                if type(stated := repository.get(theirs)) is str and stated:
+                if isinstance((stated := repository.get(theirs)), str) and stated:
                     workspace[ours] = stated
                     del repository[theirs]
         if not says_nothing(repository):
             custom["repoData"] = repository
-        context: Json = {"workspace": workspace} if workspace else {}
+        context: JsonObject = {"workspace": workspace} if workspace else {}
         context["environment"] = {"editor": "VS Code"}
         if custom:
             context["custom"] = custom
         return draft, context
 
-    def _taken(self, facts: Json, name: str, where: str) -> str:
+    def _taken(self, facts: JsonObject, name: str, where: str) -> str:
         """A time out of the facts, where one that cannot be read remains."""
         time = readable_timestamp(facts.get(name))
         if time:
@@ -127,9 +126,9 @@ class Writer:
         return time
 
 
-def _name(facts: Json, requests: list[Request]) -> tuple[str, bool]:
+def _name(facts: JsonObject, requests: list[Request]) -> tuple[str, bool]:
     """The session's id, and whether it is its own: an export has none, and gets one of its first request."""
-    if type(name := facts.get("sessionId")) is str and name:
+    if isinstance((name := facts.get("sessionId")), str) and name:
         del facts["sessionId"]
         return name, True
     match requests[0].value:
@@ -150,12 +149,12 @@ def _without_login(value: Any) -> Any:
 
 
 def _time(request: Request) -> str:
-    return readable_timestamp(request.value.get("timestamp")) if type(request.value) is dict else ""
+    return readable_timestamp(request.value.get("timestamp")) if isinstance(request.value, dict) else ""
 
 
-def _title(facts: Json) -> str:
+def _title(facts: JsonObject) -> str:
     for name in ("customTitle", "computedTitle"):
-        if type(title := facts.get(name)) is str and title:
+        if isinstance((title := facts.get(name)), str) and title:
             del facts[name]
             return title
     return ""
@@ -172,7 +171,7 @@ def _version(requests: list[Request]) -> str | None:
     return None
 
 
-def _model(messages: list[Json]) -> str | None:
+def _model(messages: list[JsonObject]) -> str | None:
     """The model that answered most often."""
     models = [message["metadata"].get("model_override") for message in messages]
     counted = Counter(model for model in models if model)

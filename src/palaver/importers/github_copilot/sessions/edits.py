@@ -5,19 +5,18 @@ from typing import Any
 from palaver.importers.github_copilot.sessions.kept import rest_of
 from palaver.importers.github_copilot.sessions.uris import is_plain, lines_of, path_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
 
-
-def edit_blocks(part: Json) -> list[Json]:
+def edit_blocks(part: JsonObject) -> list[JsonObject]:
     """The edits of a group, in their order; nothing where there are none, or where one is no edit of a text."""
     path = path_of(part.get("uri"))
     groups = part.get("edits")
-    if not path or type(groups) is not list:
+    if not path or not isinstance(groups, list):
         return []
-    blocks: list[Json] = []
+    blocks: list[JsonObject] = []
     for group in groups:
-        for edit in group if type(group) is list else [group]:
+        for edit in group if isinstance(group, list) else [group]:
             block = _block(edit, path)
             if block is None:
                 return []
@@ -28,7 +27,7 @@ def edit_blocks(part: Json) -> list[Json]:
     return blocks
 
 
-def _block(edit: Any, path: str) -> Json | None:
+def _block(edit: Any, path: str) -> JsonObject | None:
     match edit:
         case {"text": str(text), "range": dict(spanned)}:
             block = build.code(text, file_path=path, line_range=lines_of(spanned))

@@ -10,8 +10,6 @@ from palaver.importers._contract import Match
 from palaver.sources.glimpse import glimpse
 from palaver.sources.source import Source
 
-Json = dict[str, Any]
-
 LOG, FLAT = "log", "flat"
 _REASONS = {LOG: "a log of a chat session of VS Code", FLAT: "a chat session of VS Code"}
 _LINES = {".jsonl", ".ndjson"}
@@ -40,7 +38,7 @@ def form_of(source: Source) -> str:
     value = glimpse(head[:_FIRST_BYTES])
     if not (is_session(value) or begins_log(value)):
         value = source.glimpse()
-    if type(value) is list:
+    if isinstance(value, list):
         return FLAT if value and is_session(value[0]) else ""
     if is_session(value):
         return LOG if source.suffix in _LINES else FLAT
@@ -88,7 +86,9 @@ def begins_log(value: Any) -> bool:
 
 def is_state(value: Any) -> bool:
     """Whether a value may be the state of a session: it has requests, or the name of a session that has none yet."""
-    return type(value) is dict and (type(value.get("requests")) is list or type(value.get("sessionId")) is str)
+    return isinstance(value, dict) and (
+        isinstance(value.get("requests"), list) or isinstance(value.get("sessionId"), str)
+    )
 
 
 def _is_request(value: Any) -> bool:

@@ -5,9 +5,9 @@ from typing import Any
 
 from palaver.importers.github_copilot.sessions.kinds import OWN_NAMES
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 
-Json = dict[str, Any]
 Note = Callable[[FindingKind, str], None]
 """Told of a finding, with words for it."""
 
@@ -20,7 +20,7 @@ def says_nothing(value: Any) -> bool:
     return not value and type(value) not in _NUMBERS
 
 
-def rest_of(fields: Json, mapped: Collection[str]) -> Json:
+def rest_of(fields: JsonObject, mapped: Collection[str]) -> JsonObject:
     """The fields that are not mapped, without those that say nothing."""
     rest = fields.copy()
     for name in mapped:
@@ -30,7 +30,7 @@ def rest_of(fields: Json, mapped: Collection[str]) -> Json:
     return {name: value for name, value in rest.items() if value or type(value) in _NUMBERS}
 
 
-def keep(metadata: Json, fields: Json, mapped: Container[str]) -> None:
+def keep(metadata: JsonObject, fields: JsonObject, mapped: Container[str]) -> None:
     """Put what is not mapped into metadata; a field with a name of ours stands in `source_fields`."""
     for name, value in fields.items():
         if name in mapped or not (value or type(value) in _NUMBERS):
@@ -41,7 +41,7 @@ def keep(metadata: Json, fields: Json, mapped: Container[str]) -> None:
             metadata[name] = value
 
 
-def with_rest(block: Json, fields: Json, mapped: Collection[str]) -> Json:
+def with_rest(block: JsonObject, fields: JsonObject, mapped: Collection[str]) -> JsonObject:
     """A block with what it has no place for."""
     if rest := rest_of(fields, mapped):
         block["source_fields"] = rest

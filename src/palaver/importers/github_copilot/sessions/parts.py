@@ -11,8 +11,7 @@ from palaver.importers.github_copilot.sessions.said import Said
 from palaver.importers.github_copilot.sessions.texts import Text
 from palaver.importers.github_copilot.sessions.tools import Call, Round, join, joined
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _CLEAR = "clearToPreviousToolInvocation"
 _INVOCATIONS = frozenset({"toolInvocationSerialized", "toolInvocation"})
@@ -22,7 +21,7 @@ class Content:
     """The blocks of one answer."""
 
     def __init__(self, calls: CallBlocks, note: Note) -> None:
-        self.blocks: list[Json] = []
+        self.blocks: list[JsonObject] = []
         self.others: list[Any] = []
         """Parts that say nothing."""
         self.discarded: list[Any] = []
@@ -86,10 +85,10 @@ class Content:
 
     def _add(self, part: Any, kind: str | None) -> None:
         if kind is None:
-            if type(part) is str:
+            if isinstance(part, str):
                 self._text.add(part)
                 return
-            is_text = type(part) is dict and part.get("kind") is None and self._text.add_markdown(part)
+            is_text = isinstance(part, dict) and part.get("kind") is None and self._text.add_markdown(part)
             if not is_text and part is not None:
                 self._unknown("part", part)
         elif kind in SILENT_KINDS:
@@ -100,7 +99,7 @@ class Content:
             else:
                 self._unknown(kind, part)
 
-    def _add_kind(self, kind: str, part: Json) -> bool:
+    def _add_kind(self, kind: str, part: JsonObject) -> bool:
         """Add a part of a kind that has a block of its own; False where it has none, or not the shape for it."""
         match kind:
             case "inlineReference":
@@ -129,13 +128,13 @@ class Content:
                 return False
         return True
 
-    def _add_thought(self, part: Json) -> bool:
+    def _add_thought(self, part: JsonObject) -> bool:
         value = part.get("value")
         if not value:
             self.others.append(part)  # it marks the end of the reasoning
             return True
         text = joined(value)
-        if not text or (type(value) is list and not all(type(piece) is str for piece in value)):
+        if not text or (isinstance(value, list) and not all(isinstance(piece, str) for piece in value)):
             return False
         self._block(with_rest(build.thinking(text), part, {"kind", "value"}))
         return True
@@ -147,7 +146,7 @@ class Content:
             else:
                 self._block({**build.thinking(step), "hidden": True})
 
-    def _block(self, block: Json) -> None:
+    def _block(self, block: JsonObject) -> None:
         if (text := self._text.taken()) is not None:
             self.blocks.append(text)
         self.blocks.append(block)
@@ -163,7 +162,7 @@ class Content:
 
 def _kinds(parts: list[Any]) -> list[str | None]:
     """The kinds of parts, where they are names."""
-    return [kind if type(part) is dict and type(kind := part.get("kind")) is str else None for part in parts]
+    return [kind if isinstance(part, dict) and isinstance((kind := part.get("kind")), str) else None for part in parts]
 
 
 def _kind(part: Any) -> str | None:

@@ -12,12 +12,11 @@ from palaver.importers.github_copilot.sessions.noticed import BAD_ENTRY
 from palaver.importers.github_copilot.sessions.replay import INITIAL, PUSH, SET, BadEntryError, Replay
 from palaver.importers.github_copilot.sessions.session import Session
 from palaver.importers.github_copilot.sessions.whole import whole_values
+from palaver.model.build import JsonObject
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-
-Json = dict[str, Any]
 
 FRAGMENT_BYTES = 1 << 24
 """What is smaller is one document."""
@@ -26,7 +25,7 @@ _CHANGES = (SET, PUSH)
 """What nearly all entries of a log do."""
 
 
-def read_sessions(source: Source, run: Run) -> Iterator[Json]:
+def read_sessions(source: Source, run: Run) -> Iterator[JsonObject]:
     form = run.form.partition(":")[2] or form_of(source) or (LOG if source.suffix == ".jsonl" else FLAT)
     partner = partner_of(source, form)
     log, flat = (source, partner) if form == LOG else (partner, source)
@@ -67,15 +66,15 @@ class _Reader:
             else:
                 self._run.quarantined(BAD_CONVERSATION, raw, where)
 
-    def logged(self, source: Source, *, label: str) -> Iterator[Json]:
+    def logged(self, source: Source, *, label: str) -> Iterator[JsonObject]:
         current: _Logged | None = None
         with source.open() as stream:
             lines = JsonLines(stream, self._run, label=label)
             for entry in lines:
-                kind = entry.get("kind") if type(entry) is dict else None
+                kind = entry.get("kind") if isinstance(entry, dict) else None
                 if current is not None and kind in _CHANGES:
                     self._apply(entry, current, lines)
-                elif type(entry) is not dict:
+                elif not isinstance(entry, dict):
                     self._run.quarantined(NOT_AN_OBJECT, lines.raw, lines.where())
                 elif type(kind) is int and kind == INITIAL and not _is_of(entry, current):
                     # Whatever this is the state of, the entries behind it do not belong to the session before it.
@@ -87,7 +86,7 @@ class _Reader:
                     self._apply(entry, current, lines)
             yield from self._told(current, lines.end)
 
-    def remaining(self) -> Iterator[Json]:
+    def remaining(self) -> Iterator[JsonObject]:
         """The sessions without a log."""
         for sessions in self._flat.values():
             for session in sessions:
@@ -102,7 +101,7 @@ class _Reader:
             note_marks(state, self._run, where)
         return _Logged(Replay(state), where, lines.offset)
 
-    def _apply(self, entry: Json, current: _Logged | None, lines: JsonLines) -> None:
+    def _apply(self, entry: JsonObject, current: _Logged | None, lines: JsonLines) -> None:
         try:
             if current is None:
                 raise BadEntryError("no state of a session comes before it")  # noqa: TRY301 - one way for all of them
@@ -114,7 +113,7 @@ class _Reader:
             if lines.may_hold(HINT):
                 note_marks(entry, self._run, lines.where())
 
-    def _told(self, logged: _Logged | None, end: int) -> Iterator[Json]:
+    def _told(self, logged: _Logged | None, end: int) -> Iterator[JsonObject]:
         if logged is None:
             return
         left, order = logged.replay.left_behind()
@@ -129,7 +128,7 @@ class _Reader:
                 self._run.folded("its log")
         yield from self._written(session, logged.records)
 
-    def _written(self, session: Session, records: int) -> Iterator[Json]:
+    def _written(self, session: Session, records: int) -> Iterator[JsonObject]:
         document = self._writer.document(session)
         if document is None:
             self._run.skipped("empty-session", records)
@@ -138,12 +137,12 @@ class _Reader:
             yield from _pieces(document, session.size_bytes)
 
 
-def _pieces(document: Json, size_bytes: int) -> Iterator[Json]:
+def _pieces(document: JsonObject, size_bytes: int) -> Iterator[JsonObject]:
     """A long conversation as several documents: each is let go before the next is written."""
     if size_bytes <= FRAGMENT_BYTES:
         yield document
         return
-    messages: list[Json] = document.pop("messages")
+    messages: list[JsonObject] = document.pop("messages")
     length = -(-len(messages) * LATER_FRAGMENT_BYTES // size_bytes)
     for sequence, start in enumerate(starts := range(0, len(messages), length)):
         piece = messages[:length]
@@ -151,7 +150,7 @@ def _pieces(document: Json, size_bytes: int) -> Iterator[Json]:
         yield {**document, "messages": piece, "fragment": {"sequence": sequence, "final": start == starts[-1]}}
 
 
-def _is_of(state: Json, current: _Logged | None) -> bool:
+def _is_of(state: JsonObject, current: _Logged | None) -> bool:
     """Whether a whole state is that of the session before it once more."""
     match state:
         case {"v": {"sessionId": str(name)}} if current is not None:

@@ -6,7 +6,7 @@ JavaScript is done here, except where that would leave a hole in a list or a pro
 
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 INITIAL, SET, PUSH, DELETE = range(4)
 _ABSENT = object()
@@ -19,18 +19,18 @@ class BadEntryError(ValueError):
 class Replay:
     """The state of a session, and every request that it held at any time."""
 
-    def __init__(self, state: Json) -> None:
+    def __init__(self, state: JsonObject) -> None:
         self.state = state
-        self.seen: dict[str, Json] = {}
+        self.seen: dict[str, JsonObject] = {}
         """By their ids, in the order in which they came: the last thing that was known of each."""
         self._see(state.get("requests"))
 
-    def apply(self, entry: Json) -> None:
+    def apply(self, entry: JsonObject) -> None:
         kind, path, value = entry.get("kind"), entry.get("k"), entry.get("v", _ABSENT)
-        if type(kind) is int and kind == INITIAL and type(value) is dict:
+        if type(kind) is int and kind == INITIAL and isinstance(value, dict):
             self.state = value
             self._see(value.get("requests"))
-        elif type(kind) is not int or type(path) is not list:
+        elif type(kind) is not int or not isinstance(path, list):
             raise BadEntryError("it has no kind, or no path")
         elif kind == PUSH:
             self._push(path, None if value is _ABSENT else value, entry.get("i", _ABSENT))
@@ -41,13 +41,13 @@ class Replay:
         else:
             raise BadEntryError(f"the kind {kind} is not known")
 
-    def left_behind(self) -> tuple[dict[str, Json], list[str]]:
+    def left_behind(self) -> tuple[dict[str, JsonObject], list[str]]:
         """The requests that the state holds no more, and the order in which all came; the replay is over."""
         found = self.state.get("requests")
         requests: list[Any] = found if isinstance(found, list) else []
         present = {id(request) for request in requests}
-        stated = [request.get("requestId") for request in requests if type(request) is dict]
-        names = {name for name in stated if type(name) is str}
+        stated = [request.get("requestId") for request in requests if isinstance(request, dict)]
+        names = {name for name in stated if isinstance(name, str)}
         seen, self.seen = self.seen, {}
         left = {name: one for name, one in seen.items() if name not in names and id(one) not in present}
         return left, list(seen)
@@ -58,7 +58,7 @@ class Replay:
         holder, key = self._holder(path), path[-1]
         match holder:
             case dict():
-                name = key if type(key) is str else _name(key)
+                name = key if isinstance(key, str) else _name(key)
                 if value is _ABSENT:
                     holder.pop(name, None)
                 else:
@@ -76,12 +76,12 @@ class Replay:
     def _push(self, path: list[Any], values: Any, start: Any) -> None:
         if not path:
             raise BadEntryError("the path is empty")
-        if values is not None and type(values) is not list:
+        if values is not None and not isinstance(values, list):
             raise BadEntryError("what should be appended is no list")
         holder, key = self._holder(path), path[-1]
-        is_field = type(holder) is dict and type(key) is str
+        is_field = isinstance(holder, dict) and isinstance(key, str)
         found = (holder.get(key) if is_field else _inside(holder, key)) or []
-        if type(found) is not list:
+        if not isinstance(found, list):
             raise BadEntryError("the path does not lead to a list")
         if start is not _ABSENT:
             if type(start) is not int or not 0 <= start <= len(found):
@@ -89,7 +89,7 @@ class Replay:
             del found[start:]
         if values:
             found += values
-        holder[key if is_field or type(holder) is list else _name(key)] = found
+        holder[key if is_field or isinstance(holder, list) else _name(key)] = found
         if len(path) == 1 and key == "requests":
             self._see(values)
 
@@ -98,9 +98,9 @@ class Replay:
         at: Any = self.state
         for step in path[:-1]:
             # Written out, since every entry comes through here: the names of objects, places in lists, then all else.
-            if type(at) is dict and type(step) is str:
+            if isinstance(at, dict) and isinstance(step, str):
                 at = at.get(step)
-            elif type(at) is list and type(step) is int and 0 <= step < len(at):
+            elif isinstance(at, list) and type(step) is int and 0 <= step < len(at):
                 at = at[step]
             else:
                 at = _inside(at, step)
@@ -109,25 +109,25 @@ class Replay:
         return at
 
     def _see(self, requests: Any) -> None:
-        if type(requests) is list:
+        if isinstance(requests, list):
             for request in requests:
-                if type(request) is dict and type(name := request.get("requestId")) is str:
+                if isinstance(request, dict) and isinstance((name := request.get("requestId")), str):
                     self.seen[name] = request
 
 
 def _inside(holder: Any, key: Any) -> Any:
     """What stands at a key; None for what is absent from an object."""
-    if type(holder) is list:
+    if isinstance(holder, list):
         if type(key) is int and 0 <= key < len(holder):
             return holder[key]
         raise BadEntryError(f"there is no {key!r:.40} in a list of {len(holder)}")
-    if type(holder) is dict:
+    if isinstance(holder, dict):
         return holder.get(_name(key))
     raise BadEntryError("the path leads into a value that holds nothing")
 
 
 def _name(key: Any) -> str:
-    if type(key) is str:
+    if isinstance(key, str):
         return key
     if type(key) is int:
         return str(key)

@@ -11,17 +11,16 @@ from palaver.importers.github_copilot.sessions.kept import Note, keep
 from palaver.importers.github_copilot.sessions.noticed import LEFT_BEHIND
 from palaver.importers.github_copilot.sessions.session import Request
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.timestamps import readable_timestamp
-
-Json = dict[str, Any]
 
 
 class Messages:
     """The messages of one session."""
 
     def __init__(self, created_at: str, note: Callable[[FindingKind, str, str], None]) -> None:
-        self.all: list[Json] = []
+        self.all: list[JsonObject] = []
         self.state: str | None = None
         """What became of the last request that is shown."""
         self.title = ""
@@ -42,13 +41,13 @@ class Messages:
         def note(kind: FindingKind, words: str) -> None:
             self._note(kind, _place(request.value, before), words)
 
-        if type(request.value) is not dict:
+        if not isinstance(request.value, dict):
             note(UNKNOWN_BLOCK, "a request that is no object")
             self._add_odd(request.value)
             return
-        value: Json = request.value
+        value: JsonObject = request.value
         is_undone = bool(value.get("shouldBeRemovedOnSend")) or value.get("isHidden") is True or bool(request.kept_from)
-        marks: Json = {"hidden": True, "on_active_path": False} if is_undone else {}
+        marks: JsonObject = {"hidden": True, "on_active_path": False} if is_undone else {}
         if request.kept_from:
             marks["kept_from"] = request.kept_from
             note(LEFT_BEHIND, request.kept_from)
@@ -68,11 +67,11 @@ class Messages:
 
     def _ask(self, name: str, turn: "_Turn") -> None:
         value, answer = turn.value, turn.answer
-        metadata: Json = {"author_kind": "human" if turn.question.is_typed else "harness", **turn.marks}
+        metadata: JsonObject = {"author_kind": "human" if turn.question.is_typed else "harness", **turn.marks}
         if is_hidden(value):
             metadata["hidden"] = True
         mapped = {"message", "variableData"}
-        if type(value.get("requestId")) is str:
+        if isinstance(value.get("requestId"), str):
             mapped.add("requestId")
         if time := readable_timestamp(value.get("timestamp")):
             mapped.add("timestamp")
@@ -115,7 +114,12 @@ class Messages:
         self._shown = self._last
 
     def _append(
-        self, name: str, role: build.Role, blocks: list[Json], metadata: Json, tokens: Json | None = None
+        self,
+        name: str,
+        role: build.Role,
+        blocks: list[JsonObject],
+        metadata: JsonObject,
+        tokens: JsonObject | None = None,
     ) -> None:
         self.all.append(
             build.message(
@@ -136,7 +140,7 @@ class Messages:
 
     def _named(self, stated: Any, fallback: str, note: Note, *, is_needed: bool = True) -> str:
         """An id that no other message has."""
-        base = stated if type(stated) is str and stated else fallback
+        base = stated if isinstance(stated, str) and stated else fallback
         name, number = base, self._names.get(base, 1)
         while name in self._names:
             number += 1
@@ -156,10 +160,10 @@ _OF_ANSWERS = frozenset({"author_kind", "model_override", "agent_id", "duration_
 class _Turn:
     """A request with what was made of it."""
 
-    value: Json
+    value: JsonObject
     question: Question
     answer: Answer
-    marks: Json
+    marks: JsonObject
     """What the metadata of all its messages say."""
     note: Note
 

@@ -10,9 +10,9 @@ from palaver.importers.github_copilot.sessions.binary import base64_of
 from palaver.importers.github_copilot.sessions.kept import rest_of, says_nothing
 from palaver.importers.github_copilot.sessions.uris import path_of
 from palaver.model import build
+from palaver.model.build import JsonObject
 
-Json = dict[str, Any]
-Content = str | list[Json]
+Content = str | list[JsonObject]
 
 _UNLESS_TEXT = 2
 """A new line, unless another text comes right before."""
@@ -20,11 +20,11 @@ _TEXT_FIELDS = frozenset({"value"})
 _CONTENT = frozenset({"content"})
 
 
-def given_back(value: Any) -> tuple[Content, Json]:
+def given_back(value: Any) -> tuple[Content, JsonObject]:
     """The content of a result that the extension noted, and its other fields."""
-    if type(value) is str:
+    if isinstance(value, str):
         return value, {}
-    if type(value) is not dict or type(parts := value.get("content")) is not list:
+    if not isinstance(value, dict) or not isinstance((parts := value.get("content")), list):
         return [build.opaque(kind="toolCallResult", raw=value)], {}
     if len(value) == 2 and type(value.get("$mid")) is int:
         return _content(parts), {}
@@ -46,14 +46,14 @@ def shown_output(output: Any) -> Content | None:
 
 
 def _content(parts: list[Any]) -> Content:
-    blocks: list[Json] = []
+    blocks: list[JsonObject] = []
     for part in parts:
-        if type(part) is dict and len(part) == 2 and type(part.get("$mid")) is int:  # as newer versions write them
+        if isinstance(part, dict) and len(part) == 2 and type(part.get("$mid")) is int:  # as newer versions write them
             value = part.get("value")
-            if type(value) is str:
+            if isinstance(value, str):
                 blocks.append(build.text(value))
                 continue
-            if type(value) is dict and type(node := value.get("node")) is dict:
+            if isinstance(value, dict) and isinstance((node := value.get("node")), dict):
                 blocks += _words(node)
                 continue
         match part:
@@ -78,7 +78,7 @@ def _content(parts: list[Any]) -> Content:
     return blocks[0]["text"] if len(blocks) == 1 else "\n".join([block["text"] for block in blocks])
 
 
-def _with_beside(blocks: list[Json], part: Json, mapped: Container[str]) -> list[Json]:
+def _with_beside(blocks: list[JsonObject], part: JsonObject, mapped: Container[str]) -> list[JsonObject]:
     """The blocks of a part, the first one with its other fields."""
     for name, value in part.items():
         if name not in mapped and not _is_mark(name, value) and not says_nothing(value):
@@ -91,34 +91,34 @@ def _is_mark(name: str, value: Any) -> bool:
     return (name == "$mid" and type(value) is int) or (name, value) in (("type", "embed"), ("isText", True))
 
 
-def _is_plain(block: Json) -> bool:
+def _is_plain(block: JsonObject) -> bool:
     return block["type"] == "text" and len(block) == 2
 
 
 def _encoded(data: Any) -> str | None:
-    return data if type(data) is str else base64_of(data)
+    return data if isinstance(data, str) else base64_of(data)
 
 
-def _attached(media_type: str, data: str) -> Json:
+def _attached(media_type: str, data: str) -> JsonObject:
     source = build.source("base64", data, media_type=media_type)
     return build.image(source) if media_type.startswith("image/") else build.file(source=source, media_type=media_type)
 
 
-def _words(root: Json) -> list[Json]:
+def _words(root: JsonObject) -> list[JsonObject]:
     """The words of a rendered prompt, and what in it is none."""
     pieces: list[str] = []
-    others: list[Json] = []
+    others: list[JsonObject] = []
     stack: list[Iterator[Any]] = [iter((root,))]
     while stack:
         follows_text = False
         for node in stack[-1]:
-            kind = node.get("type") if type(node) is dict else None
-            if kind == 2 and type(text := node.get("text")) is str:
+            kind = node.get("type") if isinstance(node, dict) else None
+            if kind == 2 and isinstance((text := node.get("text")), str):
                 if (breaks := node.get("lineBreakBefore")) and pieces and not (follows_text and breaks == _UNLESS_TEXT):
                     pieces.append("\n")
                 pieces.append(text)
                 follows_text = True
-            elif kind == 1 and type(children := node.get("children")) is list:
+            elif kind == 1 and isinstance((children := node.get("children")), list):
                 if (props := node.get("props")) and (image := _image(props)):
                     others.append(image)
                 stack.append(iter(children))
@@ -130,7 +130,7 @@ def _words(root: Json) -> list[Json]:
     return [build.text("".join(pieces)), *others] if pieces or not others else others
 
 
-def _image(props: Any) -> Json | None:
+def _image(props: Any) -> JsonObject | None:
     match props:
         case {"src": str(address)} if address:
             if not address.startswith("data:"):

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class Request:
 class Session:
     """Its requests are taken out of the state: they are let go one by one while they are told."""
 
-    state: Json
+    state: JsonObject
     where: str
     size_bytes: int
     """How much was read of it."""
@@ -37,7 +37,7 @@ class Session:
 
     @property
     def name(self) -> str | None:
-        return name if type(name := self.state.get("sessionId")) is str else None
+        return name if isinstance((name := self.state.get("sessionId")), str) else None
 
     def named(self) -> dict[str, Any]:
         """The requests by their ids; one without an id, or with that of another one, by its place."""

@@ -1,12 +1,9 @@
 """A text of an answer, put together from fragments and from the references that stand between them."""
 
-from typing import Any
-
 from palaver.importers.github_copilot.sessions.kept import says_nothing
 from palaver.importers.github_copilot.sessions.uris import base_name, place_of
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _LAYOUT = frozenset({"supportThemeIcons", "supportHtml", "supportAlertSyntax", "isTrusted"})
 
@@ -17,17 +14,17 @@ class Text:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._length = 0
-        self._citations: list[Json] = []
-        self._fields: list[Json] = []
+        self._citations: list[JsonObject] = []
+        self._fields: list[JsonObject] = []
 
     def add(self, text: str) -> None:
         self._pieces.append(text)
         self._length += len(text)
 
-    def add_markdown(self, content: Json, beside: Json | None = None) -> bool:
+    def add_markdown(self, content: JsonObject, beside: JsonObject | None = None) -> bool:
         """Add a fragment with what is said about it; False where the value is none."""
         text = content.get("value")
-        if type(text) is not str:
+        if not isinstance(text, str):
             return False
         self.add(text)
         fields = {
@@ -35,7 +32,7 @@ class Text:
             for name, value in content.items()
             if name != "value"
             and (value or not says_nothing(value))
-            and (type(value) is not bool or name not in _LAYOUT)
+            and (not isinstance(value, bool) or name not in _LAYOUT)
         }
         if beside:
             fields = {**beside, **fields}
@@ -43,17 +40,17 @@ class Text:
             self._fields.append(fields)
         return True
 
-    def add_reference(self, part: Json) -> None:
+    def add_reference(self, part: JsonObject) -> None:
         """Add the words for a file or symbol, so that the texts before and behind it do not run together."""
         start = self._length
         self.add(f"`{_words_for(part)}`")
         self._citations.append({"start": start, "end": self._length, **part})
 
-    def mark(self, part: Json) -> None:
+    def mark(self, part: JsonObject) -> None:
         """Remember what stands at this place without any words."""
         self._citations.append({"start": self._length, "end": self._length, **part})
 
-    def taken(self) -> Json | None:
+    def taken(self) -> JsonObject | None:
         """The block of what was added, if it was anything; the next text begins."""
         if not (self._pieces or self._citations):
             return None
@@ -64,8 +61,8 @@ class Text:
         return block
 
 
-def _words_for(part: Json) -> str:
-    if type(name := part.get("name")) is str and name:
+def _words_for(part: JsonObject) -> str:
+    if isinstance((name := part.get("name")), str) and name:
         return name
     match part.get("inlineReference"):
         case {"name": str(name)} if name:

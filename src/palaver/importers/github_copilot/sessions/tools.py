@@ -10,9 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from palaver.importers.github_copilot.sessions.kept import rest_of
+from palaver.model.build import JsonObject
 from palaver.wire._openai_calls import arguments_from
-
-Json = dict[str, Any]
 
 _SUFFIX = "__vscode-"
 _CALL_FIELDS = frozenset({"id", "name", "arguments"})
@@ -39,8 +38,8 @@ class Call:
 
     id: str
     name: str
-    input: Json
-    fields: Json
+    input: JsonObject
+    fields: JsonObject
     """What else was noted about it."""
     is_shown: bool = False
 
@@ -49,7 +48,7 @@ class Call:
 class Round:
     """One step of the model: what it thought and said, and the calls that it made."""
 
-    fields: Json
+    fields: JsonObject
     """Those of the source, from which all else is taken away."""
     text: str = ""
     thought: str = ""
@@ -58,12 +57,12 @@ class Round:
 
 def rounds_of(values: Any) -> list[Round]:
     """The rounds of an answer; what is none stays where it was."""
-    return [_round(value) for value in values if type(value) is dict] if type(values) is list else []
+    return [_round(value) for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
-def _round(value: Json) -> Round:
+def _round(value: JsonObject) -> Round:
     found = Round(value)
-    if type(text := value.get("response")) is str:
+    if isinstance((text := value.get("response")), str):
         found.text = text
     match value.get("thinking"):
         case {"text": str(text)}:
@@ -72,13 +71,13 @@ def _round(value: Json) -> Round:
             found.thought = joined(texts)
         case _:
             pass
-    if type(calls := value.get("toolCalls")) is list:
+    if isinstance((calls := value.get("toolCalls")), list):
         left: list[Any] = []
         for call in calls:
             if (
-                type(call) is dict
-                and type(name := call.get("id")) is str
-                and type(tool := call.get("name")) is str
+                isinstance(call, dict)
+                and isinstance((name := call.get("id")), str)
+                and isinstance((tool := call.get("name")), str)
                 and name
             ):
                 rest = {} if call.keys() == _CALL_FIELDS else rest_of(call, _CALL_FIELDS)
@@ -94,18 +93,18 @@ def _round(value: Json) -> Round:
 
 def joined(texts: Any) -> str:
     """A text that comes as one or in pieces."""
-    if type(texts) is list:
-        return "".join(text for text in texts if type(text) is str)
-    return texts if type(texts) is str else ""
+    if isinstance(texts, list):
+        return "".join(text for text in texts if isinstance(text, str))
+    return texts if isinstance(texts, str) else ""
 
 
-def join(invocations: list[Json], calls: list[Call]) -> dict[int, Call]:
+def join(invocations: list[JsonObject], calls: list[Call]) -> dict[int, Call]:
     """The call that each invocation shows, by the invocation's place; one that shows none is left out."""
     found: dict[int, Call] = {}
     for spelled in (str, bare_id):
         by_id = {spelled(call.id): call for call in reversed(calls) if not call.is_shown}
         for index, part in enumerate(invocations):
-            if index not in found and type(name := part.get("toolCallId")) is str:
+            if index not in found and isinstance((name := part.get("toolCallId")), str):
                 _take(found, index, by_id.pop(spelled(name), None))
         if len(found) == len(invocations):
             return found
@@ -115,7 +114,7 @@ def join(invocations: list[Json], calls: list[Call]) -> dict[int, Call]:
             waiting[bare_name(call.name)].append(call)
     for index, part in enumerate(invocations):
         # What an agent's agent did is in no round of this answer.
-        if index in found or part.get("subAgentInvocationId") or type(name := part.get("toolId")) is not str:
+        if index in found or part.get("subAgentInvocationId") or not isinstance((name := part.get("toolId")), str):
             continue
         if queue := waiting.get(bare_name(name)):
             _take(found, index, queue.popleft())

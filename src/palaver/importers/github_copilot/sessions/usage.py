@@ -2,30 +2,30 @@
 
 from typing import Any
 
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _COPILOT = "copilot/"
 
 
-def model_of(request: Json, noted: Json) -> str | None:
+def model_of(request: JsonObject, noted: JsonObject) -> str | None:
     """The model as it was resolved, else the one that the totals name, else the one that was picked."""
-    if type(resolved := noted.get("resolvedModel")) is str and resolved:
+    if isinstance((resolved := noted.get("resolvedModel")), str) and resolved:
         return resolved
     for total in totals_of(request):
-        if type(model := total.get("model")) is str and model:
+        if isinstance((model := total.get("model")), str) and model:
             return model
-    if type(picked := request.get("modelId")) is str and picked:
+    if isinstance((picked := request.get("modelId")), str) and picked:
         return picked.removeprefix(_COPILOT) or picked
     return None
 
 
-def totals_of(request: Json) -> list[Json]:
+def totals_of(request: JsonObject) -> list[JsonObject]:
     """What each model took in the whole turn, its agents included."""
     totals = request.get("modelTotals")
-    return [total for total in totals if type(total) is dict] if type(totals) is list else []
+    return [total for total in totals if isinstance(total, dict)] if isinstance(totals, list) else []
 
 
-def tokens_of(request: Json, result: Json, noted: Json) -> Json | None:
+def tokens_of(request: JsonObject, result: JsonObject, noted: JsonObject) -> JsonObject | None:
     """The sums of the whole turn, else the numbers that stand on the request or in its result."""
     if totals := totals_of(request):
         sums = [_sum(totals, name) for name in ("inputTokens", "outputTokens", "cachedTokens")]
@@ -39,7 +39,7 @@ def tokens_of(request: Json, result: Json, noted: Json) -> Json | None:
         (result, "promptTokens", "outputTokens"),
     ):
         if (
-            type(holder) is dict
+            isinstance(holder, dict)
             and (given in holder or made in holder)
             and (tokens := _tokens(_count(holder.get(given)), _count(holder.get(made)), None))
         ):
@@ -47,12 +47,12 @@ def tokens_of(request: Json, result: Json, noted: Json) -> Json | None:
     return None
 
 
-def _tokens(given: int | None, made: int | None, cached: int | None) -> Json | None:
+def _tokens(given: int | None, made: int | None, cached: int | None) -> JsonObject | None:
     stated = {"input_tokens": given, "output_tokens": made, "cache_read_input_tokens": cached}
     return {name: count for name, count in stated.items() if count is not None} or None
 
 
-def _sum(totals: list[Json], name: str) -> int | None:
+def _sum(totals: list[JsonObject], name: str) -> int | None:
     counts = [count for total in totals if (count := _count(total.get(name))) is not None]
     return sum(counts) if counts else None
 

@@ -30,7 +30,7 @@ def whole_values(source: Source, run: Run, label: str) -> Iterator[tuple[Any, by
             value = parse(raw)
         except NOT_JSON:
             value = None
-        if type(value) is dict:
+        if isinstance(value, dict):
             counted(source, run)
             run.advance(len(raw))
             yield value, raw, label or "the session"

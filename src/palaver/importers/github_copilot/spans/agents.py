@@ -1,17 +1,15 @@
 """What spans of agents say: what a person typed, and what came out in the end."""
 
 from itertools import pairwise
-from typing import Any
 
 from palaver.importers.github_copilot.spans.calls import facts_of, span_of
 from palaver.importers.github_copilot.spans.names import INPUT, OUTPUT
 from palaver.importers.github_copilot.spans.records import Record
 from palaver.importers.github_copilot.spans.spoken import chat_messages, listed
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.wire import wire_format
-
-Json = dict[str, Any]
 
 
 def typed_in(agents: list[Record]) -> list[str]:
@@ -21,9 +19,9 @@ def typed_in(agents: list[Record]) -> list[str]:
     return list(dict.fromkeys(text for text in said if isinstance(text, str) and text.strip()))
 
 
-def agent_messages(agents: list[Record], time: str) -> list[Json]:
+def agent_messages(agents: list[Record], time: str) -> list[JsonObject]:
     """Prompts and last answers, where the calls between them were not recorded."""
-    messages: list[Json] = []
+    messages: list[JsonObject] = []
     for agent in agents:
         messages += _messages(agent, INPUT, agent.started_at, time)
         messages += _messages(agent, OUTPUT, agent.ended_at or agent.started_at, time)
@@ -33,7 +31,7 @@ def agent_messages(agents: list[Record], time: str) -> list[Json]:
     return messages
 
 
-def unsaid_prompts(agents: list[Record], messages: list[Json], time: str) -> list[Json]:
+def unsaid_prompts(agents: list[Record], messages: list[JsonObject], time: str) -> list[JsonObject]:
     """What was typed, and stands in no message of the user: requests are cut off when they are long."""
     asked = [block for one in messages if one["role"] == "user" for block in one["content"]]
     said = "\n".join(block["text"] for block in asked if block["type"] == "text")
@@ -41,10 +39,10 @@ def unsaid_prompts(agents: list[Record], messages: list[Json], time: str) -> lis
     return _unique([message for agent in missing for message in _messages(agent, INPUT, agent.started_at, time)])
 
 
-def _messages(agent: Record, name: str, stated: str, time: str) -> list[Json]:
-    messages: list[Json] = []
+def _messages(agent: Record, name: str, stated: str, time: str) -> list[JsonObject]:
+    messages: list[JsonObject] = []
     for number, (role, content) in enumerate(_said(agent, name)):
-        metadata: Json = {"author_kind": "model" if role == "assistant" else "human", "span": span_of(agent)}
+        metadata: JsonObject = {"author_kind": "model" if role == "assistant" else "human", "span": span_of(agent)}
         if name == OUTPUT:
             metadata["attributes"] = facts_of(agent)
         if not stated:
@@ -61,7 +59,7 @@ def _messages(agent: Record, name: str, stated: str, time: str) -> list[Json]:
     return messages
 
 
-def _said(agent: Record, name: str) -> list[tuple[str, list[Json]]]:
+def _said(agent: Record, name: str) -> list[tuple[str, list[JsonObject]]]:
     values = listed(agent.attributes.get(name))[0]
     if name == OUTPUT:
         wire = wire_format("openai-chat")
@@ -70,14 +68,14 @@ def _said(agent: Record, name: str) -> list[tuple[str, list[Json]]]:
             for one in chat_messages(values, role="assistant")
         ]
     request = wire_format("openai-chat").request_from_wire({"messages": chat_messages(values)})
-    system: list[Json] = request.get("system") or []
+    system: list[JsonObject] = request.get("system") or []
     said = [("user", message["content"]) for message in request["messages"]]
     return [("user", system), *said] if system else said
 
 
-def _unique(messages: list[Json]) -> list[Json]:
+def _unique(messages: list[JsonObject]) -> list[JsonObject]:
     """Spans without ids may look alike."""
-    found: dict[str, Json] = {}
+    found: dict[str, JsonObject] = {}
     for message in messages:
         name = message["message_id"]
         while name in found:

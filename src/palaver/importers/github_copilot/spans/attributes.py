@@ -3,19 +3,18 @@
 from typing import Any, cast
 
 from palaver.importers.github_copilot.spans.secrets import discreet
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _DEEPEST = 32
 
 
-def attributes_of(listed: Any) -> tuple[Json, list[Any]]:
+def attributes_of(listed: Any) -> tuple[JsonObject, list[Any]]:
     """OTLP's list of keys and values as an object, and what could not be read of it."""
     if isinstance(listed, dict):
-        return cast("Json", listed), []
+        return cast("JsonObject", listed), []
     if not isinstance(listed, list):
         return {}, [] if listed is None else [listed]
-    found: Json = {}
+    found: JsonObject = {}
     unread: list[Any] = []
     for entry in cast("list[Any]", listed):
         match entry:
@@ -26,7 +25,7 @@ def attributes_of(listed: Any) -> tuple[Json, list[Any]]:
     return found, unread
 
 
-def value_of(value: Json, depth: int = 0) -> Any:
+def value_of(value: JsonObject, depth: int = 0) -> Any:
     """The value that an OTLP value wraps; what is none stays as it is."""
     if len(value) != 1 or depth > _DEEPEST:
         return value
@@ -50,12 +49,12 @@ def value_of(value: Json, depth: int = 0) -> Any:
             return value
 
 
-def plain_attributes(attributes: Json) -> Json:
+def plain_attributes(attributes: JsonObject) -> JsonObject:
     """Attributes that are an object already; some writers wrap the values nevertheless."""
     return {name: value_of(value) if isinstance(value, dict) else value for name, value in attributes.items()}
 
 
-def resource_of(resource: Any) -> Json:
+def resource_of(resource: Any) -> JsonObject:
     """What is said of the program; JavaScript's objects have it under names of their own, as pairs."""
     if not isinstance(resource, dict):
         return {}

@@ -20,10 +20,9 @@ from palaver.importers.github_copilot.spans.names import (
 from palaver.importers.github_copilot.spans.records import Record
 from palaver.importers.github_copilot.spans.spoken import chat_messages, listed
 from palaver.importers.github_copilot.spans.tokens import is_count, tokens_in
+from palaver.model.build import JsonObject
 from palaver.threads.call import Call
 from palaver.wire._errors import error
-
-Json = dict[str, Any]
 
 _PLACED = frozenset({OPERATION, CONVERSATION, "gen_ai.request.model", "gen_ai.response.model", "gen_ai.response.id"})
 _HELPERS = {"title": "title", "progressMessages": "progress", "promptCategorization": "categorization"}
@@ -37,7 +36,7 @@ def is_spoken(record: Record) -> bool:
 def call_of(record: Record, session: str, *, api_id: str) -> Call:
     attributes = record.attributes
     messages, is_cut = _asked(attributes)
-    request: Json = {"messages": messages}
+    request: JsonObject = {"messages": messages}
     if model := model_of(record):
         request["model"] = model
     tools, is_short = listed(attributes.get(TOOLS))
@@ -46,7 +45,7 @@ def call_of(record: Record, session: str, *, api_id: str) -> Call:
     answered, is_answer_cut = listed(attributes.get(OUTPUT))
     answers = chat_messages(answered, role="assistant")
     _take_reasoning(attributes, answers)
-    about: Json = {"attributes": facts_of(record), "span": span_of(record)}
+    about: JsonObject = {"attributes": facts_of(record), "span": span_of(record)}
     if is_short:
         about["attributes"][TOOLS] = attributes[TOOLS]
     if is_cut or is_answer_cut:
@@ -76,7 +75,7 @@ def call_of(record: Record, session: str, *, api_id: str) -> Call:
 def executed_of(record: Record) -> Executed:
     attributes = record.attributes
     stated = record.text("gen_ai.tool.call.id")
-    about: Json = {"attributes": facts_of(record), "span": span_of(record)}
+    about: JsonObject = {"attributes": facts_of(record), "span": span_of(record)}
     if record.duration_ms is not None:
         about["duration_ms"] = record.duration_ms
     if stated and plain_id(stated) != stated:
@@ -97,7 +96,7 @@ def model_of(record: Record) -> str:
     return record.text("gen_ai.response.model") or record.text("gen_ai.request.model")
 
 
-def facts_of(record: Record) -> Json:
+def facts_of(record: Record) -> JsonObject:
     """Attributes that have no place elsewhere."""
     return {
         name: value
@@ -106,20 +105,20 @@ def facts_of(record: Record) -> Json:
     } | {name: value for name, value in record.attributes.items() if is_count(name) and not tokens_in({name: value})}
 
 
-def span_of(record: Record) -> Json:
+def span_of(record: Record) -> JsonObject:
     """Which span it is, and what it says beside its attributes."""
     named = {"trace_id": record.trace_id, "span_id": record.span_id, "parent_span_id": record.parent_id}
     return {**{key: value for key, value in named.items() if value}, "name": record.name, **record.about}
 
 
-def failure_of(record: Record) -> Json:
+def failure_of(record: Record) -> JsonObject:
     status = record.about.get("status")
     message = status.get("message") if isinstance(status, dict) else None
     word = record.text("error.type")
     return error(message if isinstance(message, str) and message else word or "error", (word,) if word else ())
 
 
-def _asked(attributes: Json) -> tuple[list[Any], bool]:
+def _asked(attributes: JsonObject) -> tuple[list[Any], bool]:
     """The messages of a request, its system prompt first, and whether some are missing."""
     given, is_cut = listed(attributes.get(INPUT))
     messages = chat_messages(given)
@@ -138,7 +137,7 @@ def _asked(attributes: Json) -> tuple[list[Any], bool]:
     return messages, is_cut
 
 
-def _take_reasoning(attributes: Json, answers: list[Any]) -> None:
+def _take_reasoning(attributes: JsonObject, answers: list[Any]) -> None:
     thought = attributes.get(REASONING)
     if isinstance(thought, str) and thought:
         if not answers:
@@ -147,8 +146,8 @@ def _take_reasoning(attributes: Json, answers: list[Any]) -> None:
             answers[0].setdefault("reasoning_content", thought)
 
 
-def _choice(message: Any, number: int) -> Json:
-    choice: Json = {"index": number, "message": message}
+def _choice(message: Any, number: int) -> JsonObject:
+    choice: JsonObject = {"index": number, "message": message}
     if isinstance(message, dict) and isinstance(reason := message.pop("finish_reason", None), str):
         choice["finish_reason"] = reason
     return choice

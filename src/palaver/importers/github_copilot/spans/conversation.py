@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers._calls import kept_apart
 from palaver.importers.github_copilot.replays.merging import one_of
@@ -14,19 +13,18 @@ from palaver.importers.github_copilot.spans.records import Record
 from palaver.importers.github_copilot.spans.repeated import without_repeated
 from palaver.importers.github_copilot.spans.telling import document_of
 from palaver.importers.github_copilot.spans.usage import DETAILS, usage_of
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.ids import deterministic_uuid
 from palaver.sources.run import Run
 from palaver.threads.call import Call
 from palaver.threads.conversations import UNTHREADED, Threads
 
-Json = dict[str, Any]
-
 PLATFORM = "github_copilot"
 _CHAT, _TOOL = "chat", "execute_tool"
 
 
-def told(key: str, placed: list[Placed], run: Run, time: str) -> Iterator[Json]:
+def told(key: str, placed: list[Placed], run: Run, time: str) -> Iterator[JsonObject]:
     """The document of one conversation; usage records where nothing of it was said, or not by all of its spans."""
     held = sorted(placed, key=lambda one: one.record.started_at or one.record.ended_at)
     named = next((one.conversation for one in held if one.conversation), "")
@@ -41,7 +39,7 @@ def told(key: str, placed: list[Placed], run: Run, time: str) -> Iterator[Json]:
             runs[id(record)] = keep(executed, executed_of(record))
     agents = [record for record in records if not record.is_event and record.operation == AGENT]
     base = _threaded(spoken, named or key, run, time)
-    messages: list[Json] = base["messages"] if base else agent_messages(agents, time)
+    messages: list[JsonObject] = base["messages"] if base else agent_messages(agents, time)
     messages = complete(messages, executed)
     if base and (typed := unsaid_prompts(agents, messages, time)):
         messages = one_of([_bare(messages, time), _bare(typed, time)])["messages"]
@@ -89,7 +87,7 @@ def _chats(records: list[Record]) -> tuple[list[Record], set[int]]:
     return chats, repeated
 
 
-def _threaded(spoken: list[Record], session: str, run: Run, time: str) -> Json | None:
+def _threaded(spoken: list[Record], session: str, run: Run, time: str) -> JsonObject | None:
     """The calls of a conversation as one document."""
     if not spoken:
         return None
@@ -112,5 +110,5 @@ def _threaded(spoken: list[Record], session: str, run: Run, time: str) -> Json |
     return one_of(without_repeated(documents, {call.call_id for call in calls})) if documents else None
 
 
-def _bare(messages: list[Json], time: str) -> Json:
+def _bare(messages: list[JsonObject], time: str) -> JsonObject:
     return {"messages": messages, "created_at": time}

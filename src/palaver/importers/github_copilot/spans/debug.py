@@ -1,25 +1,23 @@
 """Debug logs of VS Code: one entry a line, with what a person typed, what the model answered, and what tools did."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.errors import PalaverError
 from palaver.importers._findings import UNFORESEEN
 from palaver.importers.github_copilot.spans.debug_entries import Entry, entry_of
 from palaver.importers.github_copilot.spans.debug_session import Session
 from palaver.importers.github_copilot.spans.noticed import BAD_SPAN
+from palaver.model.build import JsonObject
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
-Json = dict[str, Any]
-
 _MAIN = "main.jsonl"
 _SPOKEN = ("user_message", "agent_response", "tool_call")
 
 
-def read_debug(source: Source, run: Run) -> Iterator[Json]:
+def read_debug(source: Source, run: Run) -> Iterator[JsonObject]:
     """A conversation for each session of the log; mostly it is one."""
     parent = _parent(source)
     is_saved = _is_saved(source)

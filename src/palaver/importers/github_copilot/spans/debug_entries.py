@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palaver.importers.github_copilot.spans.secrets import masked
+from palaver.model.build import JsonObject
 from palaver.model.timestamps import readable_timestamp
-
-Json = dict[str, Any]
 
 _FIELDS = frozenset({"ts", "dur", "sid", "type", "name", "spanId", "parentSpanId", "status", "attrs"})
 _SAID = frozenset({"content", "response", "args", "result"})
@@ -24,23 +23,28 @@ class Entry:
     ended_at: str
     duration_ms: float | None
     is_error: bool
-    attributes: Json
-    rest: Json = field(default_factory=dict[str, Any])
+    attributes: JsonObject
+    rest: JsonObject = field(default_factory=dict[str, Any])
     """What else stands in the line, or could not be read."""
 
     def text(self, name: str) -> str:
         value = self.attributes.get(name)
         return value if isinstance(value, str) else ""
 
-    def about(self, *leaving_out: str) -> Json:
+    def about(self, *leaving_out: str) -> JsonObject:
         """The entry without what has a place elsewhere."""
-        told: Json = {"type": self.kind, "name": self.name, "span_id": self.span_id, "parent_span_id": self.parent_id}
+        told: JsonObject = {
+            "type": self.kind,
+            "name": self.name,
+            "span_id": self.span_id,
+            "parent_span_id": self.parent_id,
+        }
         attributes = {key: value for key, value in self.attributes.items() if key not in leaving_out}
         told |= {"attributes": attributes, **self.rest}
         return {key: value for key, value in told.items() if value not in ("", {}, None)}
 
 
-def entry_of(line: Json, where: str) -> Entry | None:
+def entry_of(line: JsonObject, where: str) -> Entry | None:
     """An entry; None where the line is none."""
     session, kind = line.get("sid"), line.get("type")
     if not isinstance(session, str) or not session or not isinstance(kind, str):

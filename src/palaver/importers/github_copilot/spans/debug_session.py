@@ -10,12 +10,11 @@ from palaver.importers.github_copilot.spans.debug_entries import Entry
 from palaver.importers.github_copilot.spans.spoken import chat_messages, listed
 from palaver.importers.github_copilot.spans.tokens import tokens_in
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.sources.run import Run
 from palaver.threads.chain import dumped
 from palaver.wire import wire_format
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _ANSWER = "agent-msg-"
@@ -31,11 +30,11 @@ class Session:
     def add(self, entry: Entry) -> None:
         self._entries.append(entry)
 
-    def told(self, run: Run, time: str) -> Iterator[Json]:
+    def told(self, run: Run, time: str) -> Iterator[JsonObject]:
         """The conversation, where something was said; usage of calls whose answer is not in the log."""
         requests = {entry.span_id: entry for entry in self._entries if entry.kind == "llm_request" and entry.span_id}
         telling = _Telling(requests, time)
-        events: list[Json] = []
+        events: list[JsonObject] = []
         for entry in self._entries:
             if entry.kind not in ("user_message", "agent_response", "tool_call", "llm_request"):
                 events.append({**entry.about(), **({"time": entry.time} if entry.time else {})})
@@ -51,10 +50,10 @@ class Session:
             for number, event in enumerate(events):
                 run.used(self._period(event, number, time))
 
-    def _document(self, messages: list[Json], events: list[Json], time: str) -> Json:
+    def _document(self, messages: list[JsonObject], events: list[JsonObject], time: str) -> JsonObject:
         stated = [one["timestamp"] for one in messages if "timestamp_inferred" not in one["metadata"]]
         models = [one["metadata"]["model_override"] for one in messages if "model_override" in one["metadata"]]
-        session: Json = {"session_id": self._name}
+        session: JsonObject = {"session_id": self._name}
         if self._parent:
             session |= {"parent_conversation_id": self._parent, "is_sidechain": True}
         typed = next((one["content"][0]["text"] for one in messages if one["role"] == "user"), "")
@@ -69,8 +68,8 @@ class Session:
             messages=messages,
         )
 
-    def _usage(self, entry: Entry, time: str) -> Json:
-        metadata: Json = {"span": entry.about()}
+    def _usage(self, entry: Entry, time: str) -> JsonObject:
+        metadata: JsonObject = {"span": entry.about()}
         if not entry.time:
             metadata["timestamp_inferred"] = True
         return build.usage(
@@ -87,7 +86,7 @@ class Session:
             metadata=metadata,
         )
 
-    def _period(self, event: Json, number: int, time: str) -> Json:
+    def _period(self, event: JsonObject, number: int, time: str) -> JsonObject:
         return build.usage(
             usage_id=deterministic_uuid(f"{PLATFORM}-{self._name}-{number}-{event}"),
             platform={"name": PLATFORM},
@@ -102,13 +101,13 @@ class _Telling:
     """Entries made messages, one after the other."""
 
     def __init__(self, requests: dict[str, Entry], time: str) -> None:
-        self.messages: list[Json] = []
+        self.messages: list[JsonObject] = []
         self.answered: set[str] = set()
         """Requests whose answer was told."""
         self._requests = requests
         self._time = time
         self._names: set[str] = set()
-        self._open: dict[str, dict[int, tuple[Json, str]]] = {}
+        self._open: dict[str, dict[int, tuple[JsonObject, str]]] = {}
         """Calls without a result by the tool and in their order, each with the message that it stands in."""
         self._open_with: dict[tuple[str, bytes], deque[int]] = {}
         """Their numbers by the tool and the arguments."""
@@ -132,11 +131,11 @@ class _Telling:
 
     def _add_answer(self, entry: Entry) -> None:
         values, is_cut = listed(entry.attributes.get("response"))
-        metadata: Json = {"author_kind": "model", "span": entry.about("response")}
+        metadata: JsonObject = {"author_kind": "model", "span": entry.about("response")}
         if is_cut:
             metadata["answer_cut"] = True
         request = self._requests.get(entry.span_id.removeprefix(_ANSWER))
-        tokens: Json | None = None
+        tokens: JsonObject | None = None
         if request is not None and request.span_id not in self.answered:
             self.answered.add(request.span_id)
             tokens = tokens_in(request.attributes) or None
@@ -146,7 +145,7 @@ class _Telling:
             if request.duration_ms is not None:
                 metadata["duration_ms"] = request.duration_ms
         wire = wire_format("openai-chat")
-        content: list[Json] = []
+        content: list[JsonObject] = []
         for one in chat_messages(values, role="assistant"):
             content += wire.response_from_wire({"choices": [{"message": one}]})["content"]
         for block in content:
@@ -161,7 +160,7 @@ class _Telling:
     def _add_tool(self, entry: Entry) -> None:
         """A tool that was run: its result, behind the answer that called it, where that is known."""
         call = self._called(entry)
-        about: Json = {"span": entry.about("args", "result" if "result" in entry.attributes else "error")}
+        about: JsonObject = {"span": entry.about("args", "result" if "result" in entry.attributes else "error")}
         if entry.duration_ms is not None:
             about["duration_ms"] = entry.duration_ms
         executed = Executed(
@@ -183,7 +182,7 @@ class _Telling:
         for message in made:
             self._keep(message)
 
-    def _called(self, entry: Entry) -> tuple[Json, str] | None:
+    def _called(self, entry: Entry) -> tuple[JsonObject, str] | None:
         """The oldest open call of this tool, one with the same arguments before any other."""
         given = arguments(entry.attributes.get("args"))
         calls = self._open.get(entry.name, {})
@@ -197,7 +196,9 @@ class _Telling:
         found[0]["input"] = {**given, **found[0]["input"]}
         return found
 
-    def _add(self, entry: Entry, role: Any, content: list[Json], metadata: Json, tokens: Json | None = None) -> None:
+    def _add(
+        self, entry: Entry, role: Any, content: list[JsonObject], metadata: JsonObject, tokens: JsonObject | None = None
+    ) -> None:
         time = entry.time
         if not time:
             metadata["timestamp_inferred"] = True
@@ -213,7 +214,7 @@ class _Telling:
             )
         )
 
-    def _keep(self, message: Json) -> None:
+    def _keep(self, message: JsonObject) -> None:
         name = message["message_id"]
         while message["message_id"] in self._names:
             message["message_id"] = deterministic_uuid(f"{name}-{len(self._names)}")

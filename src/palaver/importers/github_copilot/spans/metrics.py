@@ -1,16 +1,14 @@
 """Metrics of a trace file: running sums, of which only the last of each is told."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers.github_copilot.spans.attributes import attributes_of, resource_of
 from palaver.importers.github_copilot.spans.secrets import discreet, masked
 from palaver.importers.github_copilot.spans.times import moment
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.threads.chain import dumped
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 
@@ -19,10 +17,10 @@ class Sums:
     """Takes metrics as they come, and gives one usage record for every program that counted."""
 
     def __init__(self) -> None:
-        self._points: dict[bytes, dict[bytes, Json]] = {}
-        self._resources: dict[bytes, Json] = {}
+        self._points: dict[bytes, dict[bytes, JsonObject]] = {}
+        self._resources: dict[bytes, JsonObject] = {}
 
-    def add(self, envelope: Json) -> bool:
+    def add(self, envelope: JsonObject) -> bool:
         """Take what an envelope counts; whether there was anything."""
         resource = resource_of(envelope.get("resource"))
         key = dumped(resource)
@@ -37,13 +35,13 @@ class Sums:
             found = True
         return found
 
-    def records(self, time: str) -> Iterator[Json]:
+    def records(self, time: str) -> Iterator[JsonObject]:
         for key, points in self._points.items():
             resource = self._resources[key]
             told = list(points.values())
             started = min((point["started_at"] for point in told if "started_at" in point), default="")
             ended = max((point["ended_at"] for point in told if "ended_at" in point), default="")
-            metadata: Json = {"metrics": told}
+            metadata: JsonObject = {"metrics": told}
             if resource:
                 metadata["resource"] = resource
             if not started:
@@ -59,7 +57,7 @@ class Sums:
             )
 
 
-def _points(envelope: Json) -> Iterator[Json]:
+def _points(envelope: JsonObject) -> Iterator[JsonObject]:
     scopes = envelope.get("scopeMetrics")
     for scope in scopes if isinstance(scopes, list) else []:
         metrics = scope.get("metrics") if isinstance(scope, dict) else None
@@ -68,11 +66,11 @@ def _points(envelope: Json) -> Iterator[Json]:
                 yield from _of_metric(metric)
 
 
-def _of_metric(metric: Json) -> Iterator[Json]:
+def _of_metric(metric: JsonObject) -> Iterator[JsonObject]:
     described = metric.get("descriptor")
-    about: Json = described if isinstance(described, dict) else metric
+    about: JsonObject = described if isinstance(described, dict) else metric
     name = about.get("name")
-    told: Json = {"name": name if isinstance(name, str) else "unknown"}
+    told: JsonObject = {"name": name if isinstance(name, str) else "unknown"}
     if isinstance(unit := about.get("unit"), str) and unit:
         told["unit"] = unit
     points = metric.get("dataPoints")
@@ -86,9 +84,9 @@ def _of_metric(metric: Json) -> Iterator[Json]:
             yield {**told, "value": masked("", point)}
 
 
-def _of_point(point: Json) -> Json:
+def _of_point(point: JsonObject) -> JsonObject:
     attributes, unread = attributes_of(point.get("attributes"))
-    told: Json = {"attributes": discreet(attributes)} if attributes else {}
+    told: JsonObject = {"attributes": discreet(attributes)} if attributes else {}
     if unread:
         told["unread"] = masked("", unread)
     for ours, theirs in (("started_at", "startTime"), ("ended_at", "endTime")):
@@ -100,9 +98,9 @@ def _of_point(point: Json) -> Json:
     return {**told, **({"value": rest["value"]} if rest.keys() == {"value"} else {"value": rest})}
 
 
-def _tokens(points: list[Json]) -> Json:
+def _tokens(points: list[JsonObject]) -> JsonObject:
     """Tokens of all models together."""
-    found: Json = {}
+    found: JsonObject = {}
     for point in points:
         match point:
             case {

@@ -1,7 +1,6 @@
 """From a file of traces to its conversations: by traces first, then by conversations, however they are mixed."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from palaver.importers._findings import UNFORESEEN
 from palaver.importers.github_copilot.replays.times import noting
@@ -14,16 +13,15 @@ from palaver.importers.github_copilot.spans.places import placed
 from palaver.importers.github_copilot.spans.records import metrics_in, records_in
 from palaver.importers.github_copilot.spans.secrets import DiscreetRun
 from palaver.importers.github_copilot.spans.shapes import recognize
+from palaver.model.build import JsonObject
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.spill import LIMIT_BYTES, Spill
 
-Json = dict[str, Any]
 
-
-def read_unit(source: Source, run: Run) -> Iterator[Json]:
+def read_unit(source: Source, run: Run) -> Iterator[JsonObject]:
     form = run.form or recognize(source).form
     discreet = DiscreetRun(run)
     if form == DEBUG:
@@ -68,7 +66,7 @@ class _Reader:
                 if not is_known:
                     self._run.quarantined(BAD_SPAN, lines.raw, lines.where())
 
-    def records(self, time: str) -> Iterator[Json]:
+    def records(self, time: str) -> Iterator[JsonObject]:
         """What the metrics of all lines sum up to."""
         if self._summed:
             self._run.mapped()
@@ -76,7 +74,7 @@ class _Reader:
                 self._run.folded("the last sums", self._summed - 1)
         yield from self._sums.records(time)
 
-    def _take(self, line: Json, where: str) -> bool:
+    def _take(self, line: JsonObject, where: str) -> bool:
         records = list(records_in(line, where))
         for record in records:
             self._traces.add(record.trace_id or record.conversation or where, record, record.size_bytes)

@@ -8,8 +8,7 @@ from palaver.importers.github_copilot.spans.attributes import attributes_of, pla
 from palaver.importers.github_copilot.spans.names import CONVERSATION, OPERATION
 from palaver.importers.github_copilot.spans.secrets import discreet, masked
 from palaver.importers.github_copilot.spans.times import milliseconds_between, moment
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _SPAN_FIELDS = frozenset(
     {
@@ -44,10 +43,10 @@ class Record:
     started_at: str = ""
     ended_at: str = ""
     duration_ms: float | None = None
-    attributes: Json = field(default_factory=dict[str, Any])
-    about: Json = field(default_factory=dict[str, Any])
+    attributes: JsonObject = field(default_factory=dict[str, Any])
+    about: JsonObject = field(default_factory=dict[str, Any])
     """Status, events, links, scope: whatever else stands there."""
-    resource: Json = field(default_factory=dict[str, Any])
+    resource: JsonObject = field(default_factory=dict[str, Any])
     is_error: bool = False
 
     def text(self, name: str) -> str:
@@ -70,7 +69,7 @@ class Record:
         return self.text(CONVERSATION) or self.text("session.id") or self.text("conversation_id")
 
 
-def records_in(line: Json, where: str) -> Iterator[Record]:
+def records_in(line: JsonObject, where: str) -> Iterator[Record]:
     """The spans and events of a line; none where it holds something else."""
     if "resourceSpans" in line or "resourceLogs" in line:
         yield from _in_envelope(line, where)
@@ -78,14 +77,14 @@ def records_in(line: Json, where: str) -> Iterator[Record]:
         yield _of_object(line, where)
 
 
-def is_record(line: Json) -> bool:
+def is_record(line: JsonObject) -> bool:
     """Whether this is a span or an event as JavaScript has it."""
     if not isinstance(line.get("attributes"), dict):
         return False
     return not {"startTime", "endTime", "hrTime", "spanId", "_spanContext", "spanContext", "traceId"}.isdisjoint(line)
 
 
-def metrics_in(line: Json) -> list[Any] | None:
+def metrics_in(line: JsonObject) -> list[Any] | None:
     """The metrics of a line by their scopes; None where it holds none."""
     if isinstance(line.get("scopeMetrics"), list):
         return [line]
@@ -95,7 +94,7 @@ def metrics_in(line: Json) -> list[Any] | None:
     return None
 
 
-def _in_envelope(line: Json, where: str) -> Iterator[Record]:
+def _in_envelope(line: JsonObject, where: str) -> Iterator[Record]:
     for envelope, scopes, spans in (
         ("resourceSpans", "scopeSpans", "spans"),
         ("resourceLogs", "scopeLogs", "logRecords"),
@@ -113,7 +112,7 @@ def _in_envelope(line: Json, where: str) -> Iterator[Record]:
                     yield _of_otlp(span, where, scope.get("scope"), resource, is_event=spans == "logRecords")
 
 
-def _of_otlp(span: Any, where: str, scope: Any, resource: Json, *, is_event: bool) -> Record:
+def _of_otlp(span: Any, where: str, scope: Any, resource: JsonObject, *, is_event: bool) -> Record:
     if not isinstance(span, dict):
         return Record(where, about={"unread": masked("", span)}, resource=resource)
     attributes, unread = attributes_of(span.get("attributes"))
@@ -125,13 +124,13 @@ def _of_otlp(span: Any, where: str, scope: Any, resource: Json, *, is_event: boo
     return record
 
 
-def _of_object(line: Json, where: str) -> Record:
+def _of_object(line: JsonObject, where: str) -> Record:
     is_event = "hrTime" in line or "_body" in line or ("startTime" not in line and "body" in line)
     attributes = discreet(plain_attributes(line["attributes"]))
     return _record(line, where, attributes, resource_of(line.get("resource")), is_event=is_event)
 
 
-def _record(span: Json, where: str, attributes: Json, resource: Json, *, is_event: bool) -> Record:
+def _record(span: JsonObject, where: str, attributes: JsonObject, resource: JsonObject, *, is_event: bool) -> Record:
     context = next((one for key in ("_spanContext", "spanContext") if isinstance(one := span.get(key), dict)), {})
     parent = span.get("parentSpanContext")
     started = moment(_first(span, "startTimeUnixNano", "startTime", "hrTime", "timeUnixNano", "timestamp"))
@@ -164,7 +163,7 @@ def _record(span: Json, where: str, attributes: Json, resource: Json, *, is_even
 _NOTHING: tuple[Any, ...] = (None, [], {}, "")
 
 
-def _first(span: Json, *names: str) -> Any:
+def _first(span: JsonObject, *names: str) -> Any:
     return next((span[name] for name in names if span.get(name) is not None), None)
 
 

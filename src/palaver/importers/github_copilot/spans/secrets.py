@@ -4,11 +4,10 @@ import re
 from typing import Any, cast
 
 from palaver.importers.github_copilot.spans.names import CONTENT
+from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.redact import MASK, kept_headers, masked_url
 from palaver.sources.run import Run
-
-Json = dict[str, Any]
 
 _SECRET = re.compile(
     r"(?:^|[._-])(?:(?:proxy[._-]?)?authorization|(?:set[._-]?)?cookies?|(?:api|access|private|client)[._-]?(?:key|secret)|"
@@ -24,7 +23,7 @@ _PAIR = re.compile(
 _DEEPEST = 8
 
 
-def discreet(attributes: Json) -> Json:
+def discreet(attributes: JsonObject) -> JsonObject:
     """The same attributes, with masks; what was said stays as it is."""
     return {name: value if name in CONTENT else masked(name, value) for name, value in attributes.items()}
 
@@ -41,7 +40,7 @@ def masked(name: str, value: Any, depth: int = 0) -> Any:
         case list():
             return [masked(name, one, depth + 1) for one in cast("list[Any]", value)]
         case dict():
-            return {key: masked(key, one, depth + 1) for key, one in cast("Json", value).items()}
+            return {key: masked(key, one, depth + 1) for key, one in cast("JsonObject", value).items()}
         case _:
             return value
 

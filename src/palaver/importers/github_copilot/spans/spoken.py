@@ -8,9 +8,8 @@ from typing import Any
 import orjson
 
 from palaver.importers.github_copilot.replays.messages import compact, plain_id
+from palaver.model.build import JsonObject
 from palaver.sources.glimpse import glimpse
-
-Json = dict[str, Any]
 
 _TOKENS = re.compile(r'"(?:[^"\\]++|\\.)*+("?)|[\[\]{}]', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
@@ -88,7 +87,7 @@ def chat_message(value: Any, role: str) -> Any:
             return {"role": role, "content": value}
         case {"parts": list(parts), **rest}:
             stated = rest.pop("role", role)
-            message: Json = {**rest, "role": stated if isinstance(stated, str) and stated else role}
+            message: JsonObject = {**rest, "role": stated if isinstance(stated, str) and stated else role}
             if not isinstance(stated, str):
                 message["stated_role"] = stated
             _take_parts(parts, message)
@@ -101,7 +100,7 @@ def chat_message(value: Any, role: str) -> Any:
             return {"role": role, "content": [value]}
 
 
-def _take_parts(parts: list[Any], message: Json) -> None:
+def _take_parts(parts: list[Any], message: JsonObject) -> None:
     content: list[Any] = []
     calls: list[Any] = []
     results: list[Any] = []
@@ -129,9 +128,9 @@ def _take_parts(parts: list[Any], message: Json) -> None:
     message["content"] = content[0]["text"] if is_text else content or ""
 
 
-def _call(call_id: str, name: str, rest: Json) -> Json:
+def _call(call_id: str, name: str, rest: JsonObject) -> JsonObject:
     given = rest.get("arguments")
-    call: Json = {
+    call: JsonObject = {
         "id": plain_id(call_id),
         "type": "function",
         "function": {
@@ -143,7 +142,7 @@ def _call(call_id: str, name: str, rest: Json) -> Json:
     return {**call, **more} if more else call
 
 
-def _result(rest: Json) -> Any:
+def _result(rest: JsonObject) -> Any:
     """What a tool gave back: writers differ in the name of it."""
     held = next((rest[name] for name in ("content", "result", "response") if name in rest), "")
     return held if isinstance(held, str) else _dumped(held)

@@ -9,8 +9,7 @@ from palaver.importers.github_copilot.spans.records import Record
 from palaver.importers.github_copilot.spans.spoken import listed
 from palaver.importers.github_copilot.spans.tokens import tokens_in
 from palaver.model import build
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 PLATFORM = "github_copilot"
 _TITLE_LETTERS = 200
@@ -25,18 +24,18 @@ def document_of(
     *,
     conversation_id: str,
     parent: str,
-    messages: list[Json],
-    base: Json,
+    messages: list[JsonObject],
+    base: JsonObject,
     records: list[Record],
     others: list[Record],
     typed: list[str],
-) -> Json:
+) -> JsonObject:
     texts = sorted(typed, key=len, reverse=True)
     is_helper = (base.get("session") or {}).get("is_sidechain") is True
     messages = [with_author(message, texts, is_sidechain=bool(parent) or is_helper) for message in messages]
     stated = [one["timestamp"] for one in messages if "timestamp_inferred" not in (one.get("metadata") or {})]
     times = stated or [one["timestamp"] for one in messages]
-    session: Json = {"session_id": conversation_id.partition(":agent-")[0]}
+    session: JsonObject = {"session_id": conversation_id.partition(":agent-")[0]}
     if parent:
         session |= {"parent_conversation_id": parent, "is_sidechain": True}
     elif is_helper:
@@ -53,14 +52,14 @@ def document_of(
     )
 
 
-def _title(messages: list[Json], typed: list[str]) -> str | None:
+def _title(messages: list[JsonObject], typed: list[str]) -> str | None:
     humans = (one for one in messages if one["role"] == "user" and one["metadata"].get("author_kind") == "human")
     said = next((block["text"] for one in humans for block in one["content"] if block["type"] == "text"), "")
     return " ".join((typed[0] if typed else said).split())[:_TITLE_LETTERS] or None
 
 
-def _platform(base: Json, records: list[Record]) -> Json:
-    told: Json = {**base, "name": PLATFORM}
+def _platform(base: JsonObject, records: list[Record]) -> JsonObject:
+    told: JsonObject = {**base, "name": PLATFORM}
     resource = next((record.resource for record in records if record.resource), {})
     version = resource.get("service.version")
     if isinstance(version, str) and version:
@@ -73,8 +72,8 @@ def _platform(base: Json, records: list[Record]) -> Json:
     return told
 
 
-def _context(messages: list[Json], records: list[Record], others: list[Record]) -> Json | None:
-    context: Json = {}
+def _context(messages: list[JsonObject], records: list[Record], others: list[Record]) -> JsonObject | None:
+    context: JsonObject = {}
     service = next((record.resource.get("service.name") for record in records if record.resource), None)
     if isinstance(service, str) and service in _EDITORS:
         context["environment"] = {"editor": _EDITORS[service]}
@@ -87,9 +86,9 @@ def _context(messages: list[Json], records: list[Record], others: list[Record]) 
     return context or None
 
 
-def _entry(record: Record, said: str) -> Json:
+def _entry(record: Record, said: str) -> JsonObject:
     """A span as it is, without what stands in the messages already."""
-    entry: Json = span_of(record)
+    entry: JsonObject = span_of(record)
     for name, value in (("started_at", record.started_at), ("ended_at", record.ended_at)):
         if value:
             entry[name] = value
@@ -122,7 +121,7 @@ def _is_said(value: Any, said: str) -> bool:
     return True
 
 
-def _texts(messages: list[Json]) -> list[str]:
+def _texts(messages: list[JsonObject]) -> list[str]:
     found: list[str] = []
     stack: list[Any] = [block for message in messages for block in message["content"]]
     while stack:

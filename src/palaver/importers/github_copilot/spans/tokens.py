@@ -1,8 +1,6 @@
 """Token counts of spans, by the names of a message's `tokens`."""
 
-from typing import Any
-
-Json = dict[str, Any]
+from palaver.model.build import JsonObject
 
 _NAMES = {
     "gen_ai.usage.input_tokens": "input_tokens",
@@ -18,8 +16,8 @@ _NAMES = {
 }
 
 
-def tokens_in(attributes: Json) -> Json:
-    found: Json = {}
+def tokens_in(attributes: JsonObject) -> JsonObject:
+    found: JsonObject = {}
     for theirs, ours in _NAMES.items():
         count = attributes.get(theirs)
         if isinstance(count, str) and count.isascii() and count.isdigit() and len(count) < 19:

@@ -1,29 +1,26 @@
 """Spans, events and metrics without any word that was said: how much was used, of what, for how long."""
 
-from typing import Any
-
 from palaver.importers.github_copilot.spans.calls import facts_of, model_of, span_of
 from palaver.importers.github_copilot.spans.names import CONTENT
 from palaver.importers.github_copilot.spans.records import Record
 from palaver.importers.github_copilot.spans.tokens import tokens_in
 from palaver.model import build
+from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.threads.chain import dumped
-
-Json = dict[str, Any]
 
 PLATFORM = "github_copilot"
 _REQUESTS = ("chat", "embeddings", "text_completion", "generate_content")
 DETAILS = "gen_ai.client.inference.operation.details"
 
 
-def usage_of(record: Record, conversation: str, time: str) -> Json:
+def usage_of(record: Record, conversation: str, time: str) -> JsonObject:
     """A record of what a span used; only a call of a model is a request that totals count."""
     is_request = record.text("event.name") == DETAILS or (not record.is_event and record.operation in _REQUESTS)
     started = record.started_at or record.ended_at
     tokens = tokens_in(record.attributes)
     said = {name: value for name, value in record.attributes.items() if name in CONTENT and value not in (None, "")}
-    metadata: Json = {"span": span_of(record)}
+    metadata: JsonObject = {"span": span_of(record)}
     if about := {**facts_of(record), **said}:
         metadata["attributes"] = about
     if record.resource:
@@ -54,8 +51,8 @@ def name_of(record: Record) -> str:
     return deterministic_uuid(f"{PLATFORM}-{dumped([*named, record.attributes, record.about]).decode()}")
 
 
-def platform_of(record: Record) -> Json:
-    told: Json = {"name": PLATFORM}
+def platform_of(record: Record) -> JsonObject:
+    told: JsonObject = {"name": PLATFORM}
     version = record.resource.get("service.version")
     if isinstance(version, str) and version:
         told["version"] = version
