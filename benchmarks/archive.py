@@ -103,9 +103,9 @@ def append(name: str, asked: Asked) -> list[Row]:
 
 def _bytes_read(folder: Path, archive: Path) -> int:
     """Take in what is new, and count what is read of it on the way."""
-    from palaver.keeping import keep
-    from palaver.planning import Planner
     from palaver.sources.folders import DiskFolder
+    from palaver.workflows.archive_import import keep
+    from palaver.workflows.plan import Planner
 
     read = 0
     opened = DiskFolder.open

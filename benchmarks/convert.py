@@ -15,10 +15,11 @@ import orjson
 
 from cut import cut
 from datasets import WITHIN_STRINGS
-from palaver import pipeline
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
-from palaver.workers import collect_rarely
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import document_lines
+from palaver.workflows.parallel import collect_rarely
 from yardstick import Within, parse_all, parse_elements
 
 
@@ -32,7 +33,7 @@ def main() -> None:
     is_export = source.suffix == ".zip"
     elements = cut(source) if is_export else None
     collect_rarely()
-    units, _ = pipeline.find([source], arguments.platform or ("chatgpt" if is_export else "claude_code"))
+    units, _ = find_units([source], arguments.platform or ("chatgpt" if is_export else "claude_code"))
     parsing: list[float] = []
     converting: list[float] = []
     for _ in range(arguments.rounds):
@@ -47,7 +48,7 @@ def _convert(units: list[Unit]) -> None:
     """Read, map, validate and serialise; drop the bytes."""
     for unit in units:
         report = SourceReport(unit.source.label, unit.platform)
-        for _ in pipeline.documents(unit, report, {}):
+        for _ in document_lines(unit, report, {}):
             pass
         if report.failure:
             raise SystemExit(f"{unit.source.label}: {report.failure}")

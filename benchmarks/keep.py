@@ -9,9 +9,9 @@ import json
 import sys
 from pathlib import Path
 
-from palaver.keeping import keep
-from palaver.planning import Planner
-from palaver.workers import available_cores, collect_rarely
+from palaver.workflows.archive_import import keep
+from palaver.workflows.parallel import available_cores, collect_rarely
+from palaver.workflows.plan import Planner
 
 
 def main() -> None:

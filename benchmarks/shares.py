@@ -20,15 +20,17 @@ from typing import Any
 
 import yardstick
 from datasets import DataSet, prepared
-from palaver import keeping, pipeline
 from palaver.archive import connection
 from palaver.importers import importer
 from palaver.model.report import SourceReport
-from palaver.planning import Planner
 from palaver.sources.arrays import ArrayElements
 from palaver.sources.discovery import Unit
 from palaver.sources.zips import ZipFolder
-from palaver.workers import collect_rarely
+from palaver.workflows import archive_import, read_unit
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import document_lines
+from palaver.workflows.parallel import collect_rarely
+from palaver.workflows.plan import Planner
 from processes import HERE
 
 Step = Callable[[], None]
@@ -110,22 +112,22 @@ def _of_exports(data_set: DataSet, folder: Path) -> dict[str, Step]:
 
 
 def _conversion(data_set: DataSet, folder: Path) -> dict[str, Step]:
-    units, _ = pipeline.find([data_set.source], data_set.platform)
+    units, _ = find_units([data_set.source], data_set.platform)
 
     def mapped() -> None:
         for unit in units:
-            run = pipeline.begin(unit, _report(unit), {})
+            run = read_unit.start_run(unit, _report(unit), {})
             _drain(importer(unit.platform).read(unit.source, run))
 
     def checked() -> None:
         for unit in units:
             report = _report(unit)
-            _drain(pipeline.read(unit, pipeline.begin(unit, report, {}), report, lambda _: ()))
+            _drain(read_unit.read_unit(unit, read_unit.start_run(unit, report, {}), report, lambda _: ()))
 
     def written() -> None:
         with (folder / "documents.jsonl").open("wb") as output:
             for unit in units:
-                output.writelines(pipeline.documents(unit, _report(unit), {}))
+                output.writelines(document_lines(unit, _report(unit), {}))
 
     return {"map to documents, count records": mapped, CHECKED: checked, "serialise (orjson), write": written}
 
@@ -152,7 +154,7 @@ def _of_archive(data_set: DataSet, folder: Path, runs: int) -> dict[str, float]:
 
     def packed() -> None:
         with frames.open("wb") as file:
-            for frame in keeping.frames_of(iter(enumerate(plan.tasks)), lambda _: None):
+            for frame in archive_import.frames_of(iter(enumerate(plan.tasks)), lambda _: None):
                 pickle.dump(frame, file, pickle.HIGHEST_PROTOCOL)
 
     checked = _conversion(data_set, folder)[CHECKED]
@@ -170,7 +172,7 @@ def _written(frames: Path, folder: Path, tasks: list[Any]) -> dict[str, float]:
     connect = connection._connect  # noqa: SLF001 - where the writer's connection is made
     connection._connect = lambda path: _timed(path, spent)  # noqa: SLF001 - the same
     try:
-        keeper = keeping.Keeper(archive, tasks)
+        keeper = archive_import.Keeper(archive, tasks)
         spent.clear()
         with frames.open("rb") as file:
             unpacked_s, began, all_began = 0.0, time.thread_time(), time.process_time()

@@ -77,25 +77,26 @@ def report(name: str, asked: Asked) -> list[Row]:
 
 def _documents(path: Path) -> Documents:
     from palaver.model.report import SourceReport
-    from palaver.pipeline import begin, find, read
+    from palaver.workflows.find_units import find_units
+    from palaver.workflows.read_unit import read_unit, start_run
 
-    units, _ = find([path])
+    units, _ = find_units([path])
     documents: Documents = []
     for unit in units:
         report = SourceReport(unit.source.label, unit.platform)
-        documents += read(unit, begin(unit, report, {}), report, lambda document: (document,))
+        documents += read_unit(unit, start_run(unit, report, {}), report, lambda document: (document,))
     return documents
 
 
 def _by_schema(documents: Documents) -> None:
-    from palaver.validate.schema import is_valid
+    from palaver.validation.schema import is_valid
 
     for document in documents:
         is_valid(document)
 
 
 def _by_rules(documents: Documents) -> None:
-    from palaver.validating import Question
+    from palaver.workflows.validate import Question
 
     judge = Question().judge()
     for document in documents:
@@ -104,8 +105,8 @@ def _by_rules(documents: Documents) -> None:
 
 
 def _all(documents: Documents) -> None:
-    from palaver.validate.tally import SourceTally
-    from palaver.validating import Question, described
+    from palaver.validation.tally import SourceTally
+    from palaver.workflows.validate import Question, described
 
     judge = Question().judge()
     tally = SourceTally("", "")

@@ -17,7 +17,7 @@ import palaver.cook
 import palaver.exporters
 import palaver.importers
 import palaver.sources
-import palaver.validate
+import palaver.validation
 import palaver.wire._contract
 from palaver.cli._reference import Command, commands
 from palaver.model import answers
@@ -25,8 +25,8 @@ from palaver.model.finding import KINDS
 from palaver.model.publish import answer_schema, conversation_schema, cooked_schema, exchange_schema, usage_schema
 from palaver.model.rules import Rule
 from palaver.model.tables import fields_table, row, schema_tables, usage_tables
-from palaver.validate.judge import COERCED
-from palaver.validate.rules import RULES, cooked, exchange
+from palaver.validation.judge import COERCED
+from palaver.validation.rules import RULES, cooked, exchange
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -65,7 +65,7 @@ def _written(schema: dict[str, Any]) -> str:
 
 def findings_table() -> str:
     """Every kind of finding, from the declarations beside the code that notices it."""
-    for package in (palaver.sources, palaver.importers, palaver.validate, palaver.cook):
+    for package in (palaver.sources, palaver.importers, palaver.validation, palaver.cook):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     order = {"error": 0, "warning": 1, "note": 2}

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 
 from importing import FIXTURES
-from palaver import keeping
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.ingest import Ingest
 from palaver.archive.reading import documents
@@ -16,7 +15,8 @@ from palaver.archive.rows import rows_of
 from palaver.archive.usage_records import add_usage, usage_row
 from palaver.importers import platforms
 from palaver.model.report import Report
-from palaver.planning import Planner
+from palaver.workflows import archive_import
+from palaver.workflows.plan import Planner
 
 Json = dict[str, Any]
 
@@ -56,7 +56,7 @@ def keep_fixtures(archive: Path) -> Report:
 
 def keep_paths(paths: list[Path], archive: Path, platform: str | None = None, *, is_again: bool = False) -> Report:
     plan = Planner(archive, {}, is_again=is_again).plan(paths, platform)
-    keeping.keep(plan.tasks, plan.report, archive, unclaimed=plan.unclaimed)
+    archive_import.keep(plan.tasks, plan.report, archive, unclaimed=plan.unclaimed)
     return plan.report
 
 

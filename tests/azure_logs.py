@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from palaver.importers.azure_openai.reading import calls
-from palaver.pipeline import parse_options
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.threads.call import Call
+from palaver.workflows.read_unit import parse_options
 
 Json = dict[str, Any]
 

@@ -20,14 +20,15 @@ from typing import Any
 import jsonschema
 import jsonschema_rs
 
-from palaver import pipeline
 from palaver.importers import importer, platforms
 from palaver.model.report import Report, SourceReport
-from palaver.outputs import line_of
 from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined
 from palaver.sources.source import Source
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import document_lines
+from palaver.workflows.outputs import line_of
 
 Json = dict[str, Any]
 
@@ -122,7 +123,7 @@ class Imported:
 
 
 def import_folder(root: Path, platform: str | None = None) -> Imported:
-    units, found = pipeline.find([root], platform)
+    units, found = find_units([root], platform)
     return import_units(root, units, found)
 
 
@@ -134,7 +135,7 @@ def import_units(root: Path, units: list[Unit], found: Report | None = None) -> 
     for unit in units:
         report = SourceReport(unit.source.label, unit.platform)
         take = quarantined.append
-        lines.append(list(pipeline.documents(unit, report, {}, take, used=lambda record: used.append(line_of(record)))))
+        lines.append(list(document_lines(unit, report, {}, take, used=lambda record: used.append(line_of(record)))))
         reports.append(report)
     return Imported(root, units, lines, reports, quarantined, found or Report(), [json.loads(line) for line in used])
 

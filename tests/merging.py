@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from palaver.merging import Merged, chunks_beside, merge
 from palaver.sources.source import Source
+from palaver.workflows.merge_streams import Merged, chunks_beside, merge
 from streaming import sse
 
 Json = dict[str, Any]

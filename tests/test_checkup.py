@@ -9,11 +9,11 @@ from time import time
 import pytest
 
 from importing import CHECKOUT
-from palaver import checkup
 from palaver.archive.connection import open_to_write
 from palaver.errors import ArchiveError
-from palaver.keeping import keep
-from palaver.planning import Planner
+from palaver.workflows import doctor
+from palaver.workflows.archive_import import keep
+from palaver.workflows.plan import Planner
 
 SESSIONS = CHECKOUT / "fixtures" / "claude_code" / "subagents_folder" / "source"
 DAY = 86_400
@@ -44,7 +44,7 @@ def take_in(archive, *paths):
 
 
 def checked(archive):
-    return {check.name: check for check in checkup.checks(archive)}
+    return {check.name: check for check in doctor.checks(archive)}
 
 
 def verdicts(found, *but):
@@ -190,7 +190,7 @@ def test_repair_makes_the_index_anew(archive):
         connection.execute("insert into search (search) values ('delete-all')")
         connection.execute("insert into body values (9999, x'00', 9999, 0, '[]')")
     assert checked(archive)["search index"].verdict == "problem"
-    done = checkup.repair(archive)
+    done = doctor.repair(archive)
     assert len(done) == 3
     assert verdicts(checked(archive), "disk") == {"ok"}
 
@@ -200,10 +200,10 @@ def test_what_is_damaged_is_not_repaired(archive, damage):
     DAMAGES[damage](archive)
     before = archive.read_bytes()
     with pytest.raises(ArchiveError):
-        checkup.repair(archive)
+        doctor.repair(archive)
     assert archive.read_bytes() == before
 
 
 def test_what_is_not_there_is_not_repaired(tmp_path):
     with pytest.raises(ArchiveError, match="nothing to repair"):
-        checkup.repair(tmp_path / "archive.db")
+        doctor.repair(tmp_path / "archive.db")

@@ -11,7 +11,7 @@ import pytest
 import palaver.cook
 import palaver.importers
 import palaver.sources
-import palaver.validate
+import palaver.validation
 from importing import CHECKOUT
 from palaver.model.finding import KINDS
 
@@ -22,7 +22,7 @@ FINDINGS = CHECKOUT / "docs" / "findings.md"
 @pytest.fixture(scope="module", autouse=True)
 def _all_declarations():
     """Kinds are declared by the modules that notice them: import every one."""
-    for package in (palaver.sources, palaver.importers, palaver.validate, palaver.cook):
+    for package in (palaver.sources, palaver.importers, palaver.validation, palaver.cook):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from importing import Case, cases, check, golden, import_folder, set_time
-from palaver import pipeline
 from palaver.importers import judge, platforms
+from palaver.workflows.find_units import find_units
 
 EXPORTS = ("chatgpt", "claude_ai", "deepseek")
 CASES = [case for case in cases() if case.platform in EXPORTS]
@@ -53,7 +53,7 @@ def codes(imported):
 def test_every_file_of_an_export_is_claimed_by_one_importer_at_most(case: Case, tmp_path):
     """ChatGPT, Claude.ai and DeepSeek give their files the same name."""
     root = case.lay_out(tmp_path)
-    units, report = pipeline.find([root])
+    units, report = find_units([root])
     assert not report.refused
     assert {unit.platform for unit in units} == {case.platform}
     for unit in units:
@@ -71,7 +71,7 @@ def test_a_folder_with_an_export_keeps_its_other_files(tmp_path):
     line = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-01-01T00:00:00.000Z"}
     line["message"] = {"role": "user", "content": "hello"}
     (tmp_path / "session" / "11111111-1111-4111-8111-111111111111.jsonl").write_text(json.dumps(line) + "\n")
-    units, report = pipeline.find([tmp_path])
+    units, report = find_units([tmp_path])
     assert [unit.platform for unit in units] == ["chatgpt", "claude_code"]
     assert report.unclaimed == [str(tmp_path / "notes.txt")]
 
@@ -133,7 +133,7 @@ def test_an_encrypted_export_is_refused_in_a_sentence(tmp_path):
     for magic, flags_at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         raw[raw.index(magic) + flags_at] |= 1
     path.write_bytes(raw)
-    units, report = pipeline.find([path])
+    units, report = find_units([path])
     assert not units
     assert len(report.refused) == 1
     assert "encrypted" in report.refused[0]

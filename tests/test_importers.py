@@ -39,8 +39,8 @@ from importing import (
     validator,
     write_golden,
 )
-from palaver import pipeline
 from palaver.importers import importer, judge, platforms, winner
+from palaver.workflows.find_units import find_units
 
 CASES = cases()
 LAW = settings(
@@ -226,7 +226,7 @@ class Bench:
         """Import with other bytes in one file, found anew and as the same units as before."""
         self._write(name, raw)
         try:
-            _, found = pipeline.find([self.root], self.platform)
+            _, found = find_units([self.root], self.platform)
             imported = import_units(self.root, named(self.units), found)
         finally:
             self._write(name, self.files[name])

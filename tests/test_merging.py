@@ -10,14 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import palaver.merging
+import palaver.workflows.merge_streams
 from cassettes import SAMPLES
 from importing import FIXTURES
 from merging import AT, END, PING, Merging, chunks, entry, message, said, texts
-from palaver.merging import chunks_beside
 from palaver.sources.source import Source
-from palaver.spill import Spill
+from palaver.storage.spill import Spill
 from palaver.streams.recorder import StreamRecorder
+from palaver.workflows.merge_streams import chunks_beside
 from streaming import sse
 
 TRACES = FIXTURES / "traces"
@@ -593,15 +593,15 @@ def test_groups_that_outgrow_memory_give_the_same(merged, monkeypatch):
     lines = [line for some in zip(*streams, strict=True) for line in some]
     merged(log, lines)
     whole = merged.raw
-    monkeypatch.setattr(palaver.merging, "LIMIT_BYTES", 4_000)
-    monkeypatch.setattr(palaver.merging, "Spill", lambda _: Spill(2_000))
+    monkeypatch.setattr(palaver.workflows.merge_streams, "LIMIT_BYTES", 4_000)
+    monkeypatch.setattr(palaver.workflows.merge_streams, "Spill", lambda _: Spill(2_000))
     merged(log, lines)
     assert merged.raw == whole
 
 
 def test_a_long_log_takes_no_more_memory_than_a_short_one(merged, monkeypatch):
-    monkeypatch.setattr(palaver.merging, "LIMIT_BYTES", 100_000)
-    monkeypatch.setattr(palaver.merging, "Spill", lambda _: Spill(50_000))
+    monkeypatch.setattr(palaver.workflows.merge_streams, "LIMIT_BYTES", 100_000)
+    monkeypatch.setattr(palaver.workflows.merge_streams, "Spill", lambda _: Spill(50_000))
 
     def peak(count):
         names = [f"r{number}" for number in range(count)]
@@ -610,7 +610,7 @@ def test_a_long_log_takes_no_more_memory_than_a_short_one(merged, monkeypatch):
             [line for name in names for line in chunks(name, texts(*message(name, *["a piece of text"] * 50)))],
         )
         tracemalloc.start()
-        assert palaver.merging.merge(Source.at(log), [Source.at(beside)], len).merged == count
+        assert palaver.workflows.merge_streams.merge(Source.at(log), [Source.at(beside)], len).merged == count
         peak_bytes = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return peak_bytes
@@ -731,7 +731,7 @@ def test_the_sample_is_merged_as_its_facts_say():
     facts = json.loads((SAMPLE / "facts.json").read_bytes())
     [path] = SAMPLE.glob("log-*[0-9].jsonl")
     out = []
-    done = palaver.merging.merge(Source.at(path), chunks_beside(Source.at(path)), out.append)
+    done = palaver.workflows.merge_streams.merge(Source.at(path), chunks_beside(Source.at(path)), out.append)
     lines = [json.loads(line) for line in out]
     entries, errors = (
         [line for line in lines if "request" in line],
@@ -773,7 +773,7 @@ def test_the_sample_is_merged_as_its_facts_say():
 def test_a_real_log_is_rebuilt_from_its_bodies():
     [path] = (SAMPLE.parent / "scrubbed-session").glob("*.jsonl")
     out = []
-    done = palaver.merging.merge(Source.at(path), chunks_beside(Source.at(path)), out.append)
+    done = palaver.workflows.merge_streams.merge(Source.at(path), chunks_beside(Source.at(path)), out.append)
     assert (done.entries, done.rebuilt, done.merged) == (14, 8, 0)
     assert done.is_clean
     assert not done.issues

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from palaver import pipeline
-from palaver.importers._contract import Options
+from palaver.importers._shared.contract import Options
 from palaver.model import build
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
 from palaver.sources.source import Source
+from palaver.workflows import read_unit
+from palaver.workflows.import_files import document_lines
 
 
 @pytest.fixture
@@ -22,12 +23,12 @@ def write(tmp_path, monkeypatch):
     """Sends documents through the pipeline, as if an importer had read them."""
 
     def write(*documents: dict[str, Any]) -> tuple[list[dict[str, Any]], SourceReport, list[Any]]:
-        monkeypatch.setattr(pipeline, "importer", lambda _platform: Reader(documents))
+        monkeypatch.setattr(read_unit, "importer", lambda _platform: Reader(documents))
         (tmp_path / "a").touch()
         aside: list[Any] = []
         report = SourceReport("a", "claude_code")
         unit = Unit(Source.at(tmp_path / "a"), "claude_code", "")
-        made = [orjson.loads(line) for line in pipeline.documents(unit, report, {}, aside.append)]
+        made = [orjson.loads(line) for line in document_lines(unit, report, {}, aside.append)]
         assert not report.failure
         return made, report, aside
 
@@ -35,7 +36,7 @@ def write(tmp_path, monkeypatch):
 
 
 class Reader:
-    options = pipeline.importer("claude_code").options
+    options = read_unit.importer("claude_code").options
 
     def __init__(self, documents):
         self.documents = documents
@@ -94,13 +95,13 @@ def test_an_integer_past_64_bits_is_written_as_its_digits(write):
 def test_a_document_in_parts_that_fails_half_way_is_mended_and_comes_once_more(tmp_path, monkeypatch):
     raw = document("first", 1, 2)
     raw["messages"][1]["metadata"] = {"number": 1 << 70}
-    monkeypatch.setattr(pipeline, "importer", lambda _platform: Reader([raw]))
+    monkeypatch.setattr(read_unit, "importer", lambda _platform: Reader([raw]))
     (tmp_path / "a").touch()
     report = SourceReport("a", "claude_code")
     unit = Unit(Source.at(tmp_path / "a"), "claude_code", "")
-    parts = pipeline.read(
+    parts = read_unit.read_unit(
         unit,
-        pipeline.begin(unit, report, {}),
+        read_unit.start_run(unit, report, {}),
         report,
         lambda one: map(orjson.dumps, one["messages"]),
         is_measured=False,
@@ -191,11 +192,11 @@ class Circular:
 
 def test_what_a_unit_took_up_goes_with_it(tmp_path, monkeypatch):
     circular = Circular()
-    monkeypatch.setattr(pipeline, "importer", lambda _platform: circular)
+    monkeypatch.setattr(read_unit, "importer", lambda _platform: circular)
     unit = Unit(Source.at(tmp_path), "claude_code", "")
     gc.disable()
     try:
-        assert list(pipeline.documents(unit, SourceReport("a", "claude_code"), {})) == []
+        assert list(document_lines(unit, SourceReport("a", "claude_code"), {})) == []
         assert circular.left() is None
     finally:
         gc.enable()
@@ -209,14 +210,14 @@ def use(tmp_path, monkeypatch):
     """Sends usage records through the pipeline, as if an importer had read them beside a document."""
 
     def use(*records: dict[str, Any], is_wanted: bool = True) -> tuple[list[dict[str, Any]], SourceReport, list[Any]]:
-        monkeypatch.setattr(pipeline, "importer", lambda _platform: Using([document()], records))
+        monkeypatch.setattr(read_unit, "importer", lambda _platform: Using([document()], records))
         (tmp_path / "a").touch()
         aside: list[Any] = []
         used: list[bytes] = []
         report = SourceReport("a", "claude_code")
         unit = Unit(Source.at(tmp_path / "a"), "claude_code", "")
         take = (lambda record: used.append(orjson.dumps(record))) if is_wanted else None
-        assert len(list(pipeline.documents(unit, report, {}, aside.append, used=take))) == 1
+        assert len(list(document_lines(unit, report, {}, aside.append, used=take))) == 1
         assert not report.failure
         return [orjson.loads(line) for line in used], report, aside
 
@@ -291,7 +292,9 @@ def test_a_run_does_not_hold_itself(tmp_path):
     unit = Unit(Source.at(tmp_path / "a"), "claude_code", "")
     gc.disable()
     try:
-        run = weakref.ref(pipeline.begin(unit, SourceReport("a", "claude_code"), {}, cursors={}, used=lambda _: None))
+        run = weakref.ref(
+            read_unit.start_run(unit, SourceReport("a", "claude_code"), {}, cursors={}, used=lambda _: None)
+        )
         assert run() is None
     finally:
         gc.enable()

@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 
 from importing import cases, check, golden, import_folder, lost_texts, read_golden, write_golden
-from palaver import importers, pipeline
+from palaver import importers
 from palaver.errors import UnrecognizedError
 from palaver.importers import importer, judge, platforms, winner
-from palaver.importers._contract import Match
-from palaver.outputs import OneFile
+from palaver.importers._shared.contract import Match
 from palaver.sources.source import Source
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import import_files
+from palaver.workflows.outputs import OneFile
 
 TOY = '''
 """Toy talk, JSON Lines of `role` and `said`. Left out: `silence` (lines in which nobody says anything)."""
 
-from palaver.importers._contract import Match, Options
+from palaver.importers._shared.contract import Match, Options
 from palaver.model import build
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.damage import NOT_AN_OBJECT
@@ -225,12 +227,12 @@ def test_a_file_claimed_twice_is_refused_unless_its_platform_is_named(verdict, a
     add_importer("toy", toy(("Match.yes", f"Match.{verdict}")))
     add_importer("toy_too", toy(("Match.yes", f"Match.{verdict}"), ('platform = "toy"', 'platform = "toy_too"')))
     path = write(tmp_path / "talk.toy")
-    units, report = pipeline.find([path])
+    units, report = find_units([path])
     assert units == []
     assert report.exit_code == 2
     assert ["palaver import PLATFORM" in problem for problem in report.refused] == [True]
     assert "toy and toy_too" in report.refused[0]
-    units, report = pipeline.find([path], "toy_too")
+    units, report = find_units([path], "toy_too")
     assert [unit.platform for unit in units] == ["toy_too"]
     assert report.exit_code == 0
 
@@ -244,9 +246,9 @@ def test_an_importer_that_raises_is_told_as_our_bug_and_the_next_source_is_read(
     add_importer("toy", toy())
     write(tmp_path / "talks" / "a.broken")
     write(tmp_path / "talks" / "b.toy")
-    units, report = pipeline.find([tmp_path / "talks"])
+    units, report = find_units([tmp_path / "talks"])
     output = OneFile(tmp_path / "out.jsonl")
-    pipeline.import_units(units, report, output, {})
+    import_files(units, report, output, {})
     output.close(keep=True)
     broken, sound = report.sources
     assert "ZeroDivisionError: by nothing" in broken.failure
@@ -263,7 +265,7 @@ def test_an_importer_that_raises_while_it_is_asked_does_not_end_the_run(add_impo
     add_importer("toy", toy(asks))
     write(tmp_path / "talks" / "a.toy")
     write(tmp_path / "talks" / "b.toy")
-    units, report = pipeline.find([tmp_path / "talks"])
+    units, report = find_units([tmp_path / "talks"])
     assert [unit.source.name for unit in units] == ["b.toy"]
     assert [("KeyError" in problem, "bug of palaver" in problem) for problem in report.refused] == [(True, True)]
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from palaver.archive.connection import open_to_read
 from palaver.archive.noticed import Sought, entries
-from palaver.keeping import keep
-from palaver.planning import Planner
-from palaver.retrying import retry
+from palaver.workflows.archive_import import keep
+from palaver.workflows.plan import Planner
+from palaver.workflows.retry_quarantine import retry
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections import defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.spill import Spill
+from palaver.storage.spill import Spill
 
 LAW = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 VALUES = st.recursive(
@@ -31,7 +31,7 @@ def test_every_key_comes_once_with_its_values_in_order(entries, limit_bytes):
 
 
 def test_more_keys_than_are_remembered_come_once_as_well(monkeypatch):
-    monkeypatch.setattr("palaver.spill._MOST_PLACED", 10)
+    monkeypatch.setattr("palaver.storage.spill._MOST_PLACED", 10)
     with Spill(1_000) as spill:
         for number in range(300):
             spill.add(str(number % 100), number, 10)

@@ -16,7 +16,8 @@ from importing import CHECKOUT
 from palaver.cli._reference import commands as known_commands
 from palaver.importers import importer
 from palaver.model.report import SourceReport
-from palaver.pipeline import documents, find
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import document_lines
 
 README = (CHECKOUT / "README.md").read_text("utf-8")
 CONTRIBUTING = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
@@ -124,9 +125,9 @@ def test_the_importer_of_the_walk_through_works(tmp_path, monkeypatch):
         '{"chat": "c1"}\n',
         "utf-8",
     )
-    (unit,), _ = find([source])
+    (unit,), _ = find_units([source])
     report = SourceReport(unit.source.label, unit.platform)
-    made = list(documents(unit, report, {}))
+    made = list(document_lines(unit, report, {}))
     importer.cache_clear()
     sys.modules.pop("palaver.importers.toy", None)
     assert unit.platform == "toy"

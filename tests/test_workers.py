@@ -8,7 +8,7 @@ import os
 import signal
 from pathlib import Path
 from palaver.errors import SourceError
-from palaver.workers import in_streams
+from palaver.workflows.parallel import run_as_completed
 
 def refuse(path, content):
     raise OSError(28, "No space left on device")
@@ -29,11 +29,11 @@ if __name__ == "__main__":
         told += size_bytes
     if TASKS.count("fatal"):
         try:
-            list(in_streams(work, TASKS, jobs=2, advance=advance))
+            list(run_as_completed(work, TASKS, jobs=2, advance=advance))
         except SourceError as error:
             print(error)
     else:
-        print(sorted(in_streams(work, TASKS, jobs=2, advance=advance)), told, TASKS)
+        print(sorted(run_as_completed(work, TASKS, jobs=2, advance=advance)), told, TASKS)
 """
 
 

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 __all__ = ["Conversation", "ValidationResult", "__version__", "read", "validate"]
 
 if TYPE_CHECKING:
-    from palaver.library import ValidationResult, read, validate
+    from palaver.api import ValidationResult, read, validate
     from palaver.model.conversation import Conversation
 
 
@@ -22,7 +22,7 @@ def __getattr__(name: str) -> Any:
 
         return Conversation
     if name in {"ValidationResult", "read", "validate"}:
-        from palaver import library
+        from palaver import api
 
-        return getattr(library, name)
+        return getattr(api, name)
     raise AttributeError(f"module 'palaver' has no attribute {name!r}")

@@ -5,7 +5,7 @@ import pytest
 from importing import cases, import_folder
 from palaver.importers import importer
 from palaver.sources.run import Run
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 CASES = [case for case in cases() if case.platform == "api_trace"]
 

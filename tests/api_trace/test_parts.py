@@ -11,7 +11,7 @@ from palaver.importers.api_trace.parts import Parts
 from palaver.importers.api_trace.reading import calls_in
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.spill import Spill
+from palaver.storage.spill import Spill
 
 
 def request(name, text="Is it raining?"):

@@ -12,7 +12,7 @@ from palaver.importers import importer
 from palaver.importers.api_trace.reading import calls_in
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples") / "claude_trace"
 SESSION = SAMPLES / "scrubbed-session" / "log-2025-05-29-21-38-24.jsonl"

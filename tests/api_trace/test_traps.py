@@ -9,7 +9,7 @@ from api_trace.tracing import asked, call, calls, events, imported, lines, messa
 from palaver.cook.kitchen import Kitchen
 from palaver.importers.api_trace.chunks import WINDOW_S
 from palaver.model.hashes import message_hash
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 TEXT = {"type": "text", "text": "Sunny."}
 USER = {"role": "user", "content": "What's 2+2?"}

@@ -17,8 +17,8 @@ from importing import cases, import_folder
 from palaver.archive import elsewhere, migrations, states
 from palaver.archive.connection import open_to_write
 from palaver.importers import judge
-from palaver.planning import Planner
 from palaver.sources.source import Source
+from palaver.workflows.plan import Planner
 
 LAW = settings(
     max_examples=60,

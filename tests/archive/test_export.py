@@ -12,14 +12,14 @@ from markdown_it import MarkdownIt
 
 from archiving import exported, facts, keep_documents, keep_fixtures, keep_folder, keep_paths
 from importing import CHECKOUT, cases
-from palaver import keeping
 from palaver.archive import reading
 from palaver.archive.choosing import bytes_of, chosen
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.filters import Filters
 from palaver.config import Config
-from palaver.exporting import Export, FileNames, message_cost, slug
-from palaver.planning import Planner
+from palaver.workflows import archive_import
+from palaver.workflows.export import Export, FileNames, message_cost, slug
+from palaver.workflows.plan import Planner
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
 EARLY = "2026-04-01T10:00:00.000Z"
@@ -115,14 +115,14 @@ def keep_all(archive: Path, *rounds: list[Path]) -> Path:
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"there are no samples at {SAMPLES}")
 def test_all_samples_in_any_order_and_by_any_number_of_processes_are_exported_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(keeping, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(archive_import, "_WORTH_A_PROCESS", 0)
 
     def kept(name: str, jobs: int, *, is_reversed: bool, rounds: int = 1) -> Path:
         archive = tmp_path / f"{name}.db"
         for _ in range(rounds):
             plan = Planner(archive, {}, is_again=True).plan([SAMPLES])
             tasks = plan.tasks[::-1] if is_reversed else plan.tasks
-            keeping.keep(tasks, plan.report, archive, jobs=jobs)
+            archive_import.keep(tasks, plan.report, archive, jobs=jobs)
             assert not [source for source in plan.report.sources if source.failure]
         return archive
 

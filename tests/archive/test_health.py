@@ -10,7 +10,7 @@ from importing import CHECKOUT
 from palaver.archive import health, mending
 from palaver.archive.connection import open_to_write
 from palaver.archive.words import searchable
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 FIXTURES = CHECKOUT / "fixtures"
 

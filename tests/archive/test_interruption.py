@@ -11,8 +11,8 @@ import pytest
 
 from archiving import exported, keep_folder, keep_paths
 from importing import FIXTURES, set_time
-from palaver import keeping
 from palaver.archive import connection as connecting
+from palaver.workflows import archive_import
 
 KILLS = 50
 SOURCES = [
@@ -27,7 +27,9 @@ SOURCES = [
 FORKS = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT = multiprocessing.get_context("forkserver" if FORKS else "spawn")
 if FORKS:
-    CONTEXT.set_forkserver_preload(["palaver.planning", "palaver.importers.claude_code", "palaver.importers.chatgpt"])
+    CONTEXT.set_forkserver_preload(
+        ["palaver.workflows.plan", "palaver.importers.claude_code", "palaver.importers.chatgpt"]
+    )
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def die() -> None:
 
 def keep_and_die(folder: str, archive: str, instructions: int) -> None:
     """Import, and be killed by the system after so many steps of the database, wherever that is."""
-    keeping.FRAME_BYTES = keeping.TRANSACTION_BYTES = 4_000
+    archive_import.FRAME_BYTES = archive_import.TRANSACTION_BYTES = 4_000
     connect = connecting._connect
 
     def doomed(path):
@@ -64,15 +66,15 @@ def keep_and_die(folder: str, archive: str, instructions: int) -> None:
 
 def keep_and_tell(folder: str, archive: str, told) -> None:
     """Import in small transactions, and tell of each step, so that somebody else can choose when to strike."""
-    keeping.FRAME_BYTES = keeping.TRANSACTION_BYTES = 4_000
-    flush = keeping.Keeper.flush
+    archive_import.FRAME_BYTES = archive_import.TRANSACTION_BYTES = 4_000
+    flush = archive_import.Keeper.flush
 
     def telling(self):
         told.send_bytes(b"writing")
         flush(self)
         told.send_bytes(b"written")
 
-    keeping.Keeper.flush = telling
+    archive_import.Keeper.flush = telling
     keep_folder(Path(folder), Path(archive))
     told.send_bytes(b"done")
 

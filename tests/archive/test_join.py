@@ -17,7 +17,7 @@ from palaver.archive import merge
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
 from palaver.archive.rows import rows_of
-from palaver.validate.schema import schema_errors
+from palaver.validation.schema import schema_errors
 
 TIMES = [f"2026-01-0{day}T00:00:00.000Z" for day in range(1, 5)]
 times = st.sampled_from(TIMES)

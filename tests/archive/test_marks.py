@@ -15,7 +15,7 @@ from palaver.archive.reading import documents, tags_of
 from palaver.archive.rows import rows_of
 from palaver.errors import OptionError
 from palaver.model import build
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 WHEN = "2025-03-01T10:00:00.000Z"
 

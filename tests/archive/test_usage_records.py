@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from archiving import exported, facts, keep_documents, keep_folder, keep_usage
 from importing import FIXTURES
-from palaver import checkup
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.filters import Filters
 from palaver.archive.forgetting import forget
@@ -22,7 +21,8 @@ from palaver.archive.usage_records import add_usage, usage_row
 from palaver.archive.usage_statistics import USAGE_BY, usage_statistics
 from palaver.model import build
 from palaver.prices import Prices
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
+from palaver.workflows import doctor
 
 RECORDS = FIXTURES / "ucs" / "usage_records" / "source"
 PRICES = Prices()
@@ -132,7 +132,7 @@ def test_records_arrive_in_another_archive(tmp_path, archive):
 
 
 def test_many_records_without_a_document_are_kept(tmp_path, archive, monkeypatch):
-    monkeypatch.setattr("palaver.keeping.FRAME_BYTES", 5000)
+    monkeypatch.setattr("palaver.workflows.archive_import.FRAME_BYTES", 5000)
     with closing(open_to_write(tmp_path / "other.db")) as other:
         add_usage(other, [usage_row(used(f"u{number}")) for number in range(1203)], None)
     report = keep_folder(tmp_path / "other.db", archive)
@@ -148,7 +148,7 @@ def test_forgetting_a_conversation_and_the_doctor_leave_them(tmp_path, archive, 
         connection.execute("commit")
     assert len(facts(archive)["usage record"]) == 1
     assert exported(archive) == []
-    found = {check.name: check for check in checkup.checks(archive)}
+    found = {check.name: check for check in doctor.checks(archive)}
     assert {check.verdict for check in found.values() if check.name != "disk"} == {"ok"}
     assert "1 usage record" in found["tables"].told
 

@@ -7,13 +7,14 @@ import pytest
 
 from azure_logs import ANSWER, QUESTION, Log, answered, asked, gateway, logged
 from importing import CHECKOUT, FIXTURES, check, import_units
-from palaver import pipeline
 from palaver.importers import importer
 from palaver.importers.azure_openai import reading
 from palaver.model.report import SourceReport
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.spill import Spill
+from palaver.storage.spill import Spill
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import document_lines
 
 AZURE = importer("azure_openai")
 FILES = sorted(path for path in (FIXTURES / "azure_openai").glob("*/source/**/*") if path.is_file())
@@ -61,9 +62,9 @@ def test_a_log_that_outgrows_memory_gives_the_same_calls(tmp_path, monkeypatch):
 
 
 def imported(path, **options):
-    units, _ = pipeline.find([path], "azure_openai")
+    units, _ = find_units([path], "azure_openai")
     report = SourceReport(units[0].source.label, "azure_openai")
-    lines = list(pipeline.documents(units[0], report, options))
+    lines = list(document_lines(units[0], report, options))
     assert not report.failure
     return [json.loads(line) for line in lines], report
 
@@ -128,5 +129,5 @@ def test_options_are_known_by_name():
 
 
 def test_a_folder_of_fixtures_is_read_without_trouble():
-    units, _ = pipeline.find([FIXTURES / "azure_openai"])
+    units, _ = find_units([FIXTURES / "azure_openai"])
     check(import_units(FIXTURES, units))

@@ -3,7 +3,8 @@
 import json
 
 from palaver.model.report import SourceReport
-from palaver.pipeline import documents, find
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import document_lines
 
 ROW = {
     "requestId": "4f0c",
@@ -32,9 +33,9 @@ ROW = {
 def test_the_example_transformation_of_a_row(tmp_path):
     log = tmp_path / "apim.jsonl"
     log.write_text(json.dumps(ROW) + "\n", "utf-8")
-    (unit,), _ = find([log])
+    (unit,), _ = find_units([log])
     report = SourceReport(unit.source.label, unit.platform)
-    (document,) = map(json.loads, documents(unit, report, {"thread": "no"}))
+    (document,) = map(json.loads, document_lines(unit, report, {"thread": "no"}))
     assert not report.failure
     assert document["schema_version"] == "1.0.0"
     assert document["conversation_id"] == "4f0c"

@@ -6,9 +6,10 @@ import zipfile
 import pytest
 
 from importing import import_units
-from palaver import pipeline
 from palaver.importers.chatgpt.assets import file_id
 from palaver.model.report import SourceReport
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import document_lines
 
 PNG = bytes.fromhex("89504e470d0a1a0a") + b"the rest of a picture"
 
@@ -36,9 +37,9 @@ def export(tmp_path, messages, members, page=b""):
 
 
 def read(path, **options):
-    (unit,), _ = pipeline.find([path])
+    (unit,), _ = find_units([path])
     report = SourceReport(unit.source.label, unit.platform)
-    (document,) = [json.loads(line) for line in pipeline.documents(unit, report, options)]
+    (document,) = [json.loads(line) for line in document_lines(unit, report, options)]
     assert not report.failure
     return document, report
 
@@ -159,7 +160,7 @@ def test_a_bare_file_names_pointers_and_misses_nothing(tmp_path):
     nodes = {"m": {"parent": None, "message": message("m", [picture("sediment://file_00ff")])}}
     path = tmp_path / "saved.json"
     path.write_text(json.dumps({"id": "c", "create_time": 1, "mapping": nodes, "current_node": "m"}))
-    units, _ = pipeline.find([path])
+    units, _ = find_units([path])
     imported = import_units(tmp_path, units)
     assert imported.documents[0]["messages"][0]["content"][0]["source"] == {
         "type": "url",

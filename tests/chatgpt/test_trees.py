@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.importers._tree import grow
+from palaver.importers._shared.tree import grow
 from palaver.importers.chatgpt.assets import Assets
 from palaver.importers.chatgpt.conversation import Surroundings, document
 from palaver.importers.chatgpt.feedback import Feedback

@@ -6,9 +6,9 @@ import orjson
 import pytest
 
 from importing import FIXTURES, check, import_folder, import_units
-from palaver import pipeline
 from palaver.importers import importer
 from palaver.sources.source import Source
+from palaver.workflows.find_units import find_units
 
 LONG = "a long letter that was pasted into the question " * 4_000
 CONVERSATION = {"uuid": "c-1", "name": "Ferns", "chat_messages": [{"uuid": "m-1", "sender": "human", "text": "Which?"}]}
@@ -117,6 +117,6 @@ def test_files_beside_an_export_stay_with_their_owners(tmp_path):
 def test_damage_around_the_conversations(tmp_path, before, between, after):
     conversations = [orjson.dumps({**CONVERSATION, "uuid": f"c-{number}"}) for number in (1, 2)]
     path = written(tmp_path, before + between.join(conversations) + after)
-    imported = import_units(tmp_path, pipeline.find([path], "claude_ai")[0])
+    imported = import_units(tmp_path, find_units([path], "claude_ai")[0])
     check(imported)
     assert ids(imported) == ["c-1", "c-2"]

@@ -5,10 +5,10 @@ import pytest
 
 from palaver.importers.claude_code import session
 from palaver.model.report import SourceReport
-from palaver.pipeline import documents
 from palaver.sources import jsonl
 from palaver.sources.discovery import Unit
 from palaver.sources.source import Source
+from palaver.workflows.import_files import document_lines
 
 SESSION = "6f1d9f0a-1c52-4c39-8f1e-0d4a5f6b7c8d"
 
@@ -47,7 +47,7 @@ def read(tmp_path, lines):
     path.write_bytes(b"".join(orjson.dumps(entry) + b"\n" for entry in lines))
     report = SourceReport("source", "claude_code")
     unit = Unit(Source.at(path), "claude_code", "")
-    made = [orjson.loads(document) for document in documents(unit, report, {})]
+    made = [orjson.loads(document) for document in document_lines(unit, report, {})]
     assert not report.failure
     assert report.ledger.adds_up
     return made, report

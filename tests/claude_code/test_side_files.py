@@ -3,7 +3,8 @@
 import shutil
 
 from importing import FIXTURES, import_folder
-from palaver.importers import _side_files, importer
+from palaver.importers import importer
+from palaver.importers._shared import side_files
 from palaver.sources.folders import DiskFolder
 from palaver.sources.run import Run
 from palaver.sources.source import Source
@@ -55,13 +56,13 @@ def test_an_index_is_read_once_for_all_sessions_beside_it(tmp_path, monkeypatch)
     for number in range(3):
         shutil.copy(session, session.with_stem(f"{number}0000000-0000-4000-8000-000000000000"))
     read = []
-    reading = _side_files._read
+    reading = side_files._read
 
     def counted(source):
         read.append(source.name)
         return reading(source)
 
-    monkeypatch.setattr(_side_files, "_read", counted)
+    monkeypatch.setattr(side_files, "_read", counted)
     imported = import_folder(tmp_path / "source", "claude_code")
     assert len(imported.documents) > 3
     assert read == ["sessions-index.json"]

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from palaver.cli import _output
-from palaver.cli._words import visible
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import visible
 from palaver.exporters import formats
 
 
@@ -176,6 +176,6 @@ def test_text_in_a_terminal_cannot_steer_it(monkeypatch):
 
     stream = Terminal(io.BytesIO(), "utf-8")
     monkeypatch.setattr(sys, "stdout", stream)
-    _output.answer_bytes(["# \x1b]0;mine\x07 \u202eevil\n\tbeans\n".encode()])
+    output.answer_bytes(["# \x1b]0;mine\x07 \u202eevil\n\tbeans\n".encode()])
     assert stream.buffer.getvalue().decode() == "# \\x1b]0;mine\\x07 \\u202eevil\n\tbeans\n"
     assert visible("a\r\nb\rc") == "a\nb\\x0dc"

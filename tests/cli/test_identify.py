@@ -4,7 +4,7 @@ import zipfile
 import pytest
 
 from palaver import importers
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.sources.source import Source
 
 

@@ -11,9 +11,10 @@ import pytest
 import zstandard
 
 from archiving import exported
-from palaver import keeping, pipeline
 from palaver.archive.connection import open_to_read
 from palaver.importers import platforms
+from palaver.workflows import archive_import, import_files
+from palaver.workflows.find_units import find_units
 
 
 def documents(path):
@@ -376,7 +377,7 @@ def test_usage_errors_exit_with_2(run, session):
 
 
 def test_two_processes_write_the_same_bytes_as_one(run, case, tmp_path, monkeypatch):
-    monkeypatch.setattr(pipeline, "_WORTH_PROCESSES", 0)
+    monkeypatch.setattr(import_files, "_PARALLEL_THRESHOLD_BYTES", 0)
     paths = [case(name) for name in ("plain_session", "damage_bad_line_middle", "subagents_folder", "resumed_pair")]
     reports = []
     for jobs in ("1", "2"):
@@ -388,7 +389,7 @@ def test_two_processes_write_the_same_bytes_as_one(run, case, tmp_path, monkeypa
 
 
 def test_two_processes_fill_the_archive_as_one_does(run, case, tmp_path, monkeypatch):
-    monkeypatch.setattr(keeping, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(archive_import, "_WORTH_A_PROCESS", 0)
     paths = [case(name) for name in ("plain_session", "damage_bad_line_middle", "empty_file", "subagents_folder")]
     held, reports = [], []
     for jobs in ("1", "3"):
@@ -483,14 +484,12 @@ def test_a_failure_in_one_source_is_told_and_the_others_are_imported(run, sessio
 def test_a_source_that_vanishes_is_told(run, session, damaged, tmp_path, monkeypatch):
     vanishing = tmp_path / "vanishing.jsonl"
     shutil.copy(session, vanishing)
-    find = pipeline.find
-
     def find_and_remove(*arguments):
-        found = find(*arguments)
+        found = find_units(*arguments)
         vanishing.unlink(missing_ok=True)
         return found
 
-    monkeypatch.setattr(pipeline, "find", find_and_remove)
+    monkeypatch.setattr("palaver.workflows.find_units.find_units", find_and_remove)
     result = run("import", vanishing, damaged, "--dry-run")
     assert result.exit_code == 1
     assert "failed  cannot read" in result.stderr

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from palaver import __version__, pipeline
-from palaver.cli import _output
+from palaver import __version__
 from palaver.cli._reference import commands
-from palaver.workers import in_processes
+from palaver.cli._terminal import output
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import _read_to_file
+from palaver.workflows.parallel import run_in_order
 
-SOURCE = Path(_output.__file__).parents[2]
+SOURCE = Path(output.__file__).parents[2]
 HEAVY = {"ijson", "jsonschema_rs", "msgspec", "orjson", "platformdirs", "pydantic", "rich", "zstandard"}
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes as on POSIX")
 
@@ -38,7 +40,12 @@ def test_a_scan_that_finds_nothing_new_imports_nothing_that_reads(run, home, ses
     assert run("scan").exit_code == 0
     imported = _imported_by("scan", "--json")
     assert not imported & (HEAVY - {"orjson"})
-    assert not imported & {"importlib.metadata", "palaver.pipeline", "palaver.sources.source", "palaver.cli.import_"}
+    assert not imported & {
+        "importlib.metadata",
+        "palaver.workflows.read_unit",
+        "palaver.sources.source",
+        "palaver.cli.import_",
+    }
 
 
 def _imported_by(*words):
@@ -99,7 +106,7 @@ def test_an_interrupt_leaves_no_partial_file(start, session, tmp_path):
 def test_an_interrupt_ends_all_processes_in_order(case, tmp_path, monkeypatch):
     program = """
 import os, signal, sys
-from palaver import outputs, pipeline
+from palaver.workflows import import_files, outputs
 from palaver.cli import main
 
 def adopt_and_interrupt(self, unit, part, adopt=outputs.OneFile.adopt):
@@ -107,7 +114,7 @@ def adopt_and_interrupt(self, unit, part, adopt=outputs.OneFile.adopt):
     os.killpg(os.getpgrp(), signal.SIGINT)
 
 outputs.OneFile.adopt = adopt_and_interrupt
-pipeline._WORTH_PROCESSES = 0
+import_files._PARALLEL_THRESHOLD_BYTES = 0
 main()
 """
     (tmp_path / "parts").mkdir()
@@ -124,9 +131,9 @@ main()
 
 def test_processes_end_with_their_work(case, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    units, _ = pipeline.find([case("forked_pair"), case("resumed_pair")])
+    units, _ = find_units([case("forked_pair"), case("resumed_pair")])
     first = units[0]
-    working = in_processes(pipeline._read_to_file, units, {}, jobs=2, advance=lambda _: None)
+    working = run_in_order(_read_to_file, units, {}, jobs=2, advance=lambda _: None)
     unit, part, *_ = next(working)
     assert unit == first
     assert units == []  # they are with the processes
@@ -261,7 +268,7 @@ def terminal(monkeypatch):
 
 def test_a_short_work_has_no_bar(terminal):
     written = terminal()
-    with _output.Progress(1000) as progress:
+    with output.Progress(1000) as progress:
         progress.advance(1000)
     assert (progress.done_bytes, written.getvalue()) == (1000, "")
 
@@ -269,8 +276,8 @@ def test_a_short_work_has_no_bar(terminal):
 @pytest.mark.parametrize("total", [1 << 25, 0])
 def test_a_long_work_has_a_bar_that_never_overruns(terminal, monkeypatch, total):
     written = terminal()
-    monkeypatch.setattr(_output, "_BAR_AFTER_SECONDS", -1)
-    with _output.Progress(total) as progress:
+    monkeypatch.setattr(output, "_BAR_AFTER_SECONDS", -1)
+    with output.Progress(total) as progress:
         progress.advance(1 << 24)
         progress.advance(1 << 25)
     assert progress.done_bytes == 3 << 24
@@ -280,10 +287,10 @@ def test_a_long_work_has_a_bar_that_never_overruns(terminal, monkeypatch, total)
 
 def test_a_bar_is_for_terminals_that_can_show_it(terminal, monkeypatch):
     written = terminal()
-    monkeypatch.setattr(_output, "_BAR_AFTER_SECONDS", -1)
+    monkeypatch.setattr(output, "_BAR_AFTER_SECONDS", -1)
     monkeypatch.setenv("TERM", "dumb")
     for is_quiet in (False, True):
-        with _output.Progress(1 << 25, is_quiet=is_quiet) as progress:
+        with output.Progress(1 << 25, is_quiet=is_quiet) as progress:
             progress.advance(1 << 24)
         monkeypatch.setenv("TERM", "xterm")
     assert written.getvalue() == ""

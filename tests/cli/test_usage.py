@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from palaver import keeping, pipeline
 from palaver.model.answers.import_ import ImportAnswer
 from palaver.model.answers.stats import StatsAnswer
+from palaver.workflows import archive_import, import_files
 
 from .conftest import ROOT
 
@@ -35,7 +35,7 @@ EXPECTED = [f"{name}-{rest}" for name in "ab" for rest in ("c0ffee00-0001", "oct
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_they_are_written_to_the_file_that_is_named(run, records, tmp_path, monkeypatch, jobs):
-    monkeypatch.setattr(pipeline, "_WORTH_PROCESSES", 0)
+    monkeypatch.setattr(import_files, "_PARALLEL_THRESHOLD_BYTES", 0)
     out, usage = tmp_path / "out.jsonl", tmp_path / "usage.jsonl"
     result = run("import", records, "--output", out, "--usage", usage, "--jobs", jobs)
     assert result.exit_code == 0, result.stderr
@@ -66,7 +66,7 @@ def test_what_is_not_kept_is_told(run, records, tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_the_archive_keeps_them_and_the_report_counts_them(run, records, monkeypatch, jobs):
-    monkeypatch.setattr(keeping, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(archive_import, "_WORTH_A_PROCESS", 0)
     report = ImportAnswer.model_validate_json(run("import", records, "--json", "--jobs", jobs).stdout)
     assert report.totals.usage_records == 6
     assert [source.usage_records for source in report.sources] == [3, 3]

@@ -241,10 +241,10 @@ def test_levels(report, run, changed):
 
 
 def test_several_processes_say_what_one_says(report, case, monkeypatch):
-    import palaver.validating
+    import palaver.workflows.validate
 
     alone = report(case("forked_pair"), case("resumed_pair"), case("damage_bad_line_middle"), "--jobs", "1")
-    monkeypatch.setattr(palaver.validating, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(palaver.workflows.validate, "_WORTH_A_PROCESS", 0)
     together = report(case("forked_pair"), case("resumed_pair"), case("damage_bad_line_middle"), "--jobs", "2")
     assert {**together, "generated_at": ""} == {**alone, "generated_at": ""}
 

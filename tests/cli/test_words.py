@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from palaver.cli import _words
+from palaver.cli._terminal import words as _words
 
 
 @pytest.mark.parametrize(

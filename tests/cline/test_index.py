@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from importing import first_error
-from palaver.importers._tasks.index import read_index, recognize_index
-from palaver.importers._tasks.product import CLINE, KILO_CODE, PRODUCTS, ROO_CODE
+from palaver.importers._cline_family.index import read_index, recognize_index
+from palaver.importers._cline_family.product import CLINE, KILO_CODE, PRODUCTS, ROO_CODE
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.zips import ZipFolder

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from palaver.importers._tasks.product import CLINE, KILO_CODE, PRODUCTS, ROO_CODE, product_of_path
-from palaver.importers._tasks.state import custom_storages, relaxed_json
-from palaver.importers._tasks.storage import Storage
+from palaver.importers._cline_family.product import CLINE, KILO_CODE, PRODUCTS, ROO_CODE, product_of_path
+from palaver.importers._cline_family.state import custom_storages, relaxed_json
+from palaver.importers._cline_family.storage import Storage
 from palaver.sources.source import Source
 from palaver.sources.zips import ZipFolder
 

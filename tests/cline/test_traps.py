@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from palaver.importers._tasks.index import read_index
-from palaver.importers._tasks.product import ROO_CODE
-from palaver.importers._tasks.storage import Storage
+from palaver.importers._cline_family.index import read_index
+from palaver.importers._cline_family.product import ROO_CODE
+from palaver.importers._cline_family.storage import Storage
 from palaver.importers.cline.sdk import read_session, recognize_session
 from palaver.sources.run import Run
 from palaver.sources.source import Source

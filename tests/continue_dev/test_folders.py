@@ -8,13 +8,13 @@ import pytest
 
 from continue_dev.folders import SESSION, assistant, event, folder, imported, row, session, texts, user
 from importing import FIXTURES, Case, check, import_folder, import_units, set_time
-from palaver import pipeline
 from palaver.importers import importer, judge, winner
 from palaver.importers.continue_dev import session as session_module
 from palaver.importers.continue_dev.conversation import Conversation
 from palaver.sources import elements
 from palaver.sources.folders import DiskFolder
 from palaver.sources.source import Source
+from palaver.workflows.find_units import find_units
 
 CASES = [
     Case("continue_dev", FIXTURES / "continue_dev" / name)
@@ -170,7 +170,7 @@ def test_a_cut_file_keeps_its_whole_items(tmp_path):
 
 def test_units_can_be_read_without_asking_first(tmp_path):
     root = folder(tmp_path, {f"sessions/{SESSION}.json": session(user("a"))})
-    units, _ = pipeline.find([root], "continue_dev")
+    units, _ = find_units([root], "continue_dev")
     assert [unit.form for unit in units] == ["root"]
     assert len(import_units(root, units).documents) == 1
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from importing import FIXTURES
 from palaver.cook.kitchen import Kitchen
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 TIME = "2026-01-02T03:04:05.678Z"
 

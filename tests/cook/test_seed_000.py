@@ -6,7 +6,7 @@ import pytest
 
 from palaver.cook.detection import detect
 from palaver.cook.kitchen import Kitchen
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 WEATHER = {
     "name": "get_weather",

@@ -11,9 +11,10 @@ from palaver.importers.github_copilot.completions import threads
 from palaver.importers.github_copilot.completions.reading import conversations
 from palaver.importers.github_copilot.completions.secrets import is_secret, masked_text
 from palaver.model.report import SourceReport
-from palaver.pipeline import documents, find
 from palaver.sources.run import Run
 from palaver.sources.source import Source
+from palaver.workflows.find_units import find_units
+from palaver.workflows.import_files import document_lines
 
 MARK = "REDACTED-BY-FIXTURE"
 
@@ -40,10 +41,10 @@ def lines(events):
 def read(folder, events, name="telemetry.jsonl", **options):
     file = folder / name
     file.write_text(events if isinstance(events, str) else lines(events), "utf-8")
-    (unit,), _ = find([file])
+    (unit,), _ = find_units([file])
     report = SourceReport(unit.source.label, unit.platform)
     used = []
-    found = [json.loads(line) for line in documents(unit, report, options, used=used.append)]
+    found = [json.loads(line) for line in document_lines(unit, report, options, used=used.append)]
     assert not report.failure, report.failure
     return found, used, report
 

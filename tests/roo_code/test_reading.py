@@ -6,11 +6,11 @@ import zipfile
 import pytest
 
 from importing import check, import_folder, import_units
-from palaver import pipeline
-from palaver.importers._tasks import history, reading
-from palaver.importers._tasks.recognize import owner_of
+from palaver.importers._cline_family import history, reading
+from palaver.importers._cline_family.recognize import owner_of
 from palaver.sources import elements
 from palaver.sources.source import Source
+from palaver.workflows.find_units import find_units
 from task_folders import TASK, answer, ask, blocks, by_author, call, request, result, say, spoken, surroundings, user
 
 HISTORY = [
@@ -37,7 +37,7 @@ def folder(root, **files):
 def test_one_of_the_two_files_leads_to_the_whole_task(name, tmp_path):
     task = folder(tmp_path, api_conversation_history=HISTORY, ui_messages=ROWS)
     whole = import_folder(tmp_path)
-    units, report = pipeline.find([task / name])
+    units, report = find_units([task / name])
     alone = import_units(tmp_path, units, report)
     check(alone)
     assert [unit.platform for unit in units] == ["roo_code"]
@@ -49,7 +49,7 @@ def test_a_task_in_a_zip_is_the_same(tmp_path):
     with zipfile.ZipFile(tmp_path / "tasks.zip", "w") as archive:
         for path in task.iterdir():
             archive.write(path, f"backup/tasks/{TASK}/{path.name}")
-    units, report = pipeline.find([tmp_path / "tasks.zip"])
+    units, report = find_units([tmp_path / "tasks.zip"])
     packed = import_units(tmp_path, units, report)
     check(packed)
     assert packed.documents == import_folder(tmp_path / "there").documents
@@ -96,7 +96,7 @@ def test_a_history_under_its_old_name_counts_where_there_is_no_newer_one(tmp_pat
 def test_whose_task_it_is(path, files, platform, tmp_path):
     found = folder(tmp_path / path, **{"ui_messages": [], **files})
     assert owner_of(Source.at(found)).platform == platform
-    claims = {unit.platform for unit in pipeline.find([tmp_path])[0]}
+    claims = {unit.platform for unit in find_units([tmp_path])[0]}
     assert claims == {platform}
 
 

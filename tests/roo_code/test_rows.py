@@ -2,9 +2,9 @@
 
 import pytest
 
-from palaver.importers._tasks import known
-from palaver.importers._tasks.known import Known
-from palaver.importers._tasks.results import Calls
+from palaver.importers._cline_family import known
+from palaver.importers._cline_family.known import Known
+from palaver.importers._cline_family.results import Calls
 from task_folders import TASK, answer, ask, blocks, by_author, call, request, result, say, spoken, surroundings, user
 
 FIRST = user(1, "<task>\nSort the books by their colours.\n</task>", surroundings())

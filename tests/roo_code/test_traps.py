@@ -2,7 +2,7 @@
 
 import pytest
 
-from palaver.importers._tasks.vocabulary import mcp_of
+from palaver.importers._cline_family.vocabulary import mcp_of
 from task_folders import TASK, answer, ask, blocks, by_author, call, request, result, say, spoken, surroundings, user
 
 MODEL_INFO = {"modelId": "claude-sonnet-4-5", "providerId": "anthropic", "mode": "act"}

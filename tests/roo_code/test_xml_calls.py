@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.importers._tasks.vocabulary import PARAMETERS, TOOLS
-from palaver.importers._tasks.xml_calls import TextCall, pieces
+from palaver.importers._cline_family.vocabulary import PARAMETERS, TOOLS
+from palaver.importers._cline_family.xml_calls import TextCall, pieces
 
 ROO = "roo_code"
 

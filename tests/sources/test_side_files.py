@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from palaver.importers import _vscode
-from palaver.importers._side_files import side_value
-from palaver.importers._vscode import global_storage, path_in, remembered
+from palaver.importers._shared import vscode
+from palaver.importers._shared.side_files import side_value
+from palaver.importers._shared.vscode import global_storage, path_in, remembered
 from palaver.sources.source import Source
 
 
@@ -94,7 +94,7 @@ def test_editors_keep_their_files_in_each_systems_own_place(tmp_path, monkeypatc
     assert tmp_path / folder / "Code" / "User" / "globalStorage" / "maker.tool" in found
     assert tmp_path / folder / "Cursor" / "User" / "globalStorage" / "maker.tool" in found
     assert tmp_path / "home" / ".vscode-server" / "data" / "User" / "globalStorage" / "maker.tool" in found
-    assert len(found) == len(set(found)) == len(_vscode.user_folders())
+    assert len(found) == len(set(found)) == len(vscode.user_folders())
 
 
 def test_a_portable_editor_has_its_files_with_it(tmp_path, monkeypatch):

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from calling import TIME, answer, call
-from palaver.importers._calls import kept_apart
+from palaver.importers._shared.calls import kept_apart
 from palaver.model.ids import deterministic_uuid
 from palaver.sources.run import Quarantined, Run
 from palaver.threads.call import Call
 from palaver.threads.chain import following
 from palaver.threads.conversations import Threads
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 Json = dict[str, Any]
 

@@ -15,7 +15,7 @@ from palaver.archive.connection import open_to_read
 from palaver.archive.usage import Scope, answers
 from palaver.threads.call import Call
 from palaver.threads.conversations import Threads
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 
 WIRES = ["openai-chat", "anthropic", "openai-responses"]
 LAW = settings(max_examples=60, deadline=None, derandomize=True, database=None)

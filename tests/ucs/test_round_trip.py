@@ -9,10 +9,10 @@ import pytest
 import zstandard
 
 from importing import Case, bytes_of, cases, check, import_folder
-from palaver import pipeline
 from palaver.importers import importer, judge
 from palaver.sources.run import Run
 from palaver.sources.source import Source
+from palaver.workflows.find_units import find_units
 
 CASES = cases()
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
@@ -115,7 +115,7 @@ def test_every_form_gives_the_same_documents(name, store, tmp_path):
 
 def test_totals_that_differ_stand_and_those_that_do_not_are_no_statement(tmp_path):
     metrics = {"total_messages": 1, "tool_calls": 0, "duration_ms": 7, "turns": 1}
-    [unit] = pipeline.find([write(tmp_path / "a.jsonl", a_document(metrics=metrics))])[0]
+    [unit] = find_units([write(tmp_path / "a.jsonl", a_document(metrics=metrics))])[0]
     [document] = importer("ucs").read(unit.source, Run("a.jsonl", form=unit.form))
     assert document["metrics"] == {"duration_ms": 7, "turns": 1}
 

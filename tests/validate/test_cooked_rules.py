@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 from palaver.model import cooked as models
 from palaver.model.cooked import Cooked
 from palaver.model.publish import cooked_schema, published
-from palaver.validate.rules.cooked import RULES, message_hash, missing_parent, parent_cycle, tool_hash
-from palaver.validate.schema import is_valid, schema_errors
+from palaver.validation.rules.cooked import RULES, message_hash, missing_parent, parent_cycle, tool_hash
+from palaver.validation.schema import is_valid, schema_errors
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rules"
 NAMES = [rule.name for rule in RULES]

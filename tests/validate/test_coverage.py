@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palaver.importers import description
 from palaver.model.blocks import OpenModel
 from palaver.model.conversation import CacheCreation, Conversation, Fragment, Summary
-from palaver.validate.coverage import OTHERS, CoverageTally, schema_fields
+from palaver.validation.coverage import OTHERS, CoverageTally, schema_fields
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 LIMIT = 2_000

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ValidationError
 from palaver.model import exchange as models
 from palaver.model.exchange import Exchange
 from palaver.model.publish import exchange_schema, published
-from palaver.validate.rules.exchange import RULES
-from palaver.validate.schema import is_valid, schema_errors
+from palaver.validation.rules.exchange import RULES
+from palaver.validation.schema import is_valid, schema_errors
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rules"
 NAMES = [rule.name for rule in RULES]

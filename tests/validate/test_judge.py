@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from palaver.errors import OptionError
 from palaver.model.publish import conversation_schema
-from palaver.validate.judge import Asked, Judge
-from palaver.validate.levels import Level
-from palaver.validate.rules import links
-from palaver.validate.schema import is_valid
-from palaver.validating import Question, all_rules
+from palaver.validation.judge import Asked, Judge
+from palaver.validation.levels import Level
+from palaver.validation.rules import links
+from palaver.validation.schema import is_valid
+from palaver.workflows.validate import Question, all_rules
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rules"
 REFERENCE = jsonschema.Draft202012Validator(conversation_schema())

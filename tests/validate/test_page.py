@@ -12,9 +12,9 @@ import pytest
 
 from browsing import opened
 from palaver.model.answers.validate import Report
-from palaver.validate.page import page
-from palaver.validate.page.markup import Markup, breakable, inlined, joined, lines, tag
-from palaver.validate.page.words import moment, percent, shortened, size
+from palaver.validation.page import page
+from palaver.validation.page.markup import Markup, breakable, inlined, joined, lines, tag
+from palaver.validation.page.words import moment, percent, shortened, size
 
 Json = dict[str, Any]
 

@@ -10,8 +10,8 @@ from browsing import opened
 from importing import CHECKOUT
 from palaver.model.answers.validate import Report
 from palaver.model.publish import published
-from palaver.validate.page import page
-from palaver.validating import Question, look_up, report_on_paths
+from palaver.validation.page import page
+from palaver.workflows.validate import Question, look_up, report_on_paths
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
 

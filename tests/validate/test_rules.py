@@ -6,10 +6,10 @@ import jsonschema
 import pytest
 
 from palaver.model.publish import conversation_schema
-from palaver.validate.levels import Level
-from palaver.validate.rules import cooked, exchange
-from palaver.validate.schema import is_valid
-from palaver.validating import Question, all_rules
+from palaver.validation.levels import Level
+from palaver.validation.rules import cooked, exchange
+from palaver.validation.schema import is_valid
+from palaver.workflows.validate import Question, all_rules
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rules"
 REFERENCE = jsonschema.Draft202012Validator(conversation_schema())

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.validate.judge import Verdict
-from palaver.validate.levels import Level
-from palaver.validate.report import report, told_source
-from palaver.validate.tally import Found, ReportTally, SourceTally, excerpt
+from palaver.validation.judge import Verdict
+from palaver.validation.levels import Level
+from palaver.validation.report import report, told_source
+from palaver.validation.tally import Found, ReportTally, SourceTally, excerpt
 
 KEPT = 3
 DESCRIBED = (frozenset(), frozenset({"known"}))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cassettes import needs_samples, recorded
 from exchanging import agrees, lost_words, requests, responses
 from palaver.streams import assemble
-from palaver.validate.schema import is_valid
+from palaver.validation.schema import is_valid
 from palaver.wire import formats, wire_format
 
 FORMATS = formats()

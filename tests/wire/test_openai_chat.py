@@ -14,8 +14,9 @@ from openai_payloads import CHAT_REQUEST, CHAT_REQUEST_IN_OLDER_FORM, CHAT_RESPO
 from openai_sdk import accept
 from palaver.model import build
 from palaver.streams import assemble
-from palaver.validate.schema import schema_errors
-from palaver.wire import formats, openai_chat, wire_format
+from palaver.validation.schema import schema_errors
+from palaver.wire import formats, wire_format
+from palaver.wire.openai import chat
 
 OTHERS = [name for name in formats() if name != "openai-chat"]
 law = settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -30,9 +31,9 @@ def read(*messages, **fields):
     """The request of an exchange; writing it again gives the payload."""
     payload = {"model": "gpt-5.4", "messages": list(messages), **fields}
     before = copy.deepcopy(payload)
-    request = openai_chat.request_from_wire(payload)
+    request = chat.request_from_wire(payload)
     assert same(payload, before)
-    written = openai_chat.request_to_wire(request)
+    written = chat.request_to_wire(request)
     assert same(written.payload, payload)
     assert written.losses == []
     return request
@@ -42,8 +43,8 @@ def read_answer(message, **choice):
     """The response of an exchange; writing it again gives the payload."""
     given = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", **message}, **choice}
     payload = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [given]}
-    response = openai_chat.response_from_wire(payload)
-    written = openai_chat.response_to_wire(response)
+    response = chat.response_from_wire(payload)
+    written = chat.response_to_wire(response)
     assert same(written.payload, payload)
     assert written.losses == []
     return response
@@ -53,10 +54,10 @@ def wrote(*messages, **fields):
     """The messages of a payload, and its losses."""
     request = {"model": "gpt-5.4", "messages": list(messages), **fields}
     before = copy.deepcopy(request)
-    written = openai_chat.request_to_wire(request)
+    written = chat.request_to_wire(request)
     assert same(request, before)
     accept("chat request", written.payload)
-    assert agrees(request, written.losses, openai_chat.request_from_wire(written.payload))
+    assert agrees(request, written.losses, chat.request_from_wire(written.payload))
     return written.payload["messages"], [(loss.pointer, loss.change) for loss in written.losses]
 
 
@@ -104,7 +105,7 @@ def test_the_usual_request_needs_no_notes():
 
 @pytest.mark.parametrize("payload", [CHAT_REQUEST, CHAT_REQUEST_IN_OLDER_FORM])
 def test_a_request_with_everything_comes_back(payload):
-    assert same(openai_chat.request_to_wire(openai_chat.request_from_wire(payload)).payload, payload)
+    assert same(chat.request_to_wire(chat.request_from_wire(payload)).payload, payload)
 
 
 @pytest.mark.parametrize("content", [None, "", "text", [], [{"type": "text", "text": "a"}], 7, {"odd": True}])
@@ -210,7 +211,7 @@ def test_an_input_that_was_changed_is_written_not_the_old_string():
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": '{ "a": 1 }'}}
     request = read({"role": "assistant", "content": None, "tool_calls": [call]})
     request["messages"][0]["content"][0]["input"] = {"a": 2}
-    (message,) = openai_chat.request_to_wire(request).payload["messages"]
+    (message,) = chat.request_to_wire(request).payload["messages"]
     assert message["tool_calls"][0]["function"]["arguments"] == '{"a":2}'
 
 
@@ -221,7 +222,7 @@ def test_settings_that_were_changed_are_written_not_the_old_words():
     request["sampling"] = {"stop_sequences": ["b"], "temperature": 1}
     request["tool_choice"] = {"type": "none"}
     request["max_output_tokens"] = 6
-    payload = openai_chat.request_to_wire(request).payload
+    payload = chat.request_to_wire(request).payload
     named = ("reasoning_effort", "stop", "tool_choice", "max_tokens", "temperature")
     assert [payload[name] for name in named] == ["high", ["b"], "none", 6, 1]
 
@@ -236,7 +237,7 @@ def test_settings_that_were_taken_out_do_not_return():
     request = read(USER, tool_choice={"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}, **asked)
     for name in ("thinking", "sampling", "tool_choice", "max_output_tokens", "tools"):
         del request[name]
-    assert openai_chat.request_to_wire(request).payload == {"model": "gpt-5.4", "messages": [USER]}
+    assert chat.request_to_wire(request).payload == {"model": "gpt-5.4", "messages": [USER]}
 
 
 def test_a_custom_tool_takes_free_text():
@@ -268,7 +269,7 @@ def test_a_refusal_stays_one_in_responses():
     (item,) = wire_format("openai-responses").response_to_wire(response).payload["output"]
     assert item["content"] == [{"type": "refusal", "refusal": "No."}]
     back = wire_format("openai-responses").response_from_wire({"output": [item]})
-    message = openai_chat.response_to_wire(back).payload["choices"][0]["message"]
+    message = chat.response_to_wire(back).payload["choices"][0]["message"]
     assert (message["content"], message["refusal"]) == (None, "No.")
 
 
@@ -336,7 +337,7 @@ def test_citations_move_with_texts_that_are_joined():
         return {"type": "url_citation", "start_index": start, "end_index": start + 1, "title": "t", "url": "u"}
 
     content = [build.text("one ", citations=[cited(0)]), build.text("two", citations=[cited(1)])]
-    payload, losses = openai_chat.response_to_wire({"content": content, "finish_reason": "stop"})
+    payload, losses = chat.response_to_wire({"content": content, "finish_reason": "stop"})
     message = payload["choices"][0]["message"]
     places = [one["url_citation"]["start_index"] for one in message["annotations"]]
     assert (message["content"], places) == ("one two", [0, 5])
@@ -344,10 +345,10 @@ def test_citations_move_with_texts_that_are_joined():
 
 
 def test_trap_17_the_first_of_many_choices_is_the_answer():
-    response = openai_chat.response_from_wire(CHAT_RESPONSE)
+    response = chat.response_from_wire(CHAT_RESPONSE)
     assert [block.get("text") for block in response["content"] if block["type"] == "text"] == ["see"]
     assert response["provider_data"]["openai_chat"]["choices"] == CHAT_RESPONSE["choices"][1:]
-    assert same(openai_chat.response_to_wire(response).payload, CHAT_RESPONSE)
+    assert same(chat.response_to_wire(response).payload, CHAT_RESPONSE)
 
 
 @pytest.mark.parametrize(
@@ -385,15 +386,15 @@ def test_finish_reasons_keep_the_providers_word(word, reason):
     ],
 )
 def test_a_response_without_an_answer_comes_back(payload):
-    response = openai_chat.response_from_wire(payload)
-    assert same(openai_chat.response_to_wire(response).payload, payload)
+    response = chat.response_from_wire(payload)
+    assert same(chat.response_to_wire(response).payload, payload)
     assert response["finish_reason"] == ("error" if "error" in payload else "unknown")
 
 
 def usage_of(usage):
     payload = {"choices": [], "usage": usage}
-    response = openai_chat.response_from_wire(payload)
-    assert same(openai_chat.response_to_wire(response).payload, payload)
+    response = chat.response_from_wire(payload)
+    assert same(chat.response_to_wire(response).payload, payload)
     found = dict(response.get("usage") or {})
     found.pop("provider_data", None)
     return found
@@ -436,7 +437,7 @@ def test_trap_13_counts_may_be_null_or_missing(usage):
 
 
 def test_errors():
-    error = openai_chat.error_from_wire
+    error = chat.error_from_wire
     assert error({"choices": []}) is None
     assert error({"error": None}) is None
     told = error({"error": {"message": "slow down", "type": "requests", "code": "rate_limit_exceeded"}}, 429)
@@ -514,7 +515,7 @@ def test_what_a_request_has_no_place_for_is_told():
 
 def test_the_reason_tells_when_text_is_left_out():
     foreign = {**build.opaque(kind="mcp_call", raw={"output": "x"}), "provider_data": {"openai_responses": {}}}
-    _, losses = openai_chat.request_to_wire({"model": "m", "messages": [turn("assistant", foreign)]})
+    _, losses = chat.request_to_wire({"model": "m", "messages": [turn("assistant", foreign)]})
     assert "mcp_call" in losses[0].reason
     assert losses[0].reason.endswith("which holds text")
 
@@ -522,8 +523,8 @@ def test_the_reason_tells_when_text_is_left_out():
 def test_models_that_cannot_do_without_reasoning():
     thinking = {"level": "none", "include_summary": False}
     asked = {"messages": [turn("user", build.text("x"))], "thinking": thinking}
-    assert openai_chat.request_to_wire({**asked, "model": "gpt-5.4"}).payload["reasoning_effort"] == "none"
-    payload, losses = openai_chat.request_to_wire({**asked, "model": "o3-mini"})
+    assert chat.request_to_wire({**asked, "model": "gpt-5.4"}).payload["reasoning_effort"] == "none"
+    payload, losses = chat.request_to_wire({**asked, "model": "o3-mini"})
     assert payload["reasoning_effort"] == "medium"
     assert [loss.pointer for loss in losses] == ["/thinking/level"]
 
@@ -540,12 +541,12 @@ def test_efforts_come_back(effort):
 @given(exchanging.requests(["gpt-5.4", "o1"]))
 def test_reading_what_was_written_gives_the_request_minus_the_losses(request):
     before = copy.deepcopy(request)
-    payload, losses = openai_chat.request_to_wire(request)
+    payload, losses = chat.request_to_wire(request)
     assert same(request, before)
-    read_again = openai_chat.request_from_wire(payload)
+    read_again = chat.request_from_wire(payload)
     assert agrees(request, losses, read_again)
     assert lost_words(request, losses, payload) == []
-    assert same(openai_chat.request_to_wire(read_again).payload, payload)
+    assert same(chat.request_to_wire(read_again).payload, payload)
     accept("chat request", payload)
 
 
@@ -553,12 +554,12 @@ def test_reading_what_was_written_gives_the_request_minus_the_losses(request):
 @given(exchanging.responses)
 def test_reading_what_was_written_gives_the_response_minus_the_losses(response):
     before = copy.deepcopy(response)
-    payload, losses = openai_chat.response_to_wire(response)
+    payload, losses = chat.response_to_wire(response)
     assert same(response, before)
-    read_again = openai_chat.response_from_wire(payload)
+    read_again = chat.response_from_wire(payload)
     assert agrees(response, losses, read_again)
     assert lost_words(response, losses, payload) == []
-    assert same(openai_chat.response_to_wire(read_again).payload, payload)
+    assert same(chat.response_to_wire(read_again).payload, payload)
     has_reasoning = any(block["type"] == "thinking" for block in response["content"])
     accept("chat response", payload, is_closed=not has_reasoning)
 
@@ -572,10 +573,10 @@ def is_document(request, response=None):
 @given(st.sampled_from([CHAT_REQUEST, CHAT_REQUEST_IN_OLDER_FORM]).flatmap(damaged))
 def test_a_request_comes_back_however_odd_it_is(payload):
     before = copy.deepcopy(payload)
-    request = openai_chat.request_from_wire(payload)
+    request = chat.request_from_wire(payload)
     assert same(payload, before)
     assert is_document({"model": "m", **request})
-    written = openai_chat.request_to_wire(request)
+    written = chat.request_to_wire(request)
     assert same(written.payload, payload)
     assert written.losses == []
 
@@ -584,13 +585,13 @@ def test_a_request_comes_back_however_odd_it_is(payload):
 @given(damaged(CHAT_RESPONSE))
 def test_a_response_comes_back_however_odd_it_is(payload):
     before = copy.deepcopy(payload)
-    response = openai_chat.response_from_wire(payload)
+    response = chat.response_from_wire(payload)
     assert same(payload, before)
     assert is_document({"model": "m", "messages": []}, response)
-    written = openai_chat.response_to_wire(response)
+    written = chat.response_to_wire(response)
     assert same(written.payload, payload)
     assert written.losses == []
-    openai_chat.error_from_wire(payload)
+    chat.error_from_wire(payload)
 
 
 # -- samples --------------------------------------------------------------------------------------------------------
@@ -610,13 +611,13 @@ def sampled():
 def test_every_recorded_payload_comes_back(record_property):
     requests, answers = sampled()
     for payload in requests:
-        request = openai_chat.request_from_wire(payload)
+        request = chat.request_from_wire(payload)
         assert is_document(request)
-        assert openai_chat.request_to_wire(request) == (payload, [])
+        assert chat.request_to_wire(request) == (payload, [])
     for payload in answers:
-        response = openai_chat.response_from_wire(payload)
+        response = chat.response_from_wire(payload)
         assert is_document({"model": "m", "messages": []}, response)
-        assert openai_chat.response_to_wire(response) == (payload, [])
+        assert chat.response_to_wire(response) == (payload, [])
     assert (len(requests), len(answers)) == (16, 14)
     record_property("summary", f"openai_chat: {len(requests)} requests and {len(answers)} responses come back")
 
@@ -628,13 +629,13 @@ def test_what_others_recorded_is_accepted_by_the_sdk(name):
     for call in recorded(name.replace("-", "_")):
         if isinstance(call.request, dict):
             request = {"model": "m", **other.request_from_wire(call.request)}
-            written = openai_chat.request_to_wire(request)
+            written = chat.request_to_wire(request)
             accept("chat request", written.payload)
             assert lost_words(request, written.losses, written.payload) == []
-            assert agrees(request, written.losses, openai_chat.request_from_wire(written.payload))
+            assert agrees(request, written.losses, chat.request_from_wire(written.payload))
         if isinstance(call.answer, dict) and call.status == 200:
             response = other.response_from_wire(call.answer)
-            written = openai_chat.response_to_wire(response)
+            written = chat.response_to_wire(response)
             accept("chat response", written.payload, is_closed=False)
             assert lost_words(response, written.losses, written.payload) == []
-            assert agrees(response, written.losses, openai_chat.response_from_wire(written.payload))
+            assert agrees(response, written.losses, chat.response_from_wire(written.payload))

@@ -13,8 +13,9 @@ from openai_payloads import PICTURE, RESPONSES_REQUEST, RESPONSES_RESPONSE, bare
 from openai_sdk import accept, is_accepted
 from palaver.model import build, compose
 from palaver.streams import assemble
-from palaver.validate.schema import schema_errors
-from palaver.wire import formats, openai_chat, openai_responses, wire_format
+from palaver.validation.schema import schema_errors
+from palaver.wire import formats, wire_format
+from palaver.wire.openai import chat, responses
 
 OTHERS = [name for name in formats() if name != "openai-responses"]
 DIALECTS = ("api", "seed")
@@ -30,9 +31,9 @@ def read(*items, dialect="api", **fields):
     """The request of an exchange; writing it again gives the payload."""
     payload = {"model": "gpt-5.4", "input": list(items), **fields}
     before = copy.deepcopy(payload)
-    request = openai_responses.request_from_wire(payload)
+    request = responses.request_from_wire(payload)
     assert same(payload, before)
-    written = openai_responses.request_to_wire(request, dialect)
+    written = responses.request_to_wire(request, dialect)
     assert same(written.payload, payload)
     assert written.losses == []
     return request
@@ -41,8 +42,8 @@ def read(*items, dialect="api", **fields):
 def read_answer(*output, **fields):
     """The response of an exchange; writing it again gives the payload."""
     payload = {"id": "r", "object": "response", "status": "completed", "output": list(output), **fields}
-    response = openai_responses.response_from_wire(payload)
-    written = openai_responses.response_to_wire(response)
+    response = responses.response_from_wire(payload)
+    written = responses.response_to_wire(response)
     assert same(written.payload, payload)
     assert written.losses == []
     return response
@@ -52,11 +53,11 @@ def wrote(*messages, dialect="api", **fields):
     """The items of a payload, and its losses."""
     request = {"model": "gpt-5.4", "messages": list(messages), **fields}
     before = copy.deepcopy(request)
-    written = openai_responses.request_to_wire(request, dialect)
+    written = responses.request_to_wire(request, dialect)
     assert same(request, before)
     if dialect == "api":
         accept("responses request", written.payload)
-        assert agrees(request, written.losses, openai_responses.request_from_wire(written.payload))
+        assert agrees(request, written.losses, responses.request_from_wire(written.payload))
     return written.payload["input"], [(loss.pointer, loss.change) for loss in written.losses]
 
 
@@ -100,8 +101,8 @@ def test_the_request_of_the_specification():
         "reasoning": {"effort": "medium", "summary": "auto"},
         "max_output_tokens": 4096,
     }
-    assert openai_responses.request_to_wire(request) == (payload, [])
-    assert openai_responses.request_from_wire(payload) == request
+    assert responses.request_to_wire(request) == (payload, [])
+    assert responses.request_from_wire(payload) == request
 
 
 def test_the_usual_request_needs_no_notes():
@@ -136,14 +137,14 @@ def test_the_usual_request_needs_no_notes():
 @pytest.mark.parametrize("given", ["Hello", "", [], [USER], None, 7])
 def test_the_input_is_a_text_or_items(given):
     for payload in ({"model": "m", "input": given}, {"model": "m"}):
-        written = openai_responses.request_to_wire(openai_responses.request_from_wire(payload))
+        written = responses.request_to_wire(responses.request_from_wire(payload))
         assert same(written.payload, payload)
 
 
 def test_the_input_is_items_again_when_there_is_more_to_say():
-    request = openai_responses.request_from_wire({"model": "m", "input": "Hello"})
+    request = responses.request_from_wire({"model": "m", "input": "Hello"})
     compose.add_message(request, "assistant", "Hi")
-    items = openai_responses.request_to_wire(request).payload["input"]
+    items = responses.request_to_wire(request).payload["input"]
     assert items == [USER, {"role": "assistant", "content": "Hi"}]
 
 
@@ -152,7 +153,7 @@ def test_trap_3_the_id_of_an_item_is_not_the_id_of_the_call():
     (called,), (result,) = (message["content"] for message in request["messages"])
     assert (called["id"], result["tool_use_id"]) == ("call_1", "call_1")
     assert called["provider_data"] == {"openai_responses": {"id": "fc_9", "status": "completed"}}
-    message = openai_chat.request_to_wire(request).payload["messages"][0]
+    message = chat.request_to_wire(request).payload["messages"][0]
     assert message["tool_calls"][0]["id"] == "call_1"
 
 
@@ -175,7 +176,7 @@ def test_trap_7_items_of_the_assistant_in_a_row_are_one_turn():
     request = read(USER, THOUGHT, MESSAGE, {**MESSAGE, "id": "msg_2"}, call(), call("call_2"), output(), USER)
     assert [message["role"] for message in request["messages"]] == ["user", "assistant", "tool", "user"]
     assert kinds(request["messages"][1]["content"]) == ["thinking", "text", "text", "tool_use", "tool_use"]
-    roles = [message["role"] for message in openai_chat.request_to_wire(request).payload["messages"]]
+    roles = [message["role"] for message in chat.request_to_wire(request).payload["messages"]]
     assert roles == ["user", "assistant", "tool", "user"]
 
 
@@ -192,7 +193,7 @@ def test_trap_6_several_texts_are_blocks_and_one_text_in_chat():
     parts = [{"type": "output_text", "text": text, "annotations": []} for text in ("one ", "two")]
     response = read_answer({**MESSAGE, "content": parts})
     assert [block["text"] for block in response["content"]] == ["one ", "two"]
-    assert openai_chat.response_to_wire(response).payload["choices"][0]["message"]["content"] == "one two"
+    assert chat.response_to_wire(response).payload["choices"][0]["message"]["content"] == "one two"
 
 
 def test_trap_8_the_forms_of_the_seed_are_read_and_written_as_items():
@@ -206,10 +207,10 @@ def test_trap_8_the_forms_of_the_seed_are_read_and_written_as_items():
             {"role": "user", "content": results},
         ],
     }
-    request = openai_responses.request_from_wire(payload)
+    request = responses.request_from_wire(payload)
     assert [message["role"] for message in request["messages"]] == ["assistant", "tool"]
-    assert openai_responses.request_to_wire(request, "seed") == (payload, [])
-    written = openai_responses.request_to_wire(request)
+    assert responses.request_to_wire(request, "seed") == (payload, [])
+    written = responses.request_to_wire(request)
     accept("responses request", written.payload)
     assert written.payload["instructions"] == "S"
     assert [item.get("type") for item in written.payload["input"]] == [
@@ -225,7 +226,7 @@ def test_trap_8_an_image_of_the_assistant_has_a_place_in_the_seed_only():
     item = {"role": "assistant", "content": [{"type": "output_image", "image_url": PICTURE}]}
     request = read(item, dialect="seed")
     assert kinds(request["messages"][0]["content"]) == ["image"]
-    payload, losses = openai_responses.request_to_wire(request)
+    payload, losses = responses.request_to_wire(request)
     assert payload["input"] == []
     assert {loss.pointer for loss in losses} == {"/messages/0/content/0", "/messages/0"}
 
@@ -274,13 +275,13 @@ def test_trap_9_strict_stands_beside_the_parameters():
     both = {**inside, "name": "g", "strict": False}
     beside = {"type": "function", "name": "h", "parameters": {"type": "object"}, "strict": True}
     payload = {"model": "m", "input": "x", "tools": [inside, both, beside]}
-    request = openai_responses.request_from_wire(payload)
+    request = responses.request_from_wire(payload)
     assert [tool["strict"] for tool in request["tools"]] == [True, False, True]
     assert all(tool["parameters"] == {"type": "object"} for tool in request["tools"])
-    written = openai_responses.request_to_wire(request).payload["tools"]
+    written = responses.request_to_wire(request).payload["tools"]
     assert [tool["strict"] for tool in written] == [True, False, True]
     assert all(tool["parameters"] == {"type": "object"} for tool in written)
-    assert openai_responses.request_to_wire(request, "seed").payload["tools"] == payload["tools"]
+    assert responses.request_to_wire(request, "seed").payload["tools"] == payload["tools"]
 
 
 def test_tools_that_the_provider_runs_keep_their_places():
@@ -291,7 +292,7 @@ def test_tools_that_the_provider_runs_keep_their_places():
     ]
     request = read(USER, tools=tools)
     assert [tool["name"] for tool in request["tools"]] == ["f"]
-    _, losses = openai_chat.request_to_wire(request)
+    _, losses = chat.request_to_wire(request)
     assert "/provider_data/openai_responses" in [loss.pointer for loss in losses]
 
 
@@ -335,7 +336,7 @@ def test_settings_that_were_changed_are_written_not_the_old_words():
     request = read(USER, reasoning={"effort": "minimal", "summary": "detailed"}, tool_choice="auto")
     request["thinking"] = {"level": "high", "include_summary": False}
     request["tool_choice"] = {"type": "none"}
-    payload = openai_responses.request_to_wire(request).payload
+    payload = responses.request_to_wire(request).payload
     assert (payload["reasoning"], payload["tool_choice"]) == ({"effort": "high"}, "none")
 
 
@@ -343,7 +344,7 @@ def test_settings_that_were_taken_out_do_not_return():
     reasoning = {"effort": "minimal", "summary": "detailed", "context": "auto"}
     request = read(USER, reasoning=reasoning, tool_choice={"type": "allowed_tools", "mode": "auto", "tools": []})
     del request["thinking"], request["tool_choice"]
-    payload = openai_responses.request_to_wire(request).payload
+    payload = responses.request_to_wire(request).payload
     assert payload == {"model": "gpt-5.4", "input": [USER], "reasoning": {"context": "auto"}}
 
 
@@ -363,7 +364,7 @@ def test_messages_of_the_system_lead_or_keep_their_place(role):
     assert [block["text"] for block in request["system"]] == ["S", "first"]
     later = turn("user", build.text("then"), provider_data={"openai_responses": {"role": role}})
     assert request["messages"][1] == later
-    assert openai_chat.request_to_wire(request).payload["messages"][-1] == {"role": role, "content": "then"}
+    assert chat.request_to_wire(request).payload["messages"][-1] == {"role": role, "content": "then"}
 
 
 def test_a_system_message_of_several_parts_stays_one():
@@ -475,7 +476,7 @@ def test_custom_calls_take_free_text():
         {"type": "custom_tool_call_output", "call_id": "unknown", "output": "r"},
     )
     assert request["messages"][0]["content"][0]["input"] == {"input": "x"}
-    message = openai_chat.request_to_wire(request).payload["messages"][0]
+    message = chat.request_to_wire(request).payload["messages"][0]
     assert message["tool_calls"] == [{"id": "c", "type": "custom", "custom": {"name": "g", "input": "x"}}]
 
 
@@ -503,7 +504,7 @@ def test_finish_reasons_keep_the_status(fields, reason):
 def test_calls_decide_whether_a_response_ended_for_them():
     assert read_answer(MESSAGE, call())["finish_reason"] == "tool_use"
     called = build.tool_use(id="c", name="f", input={})
-    payload, losses = openai_responses.response_to_wire({"content": [called], "finish_reason": "stop"})
+    payload, losses = responses.response_to_wire({"content": [called], "finish_reason": "stop"})
     assert payload["status"] == "completed"
     assert [loss.pointer for loss in losses] == ["/finish_reason"]
 
@@ -511,13 +512,13 @@ def test_calls_decide_whether_a_response_ended_for_them():
 def test_a_status_that_no_longer_holds_is_not_written():
     response = read_answer(MESSAGE, status="in_progress")
     response["finish_reason"] = "length"
-    payload, losses = openai_responses.response_to_wire(response)
+    payload, losses = responses.response_to_wire(response)
     assert (payload["status"], payload["incomplete_details"]) == ("incomplete", {"reason": "max_output_tokens"})
     assert losses == []
 
 
 def test_usage_takes_reasoning_out_of_the_output():
-    response = openai_responses.response_from_wire(RESPONSES_RESPONSE)
+    response = responses.response_from_wire(RESPONSES_RESPONSE)
     assert bare(response["usage"]) == {
         "input_tokens": 1,
         "output_tokens": 6,
@@ -543,7 +544,7 @@ def test_refusals_and_citations():
 def test_a_written_response_is_what_the_sdk_reads():
     content = [build.thinking("t"), build.text("x"), build.tool_use(id="call_7", name="f", input={"a": 1})]
     response = {"content": content, "finish_reason": "tool_use", "model": "m"}
-    payload, losses = openai_responses.response_to_wire(response)
+    payload, losses = responses.response_to_wire(response)
     assert payload["output"] == [
         {"type": "reasoning", "id": "rs_0", "summary": [{"type": "summary_text", "text": "t"}]},
         {
@@ -564,11 +565,11 @@ def test_a_written_response_is_what_the_sdk_reads():
     ]
     assert losses == []
     accept("responses response", payload)
-    assert openai_responses.response_from_wire(payload) == response
+    assert responses.response_from_wire(payload) == response
 
 
 def test_errors():
-    error = openai_responses.error_from_wire
+    error = responses.error_from_wire
     assert error({"object": "response", "error": None, "output": []}) is None
     failed = {"object": "response", "status": "failed", "error": {"code": "rate_limit_exceeded", "message": "m"}}
     assert error(failed)["category"] == "rate_limit"
@@ -634,13 +635,13 @@ def test_a_plain_conversation_loses_nothing(dialect):
 @given(request=exchanging.requests(["gpt-5.4", "o1"]))
 def test_reading_what_was_written_gives_the_request_minus_the_losses(dialect, request):
     before = copy.deepcopy(request)
-    payload, losses = openai_responses.request_to_wire(request, dialect)
+    payload, losses = responses.request_to_wire(request, dialect)
     assert same(request, before)
-    read_again = openai_responses.request_from_wire(payload)
+    read_again = responses.request_from_wire(payload)
     # Of what the seed writes, notes tell how it differs from the API.
     assert agrees(request, losses, read_again if dialect == "api" else bare(read_again))
     assert lost_words(request, losses, payload) == []
-    assert same(openai_responses.request_to_wire(read_again, dialect).payload, payload)
+    assert same(responses.request_to_wire(read_again, dialect).payload, payload)
     if dialect == "api":
         accept("responses request", payload)
 
@@ -650,12 +651,12 @@ def test_reading_what_was_written_gives_the_request_minus_the_losses(dialect, re
 @given(response=exchanging.responses)
 def test_reading_what_was_written_gives_the_response_minus_the_losses(dialect, response):
     before = copy.deepcopy(response)
-    payload, losses = openai_responses.response_to_wire(response, dialect)
+    payload, losses = responses.response_to_wire(response, dialect)
     assert same(response, before)
-    read_again = openai_responses.response_from_wire(payload)
+    read_again = responses.response_from_wire(payload)
     assert agrees(response, losses, read_again if dialect == "api" else bare(read_again))
     assert lost_words(response, losses, payload) == []
-    assert same(openai_responses.response_to_wire(read_again, dialect).payload, payload)
+    assert same(responses.response_to_wire(read_again, dialect).payload, payload)
     if dialect == "api":
         accept("responses response", payload)
 
@@ -664,8 +665,8 @@ def test_reading_what_was_written_gives_the_response_minus_the_losses(dialect, r
 @given(exchanging.requests(["gpt-5.4"]))
 def test_the_seed_becomes_what_the_api_accepts(request):
     # Its `system` field tells that it is the seed.
-    seed = openai_responses.request_to_wire({**request, "system": [build.text("S")]}, "seed").payload
-    accept("responses request", openai_responses.request_to_wire(openai_responses.request_from_wire(seed)).payload)
+    seed = responses.request_to_wire({**request, "system": [build.text("S")]}, "seed").payload
+    accept("responses request", responses.request_to_wire(responses.request_from_wire(seed)).payload)
 
 
 def is_document(request, response=None):
@@ -677,29 +678,29 @@ def is_document(request, response=None):
 @given(damaged(RESPONSES_REQUEST))
 def test_a_request_comes_back_however_odd_it_is(payload):
     before = copy.deepcopy(payload)
-    request = openai_responses.request_from_wire(payload)
+    request = responses.request_from_wire(payload)
     assert same(payload, before)
     assert is_document({"model": "m", **request})
-    written = openai_responses.request_to_wire(request)
+    written = responses.request_to_wire(request)
     assert same(written.payload, payload)
     assert written.losses == []
-    openai_responses.request_to_wire(request, "seed")
-    openai_chat.request_to_wire(request)
+    responses.request_to_wire(request, "seed")
+    chat.request_to_wire(request)
 
 
 @law
 @given(damaged(RESPONSES_RESPONSE))
 def test_a_response_comes_back_however_odd_it_is(payload):
     before = copy.deepcopy(payload)
-    response = openai_responses.response_from_wire(payload)
+    response = responses.response_from_wire(payload)
     assert same(payload, before)
     assert is_document({"model": "m", "messages": []}, response)
-    written = openai_responses.response_to_wire(response)
+    written = responses.response_to_wire(response)
     assert same(written.payload, payload)
     assert written.losses == []
-    openai_responses.response_to_wire(response, "seed")
-    openai_chat.response_to_wire(response)
-    openai_responses.error_from_wire(payload)
+    responses.response_to_wire(response, "seed")
+    chat.response_to_wire(response)
+    responses.error_from_wire(payload)
 
 
 # -- samples --------------------------------------------------------------------------------------------------------
@@ -714,13 +715,13 @@ def test_every_recorded_payload_comes_back(record_property):
     answers = [call.answer for call in calls if isinstance(call.answer, dict)]
     answers += [assemble("openai_responses", call.stream).payload for call in calls if call.stream is not None]
     for payload in requests:
-        request = openai_responses.request_from_wire(payload)
+        request = responses.request_from_wire(payload)
         assert is_document(request)
-        assert openai_responses.request_to_wire(request) == (payload, [])
+        assert responses.request_to_wire(request) == (payload, [])
     for payload in answers:
-        response = openai_responses.response_from_wire(payload)
+        response = responses.response_from_wire(payload)
         assert is_document({"model": "m", "messages": []}, response)
-        assert openai_responses.response_to_wire(response) == (payload, [])
+        assert responses.response_to_wire(response) == (payload, [])
     assert (len(requests), len(answers)) == (74, 62)
     record_property("summary", f"openai_responses: {len(requests)} requests and {len(answers)} responses come back")
 
@@ -732,13 +733,13 @@ def test_what_others_recorded_is_accepted_by_the_sdk(name):
     for call in recorded(name.replace("-", "_")):
         if isinstance(call.request, dict):
             request = {"model": "m", **other.request_from_wire(call.request)}
-            written = openai_responses.request_to_wire(request)
+            written = responses.request_to_wire(request)
             accept("responses request", written.payload)
             assert lost_words(request, written.losses, written.payload) == []
-            assert agrees(request, written.losses, openai_responses.request_from_wire(written.payload))
+            assert agrees(request, written.losses, responses.request_from_wire(written.payload))
         if isinstance(call.answer, dict) and call.status == 200:
             response = other.response_from_wire(call.answer)
-            written = openai_responses.response_to_wire(response)
+            written = responses.response_to_wire(response)
             accept("responses response", written.payload)
             assert lost_words(response, written.losses, written.payload) == []
-            assert agrees(response, written.losses, openai_responses.response_from_wire(written.payload))
+            assert agrees(response, written.losses, responses.response_from_wire(written.payload))

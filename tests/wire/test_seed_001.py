@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from palaver.wire import openai_chat, openai_responses
-from palaver.wire.openai_responses import chat_to_responses, responses_output_to_chat
+from palaver.wire.openai import chat, responses
+from palaver.wire.openai.responses import chat_to_responses, responses_output_to_chat
 
 PICTURE = "data:image/jpeg;base64,..."
 WEATHER = '{"temperature": 72, "condition": "sunny"}'
@@ -42,8 +42,8 @@ def items(*messages, losses=()):
 
 def message_again(item):
     """The Chat message that an item alone becomes."""
-    request = openai_responses.request_from_wire({"model": "m", "input": [item]})
-    (message,) = openai_chat.request_to_wire(request).payload["messages"]
+    request = responses.request_from_wire({"model": "m", "input": [item]})
+    (message,) = chat.request_to_wire(request).payload["messages"]
     return message
 
 
@@ -88,7 +88,7 @@ def test_an_example_of_a_message(message, item):
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_an_example_is_written_again_as_it_was_read(example):
     payload = {"model": "m", "input": [EXAMPLES[example][1]]}
-    written = openai_responses.request_to_wire(openai_responses.request_from_wire(payload), "seed")
+    written = responses.request_to_wire(responses.request_from_wire(payload), "seed")
     assert written == (payload, [])
 
 
@@ -103,8 +103,8 @@ def test_example_3_the_item_becomes_the_message_again():
 
 
 def test_example_3_a_response_keeps_the_item_as_it_was():
-    response = openai_responses.response_from_wire({"output": [CALL_ITEM]})
-    assert openai_responses.response_to_wire(response, "seed").payload["output"] == [CALL_ITEM]
+    response = responses.response_from_wire({"output": [CALL_ITEM]})
+    assert responses.response_to_wire(response, "seed").payload["output"] == [CALL_ITEM]
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_calls_and_results_among_the_parts_stay_there():
     ]
     assert items(*messages) == expected
     payload = {"model": "m", "input": expected}
-    assert openai_responses.request_to_wire(openai_responses.request_from_wire(payload), "seed") == (payload, [])
+    assert responses.request_to_wire(responses.request_from_wire(payload), "seed") == (payload, [])
 
 
 def test_other_parts_are_passed_on_as_they_are():
@@ -204,7 +204,7 @@ def test_back_nothing_at_all_is_said_in_words(nothing):
 
 
 def test_an_empty_answer_is_said_in_words():
-    payload, losses = openai_responses.response_to_wire({"content": [], "finish_reason": "stop"}, "seed")
+    payload, losses = responses.response_to_wire({"content": [], "finish_reason": "stop"}, "seed")
     assert payload["output"] == [output(text("[No response generated]"))]
     assert [(loss.pointer, loss.change) for loss in losses] == [("/content", "changed")]
 
@@ -262,9 +262,9 @@ def test_case_3_the_system_message_is_read_from_either_place():
     inside = {"model": "m", "input": [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]}
     expected = [{"role": "system", "content": "S"}, {"role": "user", "content": "U"}]
     for payload in (apart, inside):
-        request = openai_responses.request_from_wire(payload)
-        assert openai_chat.request_to_wire(request).payload["messages"] == expected
-        assert openai_responses.request_to_wire(request, "seed").payload.keys() == payload.keys()
+        request = responses.request_from_wire(payload)
+        assert chat.request_to_wire(request).payload["messages"] == expected
+        assert responses.request_to_wire(request, "seed").payload.keys() == payload.keys()
 
 
 def test_case_4_all_results_of_a_turn_are_one_message():
@@ -280,8 +280,8 @@ def test_case_4_all_results_of_a_turn_are_one_message():
         ],
     }
     assert last == {"role": "user", "content": [{"type": "input_text", "text": "Thanks"}]}
-    request = openai_responses.request_from_wire({"model": "m", "input": [grouped, last]})
-    assert openai_chat.request_to_wire(request).payload["messages"] == [*results, after]
+    request = responses.request_from_wire({"model": "m", "input": [grouped, last]})
+    assert chat.request_to_wire(request).payload["messages"] == [*results, after]
 
 
 def test_case_4_results_of_different_turns_stay_apart():
@@ -295,7 +295,7 @@ def test_case_4_messages_of_results_that_stood_apart_are_not_joined():
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "r"}]} for name in "ab"
     )
     payload = {"model": "m", "input": [one, other]}
-    assert openai_responses.request_to_wire(openai_responses.request_from_wire(payload), "seed") == (payload, [])
+    assert responses.request_to_wire(responses.request_from_wire(payload), "seed") == (payload, [])
 
 
 def test_1_simple_conversation():
@@ -380,10 +380,10 @@ def test_2_tool_use_flow():
 @pytest.mark.parametrize("dialect", ["seed", "api"])
 def test_2_tool_use_flow_there_and_back(dialect):
     payload = chat_to_responses(FLOW, TOOLS, dialect).payload
-    request = openai_responses.request_from_wire(payload)
-    back = openai_chat.request_to_wire(request).payload
+    request = responses.request_from_wire(payload)
+    back = chat.request_to_wire(request).payload
     assert back == {"messages": FLOW, "tools": TOOLS}
-    assert openai_responses.request_to_wire(request, dialect) == (payload, [])
+    assert responses.request_to_wire(request, dialect) == (payload, [])
 
 
 def test_2_tool_use_flow_in_the_form_of_the_api():

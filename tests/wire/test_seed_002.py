@@ -3,8 +3,9 @@
 import pytest
 
 from palaver.model import build, compose
-from palaver.validate.schema import is_valid
-from palaver.wire import anthropic, gemini, openai_chat, openai_responses
+from palaver.validation.schema import is_valid
+from palaver.wire import anthropic, gemini
+from palaver.wire.openai import chat, responses
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def test_the_anthropic_request(request_of):
 
 
 def test_the_openai_request(request_of):
-    written = openai_responses.request_to_wire(request_of("o3"))
+    written = responses.request_to_wire(request_of("o3"))
     assert written.payload == {
         "model": "o3",
         "instructions": "You are helpful",
@@ -82,7 +83,7 @@ def test_calls_and_results_of_anthropic(flow):
 
 
 def test_calls_and_results_of_openai(flow):
-    called, answered = openai_chat.request_to_wire(flow).payload["messages"]
+    called, answered = chat.request_to_wire(flow).payload["messages"]
     assert called["tool_calls"] == [
         {
             "id": "toolu_01A09",
@@ -157,7 +158,7 @@ def test_a_request_is_composed_as_in_the_specification():
     [
         (anthropic, {"end_turn": "stop", "max_tokens": "length", "tool_use": "tool_use", "refusal": "content_filter"}),
         (
-            openai_chat,
+            chat,
             {"stop": "stop", "length": "length", "tool_calls": "tool_use", "content_filter": "content_filter"},
         ),
         (gemini, {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}),

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from palaver import __version__
-from palaver.cli import _output
 from palaver.cli._commands import Commands
+from palaver.cli._terminal import output
 from palaver.errors import PalaverError
 
 __all__ = ["app", "main"]
@@ -40,25 +40,25 @@ class _Commands(Commands):
 
 @contextmanager
 def _told() -> Generator[None]:
-    _output.prepare()
+    output.prepare()
     try:
         try:
             yield
         finally:
-            _output.flush()
+            output.flush()
     except PalaverError as error:
-        _output.complain(str(error))
+        output.complain(str(error))
         raise typer.Exit(2) from error
     except KeyboardInterrupt as error:
-        _output.complain("interrupted; nothing half-written is left behind")
+        output.complain("interrupted; nothing half-written is left behind")
         raise typer.Exit(130) from error
     except BrokenPipeError as error:
-        _output.let_go()
+        output.let_go()
         raise typer.Exit(0) from error
     except OSError as error:
-        _output.let_go()
+        output.let_go()
         about = f" ({error.filename})" if error.filename else ""
-        _output.complain(f"cannot go on: {error.strerror or error}{about}")
+        output.complain(f"cannot go on: {error.strerror or error}{about}")
         raise typer.Exit(2) from error
 
 
@@ -74,7 +74,7 @@ app = typer.Typer(
 
 def _print_version(is_asked: bool) -> None:  # noqa: FBT001 - the shape of a typer callback
     if is_asked:
-        _output.answer_text(f"palaver {__version__}")
+        output.answer_text(f"palaver {__version__}")
         raise typer.Exit
 
 

@@ -67,7 +67,7 @@ def importer_options(words: list[str] | None, platform: str | None = None) -> di
     if not words:
         return {}
     from palaver.importers import importer, platforms
-    from palaver.pipeline import parse_options
+    from palaver.workflows.read_unit import parse_options
 
     among = [platform] if platform else platforms()
     chosen: dict[str, dict[str, str]] = {}

@@ -4,15 +4,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from palaver.cli import _output
-from palaver.cli._words import place
+from palaver.cli._terminal import output as _output
+from palaver.cli._terminal.words import place
 from palaver.errors import SourceError
 
 if TYPE_CHECKING:
     from palaver.model.report import Report
-    from palaver.outputs import Output
-    from palaver.planning import Plan
     from palaver.sources.discovery import Unit
+    from palaver.workflows.outputs import Output
+    from palaver.workflows.plan import Plan
 
 
 USAGE_NOT_KEPT = "{records} read and not kept; with --usage FILE they are written."
@@ -52,7 +52,7 @@ class Effort:
 
 
 def nowhere() -> Destination:
-    from palaver.outputs import Nowhere
+    from palaver.workflows.outputs import Nowhere
 
     return Destination(Nowhere(), "nowhere", "A dry run: nothing was written.")
 
@@ -64,8 +64,8 @@ def keep_all(plan: "Plan", *, jobs: int | None, began: float) -> Effort:
         return Effort(0, time.perf_counter() - began)
 
     from palaver.cli._archive import archive_path
-    from palaver.keeping import keep
-    from palaver.workers import available_cores, collect_rarely
+    from palaver.workflows.archive_import import keep
+    from palaver.workflows.parallel import available_cores, collect_rarely
 
     collect_rarely()
     total_bytes = sum(task.unread_bytes for task in plan.tasks)
@@ -110,8 +110,8 @@ def import_all(
 
     Those that are done are not kept: the list is empty then.
     """
-    from palaver.pipeline import import_units
-    from palaver.workers import available_cores, collect_rarely
+    from palaver.workflows.import_files import import_files
+    from palaver.workflows.parallel import available_cores, collect_rarely
 
     collect_rarely()
     output = destination.output
@@ -123,7 +123,7 @@ def import_all(
     try:
         with _output.Progress(total_bytes, is_quiet=destination.is_terminal) as progress:
             for platform, its_units in by_platform.items():
-                import_units(
+                import_files(
                     its_units,
                     report,
                     output,

@@ -4,13 +4,14 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from palaver.cli import _importing, _output
-from palaver.cli._words import counted, place
+from palaver.cli import _importing
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, place
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from palaver.planning import Plan
+    from palaver.workflows.plan import Plan
 
 _NEW_PLACES_MS = 5_000
 """How often to look whether a place has come to be that was not there before: a handful of questions to the system."""
@@ -22,7 +23,7 @@ def follow(plan: "Callable[[], Plan]", places: "Callable[[], list[Path]]", *, jo
 
     while True:
         watched = places()
-        _output.tell(f"Watching {counted(len(watched), 'place')}; Ctrl-C ends it.")
+        output.tell(f"Watching {counted(len(watched), 'place')}; Ctrl-C ends it.")
         is_first = True
         for changes in watch(*watched, rust_timeout=_NEW_PLACES_MS, yield_on_timeout=True, raise_interrupt=True):
             if changes or is_first:  # something may have changed between the last look and the beginning of this watch
@@ -35,18 +36,18 @@ def follow(plan: "Callable[[], Plan]", places: "Callable[[], list[Path]]", *, jo
 def _take_in(plan: "Plan", *, jobs: int | None, as_json: bool) -> None:
     report = plan.report
     for refusal in report.refused:
-        _output.complain(refusal)
+        output.complain(refusal)
     if not plan.tasks:
         return
     _importing.keep_all(plan, jobs=jobs, began=time.perf_counter())
     if as_json:
-        _output.answer_json_line(report.to_json())
+        output.answer_json_line(report.to_json())
         return
     totals = report.totals()
     sources = [place(source.source) for source in report.sources]
     named = sources[0] if len(sources) == 1 else counted(len(sources), "source")
     messages = counted(totals["messages"], "message")
-    _output.tell(f"{time.strftime('%H:%M:%S')}  {messages} from {named}")
+    output.tell(f"{time.strftime('%H:%M:%S')}  {messages} from {named}")
     for source in report.sources:
         if source.failure:
-            _output.complain(f"{source.source}: {source.failure}")
+            output.complain(f"{source.source}: {source.failure}")

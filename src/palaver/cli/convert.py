@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
-from palaver.cli import _output
 from palaver.cli._arguments import STANDARD, given_paths, output_path
-from palaver.cli._words import place, plain
+from palaver.cli._terminal import output as _output
+from palaver.cli._terminal.words import place, plain
 from palaver.errors import ContentError, OptionError, SourceError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def convert(
     Exit codes: 0 it was converted, 1 something was lost (with --strict) or could not be converted, 2 nothing could be
     read or written.
     """
-    from palaver.converting import DIALECTS, names
+    from palaver.workflows.convert import DIALECTS, names
 
     for option, name in (("--from", source), ("--to", target)):
         if name not in names():
@@ -102,8 +102,8 @@ def _payloads(path: Path, outcomes: "Iterator[Any]", told: _Told) -> "Iterator[A
 
 def _outcomes(path: Path, source: str, target: str, dialect: str) -> "Iterator[Any]":
     """What each record became, or a sentence for one that could not be converted."""
-    from palaver.converting import convert as converted
     from palaver.sources.source import Source
+    from palaver.workflows.convert import convert as converted
 
     opened = Source.at(path)
     time = opened.written_at()
@@ -120,10 +120,10 @@ def _outcomes(path: Path, source: str, target: str, dialect: str) -> "Iterator[A
 
 def _values(opened: "Source", source: str) -> "Iterator[tuple[str, Any, list[str]]]":
     """The records of a file, each with its place and what was odd about it; an error for one that cannot be read."""
-    from palaver.converting import stream_payload
     from palaver.sources.elements import JsonElements
     from palaver.sources.jsonl import JsonLines
     from palaver.sources.run import Run
+    from palaver.workflows.convert import stream_payload
 
     run = Run(opened.label)
     head = opened.head().lstrip(b"\xef\xbb\xbf \r\n")
@@ -164,7 +164,7 @@ def _pieces(payloads: "Iterator[Any]") -> "Iterator[bytes]":
 @contextmanager
 def _opened(path: Path) -> "Generator[BinaryIO]":
     """A file that appears whole or not at all."""
-    from palaver.outputs import AtomicFile
+    from palaver.workflows.outputs import AtomicFile
 
     file = AtomicFile(path)
     stream = file.open()

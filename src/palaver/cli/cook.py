@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._arguments import STANDARD, AsJson, given_paths, output_path
-from palaver.cli._words import counted, place
+from palaver.cli._terminal import output as _output
+from palaver.cli._terminal.words import counted, place
 from palaver.errors import OptionError, SourceError
 
 if TYPE_CHECKING:
@@ -80,8 +81,8 @@ def cook(
 
 def _from_paths(words: list[str], kitchen: "Kitchen", stated: str) -> "tuple[list[SourceReport], list[str], list[str]]":
     from palaver.cook.detection import FORMATS
-    from palaver.cooking import cook_units, look_up
-    from palaver.workers import collect_rarely
+    from palaver.workflows.cook import cook_units, look_up
+    from palaver.workflows.parallel import collect_rarely
 
     collect_rarely()
     found = look_up(given_paths(words))
@@ -95,7 +96,7 @@ def _from_paths(words: list[str], kitchen: "Kitchen", stated: str) -> "tuple[lis
 def _from_archive(kitchen: "Kitchen", wanted: Any) -> "list[SourceReport]":
     from palaver.archive.choosing import bytes_of, chosen
     from palaver.archive.reading import document
-    from palaver.workers import collect_rarely
+    from palaver.workflows.parallel import collect_rarely
 
     collect_rarely()
     with _archive.reading() as connection:
@@ -111,7 +112,7 @@ def _from_archive(kitchen: "Kitchen", wanted: Any) -> "list[SourceReport]":
 
 
 def _write(kitchen: "Kitchen", destination: Path | None) -> None:
-    from palaver.outputs import AtomicFile
+    from palaver.workflows.outputs import AtomicFile
 
     if destination is None:
         _output.answer_bytes(kitchen.cooked())

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli import _output
 from palaver.cli._archive import archive_path
 from palaver.cli._arguments import AsJson
-from palaver.cli._words import place, plain
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import place, plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,17 +35,17 @@ def doctor(
 
     Exit codes: 0 there is no problem, 1 there is one, 2 it could not be repaired.
     """
-    from palaver import checkup
+    from palaver.workflows import doctor as checkup
 
     path = archive_path()
     repaired = checkup.repair(path) if repair else []
     for sentence in repaired if not as_json else ():
-        _output.tell(f"Repaired: {sentence}.")
+        output.tell(f"Repaired: {sentence}.")
     found: list[Check] = []
     for check in checkup.checks(path, is_full=full):
         found.append(check)
         if not as_json:
-            _output.answer(_shown(check))
+            output.answer(_shown(check))
     is_well = all(check.verdict != "problem" for check in found)
     if as_json:
         told = [
@@ -58,7 +58,7 @@ def doctor(
             }
             for check in found
         ]
-        _output.answer_json({"archive": str(path), "is_well": is_well, "checks": told, "repaired": repaired})
+        output.answer_json({"archive": str(path), "is_well": is_well, "checks": told, "repaired": repaired})
     raise typer.Exit(0 if is_well else 1)
 
 

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
-from palaver.cli._words import counted, gist, place, plain, size
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, gist, place, plain, size
 
 if TYPE_CHECKING:
     import sqlite3
@@ -79,12 +80,12 @@ def duplicates(
             marked=list(look.marked(connection, wanted, window_ms)),
         )
         if as_json:
-            _output.answer_json(found.answer(level))
+            output.answer_json(found.answer(level))
             return
-        _output.answer_pieces(found.levels())
+        output.answer_pieces(found.levels())
         if level is not None:
-            _output.answer("")
-            _output.answer_pieces(found.details(level))
+            output.answer("")
+            output.answer_pieces(found.details(level))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._arguments import STANDARD, AsJson, output_path
-from palaver.cli._words import counted, duration, place, rate, size
+from palaver.cli._terminal import output as _output
+from palaver.cli._terminal.words import counted, duration, place, rate, size
 from palaver.errors import OptionError, SourceError
 
 if TYPE_CHECKING:
-    from palaver.exporting import Export
+    from palaver.workflows.export import Export
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="CONVERSATION", hidden=True)]
 Format = Annotated[
@@ -59,8 +60,8 @@ def export(
     """
     from palaver.archive.choosing import bytes_of, chosen
     from palaver.config import config_path, load_config
-    from palaver.exporting import Export, message_cost
-    from palaver.workers import collect_rarely
+    from palaver.workflows.export import Export, message_cost
+    from palaver.workflows.parallel import collect_rarely
 
     began = time.perf_counter()
     if as_json and output == STANDARD and not dry_run:

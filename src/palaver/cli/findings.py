@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _output
 from palaver.cli._archive import Platforms, reading
 from palaver.cli._arguments import AsJson
-from palaver.cli._words import counted, place, plain
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, place, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,11 +52,11 @@ def findings(
     with reading() as connection:
         noticed = noticed_in(connection, sought)
     if as_json:
-        _output.answer_json({"findings": [_told(one) for one in noticed]})
+        output.answer_json({"findings": [_told(one) for one in noticed]})
     elif noticed:
-        _output.answer(_table(noticed, with_places=bool(code or source)))
+        output.answer(_table(noticed, with_places=bool(code or source)))
     else:
-        _output.tell("Nothing was noticed." if sought == Sought() else "Nothing of the kind was noticed.")
+        output.tell("Nothing was noticed." if sought == Sought() else "Nothing of the kind was noticed.")
 
 
 def _told(one: "Noticed") -> dict[str, Any]:
@@ -78,7 +78,7 @@ def _meaning(one: "Noticed") -> str:
     from palaver.model.finding import KINDS
 
     if one.code not in KINDS:
-        import_module("palaver.pipeline")  # with it come all readers, which declare theirs
+        import_module("palaver.workflows.read_unit")  # with it come all readers, which declare theirs
         for platform in {found.platform for found in one.sources} & set(platforms()):
             load_whole(platform)
     if one.code in KINDS:

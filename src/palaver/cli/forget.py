@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._archive import Has, Models, Platforms, Projects, Since, Tags, Tools, Until
 from palaver.cli._arguments import AsJson
-from palaver.cli._words import counted, gist, place, plain
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, gist, place, plain
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def forget(
             as_json=as_json,
         )
     if as_json:
-        _output.answer_json({"conversations": [], "tombstones": [], "undone": None, "is_dry_run": dry_run, **told})
+        output.answer_json({"conversations": [], "tombstones": [], "undone": None, "is_dry_run": dry_run, **told})
     raise typer.Exit(code)
 
 
@@ -107,26 +108,26 @@ def _forgotten(
         plans = planned(connection, going)
     told = {"conversations": [_told(plan, going) for plan in plans]}
     if not plans:
-        _output.tell("No conversation is like that: nothing was forgotten.")
+        output.tell("No conversation is like that: nothing was forgotten.")
         return told, 1
     lines = [_shown(plan, going) for plan in plans[:_SHOWN]]
     if (more := len(plans) - _SHOWN) > 0:
         lines.append(Text(f"and {more:,} more"))
     if dry_run:
         for line in lines if not as_json else ():
-            _output.answer(line)
+            output.answer(line)
         return told, 0
     if not is_sure:
-        if not _output.can_ask():
+        if not output.can_ask():
             raise OptionError("forgetting is for good, and nobody can be asked here: say --yes, or look with --dry-run")
-        _output.tell(*lines)
-        if not _output.ask(f"Forget {'it' if len(plans) == 1 else f'these {len(plans):,} conversations'} for good?"):
-            _output.tell("Nothing was forgotten.")
+        output.tell(*lines)
+        if not output.ask(f"Forget {'it' if len(plans) == 1 else f'these {len(plans):,} conversations'} for good?"):
+            output.tell("Nothing was forgotten.")
             return {"conversations": []}, 1
     _remove(going, reason)
     if not as_json:
         for plan in plans:
-            _output.answer(f"forgotten  {plan.conversation.platform}:{plain(plan.conversation.conversation_id)}")
+            output.answer(f"forgotten  {plan.conversation.platform}:{plain(plan.conversation.conversation_id)}")
     return told, 0
 
 
@@ -156,18 +157,18 @@ def _remove(going: "list[Named]", reason: str | None) -> None:
     with _archive.writing() as connection:
         forget(connection, going, reason.encode(errors="replace").decode() if reason else None)
     if _archive.archive_path().stat().st_size > _LARGE_BYTES:
-        _output.tell("Writing the archive anew, so that no trace is left in it; it is large …")
+        output.tell("Writing the archive anew, so that no trace is left in it; it is large …")
     try:
         with closing(open_to_write(_archive.archive_path())) as connection:
             is_clean = overwrite(connection)
     except sqlite3.Error as error:
-        _output.complain(
+        output.complain(
             f"it is forgotten, but the file could not be written anew ({error}): unused parts of it may still hold "
             "text; `palaver doctor --repair` tries again"
         )
         return
     if not is_clean:
-        _output.complain(
+        output.complain(
             "it is forgotten, but another process reads the archive right now: what it was in is kept beside the "
             "archive until that ends"
         )
@@ -223,9 +224,9 @@ def _listed(*, as_json: bool) -> tuple[dict[str, Any], int]:
         for stone in found:
             name = Text(f"{stone.platform}:{plain(stone.conversation_id)}", overflow="fold")
             table.add_row(Text(stone.forgotten_at[:10], "dim"), name, Text(gist(stone.reason or ""), "dim"))
-        _output.answer(table)
+        output.answer(table)
     elif not found:
-        _output.tell("Nothing was ever forgotten.")
+        output.tell("Nothing was ever forgotten.")
     return {"tombstones": [stone._asdict() for stone in found]}, 0 if found else 1
 
 
@@ -237,9 +238,9 @@ def _undone(word: str, *, as_json: bool) -> tuple[dict[str, Any], int]:
     name = f"{undone.tombstone.platform}:{plain(undone.tombstone.conversation_id)}"
     there = [label for label in undone.sources if Path(label.partition("!")[0]).exists()]
     if not as_json:
-        _output.answer(f"no longer forgotten  {name}")
+        output.answer(f"no longer forgotten  {name}")
         if there:
-            _output.tell(f"The next scan brings it back, or: palaver import {' '.join(map(place, there))}")
+            output.tell(f"The next scan brings it back, or: palaver import {' '.join(map(place, there))}")
         else:
-            _output.tell("None of the files it came from is there any more: only another copy can bring it back.")
+            output.tell("None of the files it came from is there any more: only another copy can bring it back.")
     return {"undone": {**undone.tombstone._asdict(), "sources": undone.sources}}, 0

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from palaver.cli import _output
 from palaver.cli._arguments import STANDARD, AsJson, Paths, given_paths
-from palaver.cli._words import place, plain
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import place, plain
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from palaver.importers._contract import Match
+    from palaver.importers._shared.contract import Match
     from palaver.sources.discovery import Claim, Unclaimed, Unit
     from palaver.sources.source import Source
 
@@ -31,7 +31,7 @@ def identify(paths: Paths, *, as_json: AsJson = False) -> None:
     for path in given_paths(paths):
         if str(path) != STANDARD and not path.exists():
             refused.append(f"{path} does not exist")
-            _output.complain(refused[-1])
+            output.complain(refused[-1])
             exit_code = 2
             continue
         verdicts = _verdicts(path)
@@ -40,11 +40,11 @@ def identify(paths: Paths, *, as_json: AsJson = False) -> None:
             exit_code = max(exit_code, 1)
         if not as_json:
             for verdict in verdicts:
-                _output.answer(_shown(verdict))
+                output.answer(_shown(verdict))
             if not verdicts:
-                _output.answer(f"{place(path)}: an empty folder")
+                output.answer(f"{place(path)}: an empty folder")
     if as_json:
-        _output.answer_json({"files": files, "refused": refused})
+        output.answer_json({"files": files, "refused": refused})
     raise typer.Exit(exit_code)
 
 

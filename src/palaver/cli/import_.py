@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from palaver.cli import _importing, _output
+from palaver.cli import _importing
 from palaver.cli._arguments import (
     STANDARD,
     Again,
@@ -21,7 +21,8 @@ from palaver.cli._arguments import (
     output_path,
     platform_and_paths,
 )
-from palaver.cli._words import counted, place
+from palaver.cli._terminal import output as _output
+from palaver.cli._terminal.words import counted, place
 from palaver.errors import SourceError
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ def import_(
     if output is None:
         _into_archive(paths, platform, chosen, jobs=jobs, began=began, as_json=as_json, dry_run=dry_run, again=again)
 
-    from palaver.pipeline import find
+    from palaver.workflows.find_units import find_units
 
-    units, report = find(paths, platform)
+    units, report = find_units(paths, platform)
     _refuse(report, is_anything_found=bool(units), as_json=as_json)
     destination = _importing.nowhere() if dry_run else _destination(output, quarantine, usage, paths, units)
     effort = _importing.import_all(units, report, destination, chosen, jobs=jobs, began=began)
@@ -94,7 +95,7 @@ def _into_archive(
     again: bool,
 ) -> NoReturn:
     from palaver.cli._archive import archive_path
-    from palaver.planning import Planner
+    from palaver.workflows.plan import Planner
 
     plan = Planner(archive_path(), options, is_again=again).plan(paths, platform)
     report = plan.report
@@ -122,7 +123,7 @@ def _tell(report: "Report", effort: _importing.Effort, told: _importing.Sentence
     if as_json:
         _importing.answer(report)
     elif report.sources or report.unchanged:
-        from palaver.cli._summary import summary
+        from palaver.cli._terminal.summary import summary
 
         _output.tell(*summary(report, effort, told))
     else:
@@ -135,7 +136,7 @@ def _tell(report: "Report", effort: _importing.Effort, told: _importing.Sentence
 def _destination(
     output: str | None, quarantine: Path | None, usage: Path | None, paths: list[Path], units: "list[Unit]"
 ) -> _importing.Destination:
-    from palaver.outputs import OneFile, StandardOutput
+    from palaver.workflows.outputs import OneFile, StandardOutput
 
     quarantine = output_path(quarantine) if quarantine else None
     usage = output_path(usage) if usage else None

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
-from palaver.cli._words import ago, amount, counted, gist, plain
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import ago, amount, counted, gist, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ def list_(
         found = find(connection, wanted, Sort(sort), with_agents=agents)
         rows = list(listed(connection, found.keys if everything else found.keys[:limit]))
     if as_json:
-        _output.answer_json(
+        output.answer_json(
             {
                 "conversations": [_described(row) for row in rows],
                 "total": len(found.keys),
@@ -78,7 +79,7 @@ def list_(
             }
         )
     elif rows:
-        _output.answer_pieces(_lines(rows, _output.columns()))
+        output.answer_pieces(_lines(rows, output.columns()))
         _tell_what_is_left(len(rows), len(found.keys))
     else:
         _tell_there_are_none(found.hidden, is_filtered=wanted.where()[0] != "true")
@@ -196,13 +197,13 @@ def _tell_what_is_left(shown: int, total: int) -> None:
     from rich.text import Text
 
     if shown < total:
-        _output.tell("", Text(f"{shown:,} of {counted(total, 'conversation')}: --limit N or --all shows more.", "dim"))
+        output.tell("", Text(f"{shown:,} of {counted(total, 'conversation')}: --limit N or --all shows more.", "dim"))
 
 
 def _tell_there_are_none(agents: int, *, is_filtered: bool) -> None:
     if not is_filtered:
-        _output.tell("The archive is empty: `palaver scan` or `palaver import PATH` fills it.")
+        output.tell("The archive is empty: `palaver scan` or `palaver import PATH` fills it.")
     elif agents:
-        _output.tell(f"No conversation is like that, but {counted(agents, 'agent')}: --agents shows them.")
+        output.tell(f"No conversation is like that, but {counted(agents, 'agent')}: --agents shows them.")
     else:
-        _output.tell("No conversation is like that.")
+        output.tell("No conversation is like that.")

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _output
 from palaver.cli._arguments import STANDARD, AsJson, DryRun, given_paths, output_path
-from palaver.cli._words import counted, place, tallied
+from palaver.cli._terminal import output as _output
+from palaver.cli._terminal.words import counted, place, tallied
 from palaver.errors import SourceError
 
 if TYPE_CHECKING:
-    from palaver.merging import Merged
     from palaver.sources.source import Source
+    from palaver.workflows.merge_streams import Merged
 
 
 def merge(
@@ -41,7 +41,7 @@ def merge(
     Exit codes: 0 it was merged, 1 some chunks were refused, or say something else than the log, 2 a file could not be
     read or written.
     """
-    from palaver.workers import collect_rarely
+    from palaver.workflows.parallel import collect_rarely
 
     if as_json and output == STANDARD and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
@@ -60,8 +60,8 @@ def merge(
 
 
 def _sources(word: str, chunk_words: list[str] | None) -> "tuple[Source, list[Source]]":
-    from palaver.merging import chunks_beside
     from palaver.sources.source import Source
+    from palaver.workflows.merge_streams import chunks_beside
 
     sources: list[Source] = []
     for path in given_paths([word, *(chunk_words or ())]):
@@ -80,8 +80,8 @@ def _refuse_to_overwrite(destination: Path, sources: "list[Source]") -> None:
 
 
 def _merged(log: "Source", chunk_files: "list[Source]", destination: Path | None, *, dry_run: bool) -> "Merged":
-    from palaver.merging import merge as merged
-    from palaver.outputs import AtomicFile
+    from palaver.workflows.merge_streams import merge as merged
+    from palaver.workflows.outputs import AtomicFile
 
     total_bytes = sum(source.size_bytes for source in (log, *chunk_files)) + (log.size_bytes if chunk_files else 0)
     with _output.Progress(total_bytes) as progress:

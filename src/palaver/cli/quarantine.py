@@ -4,16 +4,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._arguments import AsJson, Jobs
-from palaver.cli._words import gist, place, plain, size, visible
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import gist, place, plain, size, visible
 from palaver.cli.findings import Codes, Sources
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from palaver.archive.noticed import Entry, Sought
-    from palaver.retrying import Retried
+    from palaver.workflows.retry_quarantine import Retried
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,11 +37,11 @@ def list_(*, code: Codes = None, source: Sources = None, as_json: AsJson = False
     with _archive.reading() as connection:
         found = list(entries(connection, _sought(code, source)))
     if as_json:
-        _output.answer_json({"entries": [_told(entry) for entry in found]})
+        output.answer_json({"entries": [_told(entry) for entry in found]})
     elif found:
         _show(found)
     else:
-        _output.tell("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
+        output.tell("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
 
 
 @app.command()
@@ -56,11 +57,11 @@ def show(number: Annotated[int, typer.Argument(metavar="N", hidden=True)], *, as
     with _archive.reading() as connection:
         found, raw = entry(connection, number)
     if as_json:
-        _output.answer_json({**_told(found), **_as_text(raw)})
-    elif _output.is_read_by_a_person():
-        _output.answer_text(visible(raw.decode(errors="backslashreplace")))
+        output.answer_json({**_told(found), **_as_text(raw)})
+    elif output.is_read_by_a_person():
+        output.answer_text(visible(raw.decode(errors="backslashreplace")))
     else:
-        _output.answer_bytes([raw])
+        output.answer_bytes([raw])
 
 
 @app.command()
@@ -73,16 +74,16 @@ def retry(*, code: Codes = None, source: Sources = None, jobs: Jobs = None, as_j
     Exit codes: 0 everything was read, or nothing was set aside, 1 something is still set aside, 2 could not try.
     """
     from palaver.archive.connection import open_to_read
-    from palaver.retrying import retry as tried_again
-    from palaver.workers import available_cores
+    from palaver.workflows.parallel import available_cores
+    from palaver.workflows.retry_quarantine import retry as tried_again
 
     path = _archive.archive_path()
     open_to_read(path).close()
-    with _output.Progress(0) as progress:
+    with output.Progress(0) as progress:
         done = tried_again(path, _sought(code, source), jobs=jobs or available_cores(), advance=progress.advance)
     outcomes = [(one, one.outcome) for one in done.retried]
     if as_json:
-        _output.answer_json(
+        output.answer_json(
             {
                 "entries": [{**_told(one.entry), "outcome": one.outcome, "reason": one.reason} for one, _ in outcomes],
                 "new": [_told(entry) for entry in done.new],
@@ -91,9 +92,9 @@ def retry(*, code: Codes = None, source: Sources = None, jobs: Jobs = None, as_j
     elif outcomes:
         _show_outcomes(done.retried)
         if done.new:
-            _output.tell(f"{len(done.new):,} more refused this time: `palaver quarantine list` shows what.")
+            output.tell(f"{len(done.new):,} more refused this time: `palaver quarantine list` shows what.")
     else:
-        _output.tell("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
+        output.tell("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
     raise typer.Exit(1 if done.new or any(outcome != "read" for _, outcome in outcomes) else 0)
 
 
@@ -159,9 +160,9 @@ def _show_by_source(rows: "list[tuple[str, tuple[Text, ...]]]") -> None:
 
     for number, (source, own) in enumerate(groupby(rows, key=lambda row: row[0])):
         if number:
-            _output.answer("")
+            output.answer("")
         table = Table.grid(padding=(0, 2, 0, 0))
         for _, cells in own:
             table.add_row(*cells)
-        _output.answer(Text(place(source)))
-        _output.answer(Padding(table, (0, 0, 0, 2)))
+        output.answer(Text(place(source)))
+        output.answer(Padding(table, (0, 0, 0, 2)))

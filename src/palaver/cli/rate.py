@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
-from palaver.cli._words import plain
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import plain
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def rate(
     with opened() as connection:
         told, is_done = _done(connection, word, score, feedback, clear=clear)
     if as_json:
-        _output.answer_json(told)
+        output.answer_json(told)
     else:
         _show(told, was_cleared=clear and is_done)
     raise typer.Exit(0 if is_done else 1)
@@ -71,10 +72,10 @@ def _show(told: dict[str, Any], *, was_cleared: bool) -> None:
 
     name = f"{told['platform']}:{plain(told['conversation_id'])}"
     if told["rating"] is None:
-        _output.tell(f"{name} {'is no longer rated' if was_cleared else 'has no rating'}.")
+        output.tell(f"{name} {'is no longer rated' if was_cleared else 'has no rating'}.")
         return
     score, feedback = told["rating"]["score"], told["rating"]["feedback"]
-    _output.answer(
+    output.answer(
         Text.assemble(
             name,
             (f"  {score:g} of 5" if score is not None else "", "bold"),

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from palaver.cli import _importing, _output
+from palaver.cli import _importing
 from palaver.cli._archive import Since, archive_path, moment
 from palaver.cli._arguments import Again, AsJson, DryRun, ImporterOptions, Jobs, importer_options
-from palaver.cli._words import place
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import place
 
 if TYPE_CHECKING:
-    from palaver.planning import Plan
+    from palaver.workflows.plan import Plan
 
 Watch = Annotated[bool, typer.Option("--watch", help="Keep going: take in what changes, as soon as it does.")]
 
@@ -44,12 +45,12 @@ def scan(
     plan = _plan(places, chosen, since=since, again=again)
     report = plan.report
     for refusal in report.refused:
-        _output.complain(refusal)
+        output.complain(refusal)
     if not (plan.tasks or report.unchanged):
         if as_json:
             _importing.answer(report)
         elif since:
-            _output.tell(f"No file has changed since {moment(since)}.")
+            output.tell(f"No file has changed since {moment(since)}.")
         else:
             _tell_nothing_was_found()
     else:
@@ -64,14 +65,14 @@ def scan(
         if as_json:
             _importing.answer(report)
         else:
-            from palaver.cli._summary import found_where, summary
+            from palaver.cli._terminal.summary import found_where, summary
 
             table = found_where(report, {name: [str(path) for path in paths] for name, paths in places.items()})
-            _output.tell(table, "", *summary(report, effort, told))
+            output.tell(table, "", *summary(report, effort, told))
     if watch and not dry_run:
         from palaver.cli._watching import follow
 
-        _output.flush()  # whoever reads the answer has it now, not when the watch ends
+        output.flush()  # whoever reads the answer has it now, not when the watch ends
 
         def existing() -> list[Path]:
             return [path for paths in locations().values() for path in paths]
@@ -87,7 +88,7 @@ def _plan(
     since: str | None = None,
     again: bool = False,
 ) -> "Plan":
-    from palaver.planning import Plan, Planner
+    from palaver.workflows.plan import Plan, Planner
 
     since_ns = 0
     if since:
@@ -113,7 +114,7 @@ def _tell_nothing_was_found() -> None:
         for path in importer(platform).locations():
             table.add_row(f"  {title}", Text(place(path), "dim", overflow="fold"))
             title = ""
-    _output.tell(
+    output.tell(
         "No conversations were found on this machine. These places were looked at:",
         "",
         table,

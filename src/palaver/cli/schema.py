@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from palaver.cli import _output
+from palaver.cli._terminal import output
 
 
 def schema(
@@ -23,7 +23,7 @@ def schema(
     from palaver.model.publish import kinds, published
 
     if not list_kinds:
-        _output.answer_json(published(kind, version))
+        output.answer_json(published(kind, version))
         return
     for name in kinds():
-        _output.answer_text(f"{name} {published(name)['$id'].rpartition(':')[2]}")
+        output.answer_text(f"{name} {published(name)['$id'].rpartition(':')[2]}")

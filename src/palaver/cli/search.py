@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _output
 from palaver.cli._archive import Has, Models, Platforms, Projects, Since, Tags, Tools, Until, filters, reading
 from palaver.cli._arguments import AsJson
 from palaver.cli._commands import Command
-from palaver.cli._found import room_for_snippets, show, summary
+from palaver.cli._terminal import output
+from palaver.cli._terminal.search_hits import room_for_snippets, show, summary
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -144,11 +144,11 @@ def search(
         else:
             found = found_by(connection, wanted, limit=limit, offset=offset, is_ranked=ranked, room=room_for_snippets())
     if as_json:
-        _output.answer_json(_answer(found, typed, is_ranked=ranked, offset=offset, limit=limit))
+        output.answer_json(_answer(found, typed, is_ranked=ranked, offset=offset, limit=limit))
     else:
         show(found)
         has_filters = wanted.is_about_messages or chosen.where()[0] != "true"
-        _output.tell(*summary(found, offset, limit, is_ranked=ranked, has_filters=has_filters))
+        output.tell(*summary(found, offset, limit, is_ranked=ranked, has_filters=has_filters))
     if not found.hits and not found.titles:
         raise typer.Exit(1)
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
+from palaver.cli._terminal import output
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from palaver.archive.viewing import Selection
-    from palaver.cli._blocks import Look
+    from palaver.cli._terminal.blocks import Look
     from palaver.config import Config
     from palaver.prices import Prices
 
@@ -70,16 +71,16 @@ def show(
         config = load_config(config_path())
         prices = Prices(config) if cost else None
         if as_json:
-            _output.answer_json(_answer(connection, key, config, prices))
+            output.answer_json(_answer(connection, key, config, prices))
             return
         selection = select(connection, key, "all" if raw and branch is None else branch, first=limit, last=tail)
         if raw:
-            _output.answer_json_lines(_raw(connection, selection, revisions=revisions))
+            output.answer_json_lines(_raw(connection, selection, revisions=revisions))
             return
 
-        from palaver.cli._blocks import Look
+        from palaver.cli._terminal.blocks import Look
 
-        width = _output.columns()
+        width = output.columns()
         look = Look(
             width=None if width is None else min(width, _WIDEST),
             thinking=thinking or everything,
@@ -90,7 +91,7 @@ def show(
             revisions=revisions,
             ids=branch is not None,
         )
-        _output.answer_pieces(_shown(connection, key, selection, look, config=config, prices=prices))
+        output.answer_pieces(_shown(connection, key, selection, look, config=config, prices=prices))
 
 
 def _shown(
@@ -105,8 +106,8 @@ def _shown(
     from palaver.archive.costs import cost_of
     from palaver.archive.naming import Names
     from palaver.archive.overview import overview
-    from palaver.cli._overview import head_of
-    from palaver.cli._transcript import Transcript
+    from palaver.cli._terminal.overview import head_of
+    from palaver.cli._terminal.transcript import Transcript
 
     names = Names(connection)
     about = overview(connection, key)

@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from palaver.cli import _output
 from palaver.cli._arguments import AsJson
-from palaver.cli._words import place, plural
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import place, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from palaver.importers._contract import Importer
+    from palaver.importers._shared.contract import Importer
 
 
 def sources(*, as_json: AsJson = False) -> None:
@@ -22,12 +22,12 @@ def sources(*, as_json: AsJson = False) -> None:
 
     known = [_described(importer(platform)) for platform in platforms()]
     if as_json:
-        _output.answer_json({"sources": known})
+        output.answer_json({"sources": known})
         return
     for number, source in enumerate(known):
         if number:
-            _output.answer("")
-        _output.answer(_shown(source))
+            output.answer("")
+        output.answer(_shown(source))
 
 
 def _described(importer: "Importer") -> dict[str, Any]:

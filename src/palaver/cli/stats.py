@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
+from palaver.cli._terminal import output
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def stats(
     from palaver.archive.statistics import BY, last_days, statistics
     from palaver.archive.usage import Scope
     from palaver.archive.usage_statistics import USAGE_BY, usage_statistics
-    from palaver.cli import _explaining, _statistics
+    from palaver.cli._terminal import statistics as _statistics
+    from palaver.cli._terminal import usage_explanation
     from palaver.config import config_path, load_config
     from palaver.prices import Prices
 
@@ -89,13 +91,13 @@ def stats(
         if as_json:
             told = _statistics.answer(connection, found, scope, grouping, is_of_records=usage)
             if explain:
-                _output.answer_json_with(told, "usages", _explaining.entries(connection, scope, prices))
+                output.answer_json_with(told, "usages", usage_explanation.entries(connection, scope, prices))
             else:
-                _output.answer_json({**told, "usages": None})
+                output.answer_json({**told, "usages": None})
         elif explain and found.total.conversations:
-            _explaining.show(connection, found, scope, prices)
+            usage_explanation.show(connection, found, scope, prices)
         elif not is_empty:
             _statistics.show(connection, found, grouping, is_recent=is_recent)
     if is_empty:
-        _output.tell("There is nothing like that to count.")
+        output.tell("There is nothing like that to count.")
         raise typer.Exit(1)

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _archive, _output
+from palaver.cli import _archive
 from palaver.cli._archive import Has, Models, Platforms, Projects, Since, Tags, Tools, Until
 from palaver.cli._arguments import AsJson
-from palaver.cli._words import counted, plain
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, plain
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def tag(
     with opened() as connection:
         told = _done(connection, name, chosen, tags, is_removed=remove, dry_run=dry_run)
     if as_json:
-        _output.answer_json(told)
+        output.answer_json(told)
     else:
         _show(told, is_listing=not tags)
     raise typer.Exit(0 if told["conversations"] or told["tags"] else 1)
@@ -116,19 +117,19 @@ def _show(told: dict[str, Any], *, is_listing: bool) -> None:
         for used in told["tags"]:
             table.add_row(Text(f"{used['conversations']:,}", justify="right"), Text(plain(used["tag"]), "cyan"))
         if told["tags"]:
-            _output.answer(table)
+            output.answer(table)
         else:
-            _output.tell("No conversation has a tag; `palaver tag WORD TAG` gives it one.")
+            output.tell("No conversation has a tag; `palaver tag WORD TAG` gives it one.")
         return
     for one in told["conversations"][:_SHOWN]:
         name = Text(f"{one['platform']}:{plain(one['conversation_id'])}", no_wrap=True, overflow="ellipsis")
         tags = Text(", ".join(map(plain, one["tags"])) or "no tags", "cyan" if one["tags"] else "dim")
         table.add_row(name, tags, Text(plain(one["title"] or ""), "dim", no_wrap=True, overflow="ellipsis"))
     if told["conversations"]:
-        _output.answer(table)
+        output.answer(table)
     changed = sum(one["is_changed"] for one in told["conversations"])
     if (more := len(told["conversations"]) - _SHOWN) > 0:
-        _output.tell(Text(f"and {more:,} more", "dim"))
+        output.tell(Text(f"and {more:,} more", "dim"))
     if not is_listing:
         would = " would be" if told["is_dry_run"] else " was" if changed == 1 else " were"
-        _output.tell(f"{counted(changed, 'conversation')}{would} changed.")
+        output.tell(f"{counted(changed, 'conversation')}{would} changed.")

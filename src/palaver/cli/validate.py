@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli import _output
 from palaver.cli._arguments import AsJson, Jobs, given_paths, output_path
-from palaver.cli._words import place
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import place
 from palaver.errors import OptionError, SourceError
 
 if TYPE_CHECKING:
-    from palaver.validating import Question
+    from palaver.workflows.validate import Question
 
 _FORMATS = (".html", ".htm", ".json")
 _LEVELS = ("strict", "standard", "lenient")
@@ -48,9 +48,9 @@ def validate(
 
     Exit codes: 0 everything is valid, 1 something is not, 2 something could not be checked.
     """
-    from palaver.validate.judge import Asked
-    from palaver.validate.levels import Level
-    from palaver.validating import Question, all_rules
+    from palaver.validation.judge import Asked
+    from palaver.validation.levels import Level
+    from palaver.workflows.validate import Question, all_rules
 
     if level not in _LEVELS:
         raise OptionError(f"--level {level}: there are {', '.join(_LEVELS)}")
@@ -62,16 +62,16 @@ def validate(
     for file in files:
         _write(file, report)
     if as_json:
-        _output.answer_json(report)
+        output.answer_json(report)
     else:
-        from palaver.cli._validation import show
+        from palaver.cli._terminal.validation import show
 
         for refusal in report["refused"]:
-            _output.complain(refusal)
+            output.complain(refusal)
         if report["sources"]:
             show(report, max_errors)
         for file in files:
-            _output.tell(f"The report is {place(file)}.")
+            output.tell(f"The report is {place(file)}.")
     raise typer.Exit(2 if report["refused"] else 0 if report["valid"] else 1)
 
 
@@ -82,24 +82,24 @@ def _report_file(path: Path) -> Path:
 
 
 def _on_paths(words: list[str], question: "Question", jobs: int | None) -> dict[str, Any]:
-    from palaver.validating import look_up, report_on_paths
-    from palaver.workers import available_cores, collect_rarely
+    from palaver.workflows.parallel import available_cores, collect_rarely
+    from palaver.workflows.validate import look_up, report_on_paths
 
     collect_rarely()
     found = look_up(given_paths(words))
-    with _output.Progress(sum(unit.size_bytes for unit in found.units)) as progress:
+    with output.Progress(sum(unit.size_bytes for unit in found.units)) as progress:
         return report_on_paths(found, question, jobs=jobs or available_cores(), advance=progress.advance)
 
 
 def _on_archive(question: "Question") -> dict[str, Any]:
     from palaver.cli._archive import archive_path
-    from palaver.validating import report_on_archive
-    from palaver.workers import collect_rarely
+    from palaver.workflows.parallel import collect_rarely
+    from palaver.workflows.validate import report_on_archive
 
     collect_rarely()
     path = archive_path()
     size_bytes = path.stat().st_size if path.exists() else 0
-    with _output.Progress(size_bytes) as progress:
+    with output.Progress(size_bytes) as progress:
         return report_on_archive(path, question, advance=progress.advance)
 
 
@@ -109,7 +109,7 @@ def _write(file: Path, report: dict[str, Any]) -> None:
 
         text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
     else:
-        from palaver.validate.page import page
+        from palaver.validation.page import page
 
         text = page(report)
     try:

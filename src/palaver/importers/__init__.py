@@ -16,7 +16,7 @@ from palaver.errors import UnrecognizedError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from palaver.importers._contract import Description, Importer, Match
+    from palaver.importers._shared.contract import Description, Importer, Match
     from palaver.sources.source import Source
 
 ENTRY_POINTS = "palaver.importers"
@@ -87,7 +87,7 @@ def load_whole(platform: str) -> None:
 
 def description(platform: str) -> "Description":
     """What an importer says of its documents; nothing where it has nothing to say, or nobody reads the platform."""
-    from palaver.importers._contract import Describing, Description
+    from palaver.importers._shared.contract import Describing, Description
 
     if platform in platforms():
         known = importer(platform)

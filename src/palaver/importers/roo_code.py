@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, no_options
+from palaver.importers._shared.contract import Description, Match, no_options
 
 if TYPE_CHECKING:
     from palaver.sources.run import Run
@@ -54,24 +54,24 @@ class RooCode:
     options = no_options
 
     def locations(self) -> list[Path]:
-        from palaver.importers._tasks.product import ROO_CODE
+        from palaver.importers._cline_family.product import ROO_CODE
 
         return ROO_CODE.locations()
 
     def recognizes(self, source: "Source") -> Match:
-        from palaver.importers._tasks.forms import recognize
-        from palaver.importers._tasks.product import ROO_CODE
+        from palaver.importers._cline_family.forms import recognize
+        from palaver.importers._cline_family.product import ROO_CODE
 
         return recognize(source, ROO_CODE)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers._tasks.forms import read
-        from palaver.importers._tasks.product import ROO_CODE
+        from palaver.importers._cline_family.forms import read
+        from palaver.importers._cline_family.product import ROO_CODE
 
         yield from read(source, run, ROO_CODE)
 
     def describes(self) -> Description:
-        from palaver.importers._tasks.description import DESCRIPTION
+        from palaver.importers._cline_family.description import DESCRIPTION
 
         return DESCRIPTION
 

@@ -2,7 +2,7 @@
 
 These models are the one definition of the format; the files in `schema/cooked/` are generated from them. They are
 closed, since whoever shows a cooked file relies on every key. References are plain strings: a rule of
-`palaver.validate.rules.cooked` tells which of them lead nowhere.
+`palaver.validation.rules.cooked` tells which of them lead nowhere.
 """
 
 from typing import Annotated, Any, ClassVar, Literal

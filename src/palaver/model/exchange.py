@@ -1,7 +1,7 @@
 """The exchange: one request to a model's API with its response, in a form that holds what every provider can say.
 
 These models are the one definition of the format; the files in `schema/exchange/` are generated from them. What a rule
-of `palaver.validate.rules.exchange` judges is left open here, so that it is told once, and in a sentence.
+of `palaver.validation.rules.exchange` judges is left open here, so that it is told once, and in a sentence.
 """
 
 from typing import ClassVar, Literal

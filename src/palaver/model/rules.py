@@ -1,6 +1,6 @@
 """Rules: what is asked of a conversation that the schema cannot ask, each a small function with a name.
 
-A rule is declared where its idea is at home: those of every conversation in `palaver.validate.rules`, those of one
+A rule is declared where its idea is at home: those of every conversation in `palaver.validation.rules`, those of one
 platform with its importer. It looks at `Facts` (the messages of one document) or, closing a conversation, at its
 `Thread` (what all documents of it hold), and yields a `Fault` for everything that is not as it should be.
 """

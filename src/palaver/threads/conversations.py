@@ -16,7 +16,7 @@ import orjson
 from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.ids import deterministic_uuid
-from palaver.spill import LIMIT_BYTES, Spill
+from palaver.storage.spill import LIMIT_BYTES, Spill
 from palaver.threads.answers import Answer, answers_of, failure_of, platform_of
 from palaver.threads.call import Call
 from palaver.threads.chain import Chain, dumped, following

@@ -13,7 +13,7 @@ import orjson
 from palaver.model.build import JsonObject
 from palaver.threads.chain import Chain
 from palaver.threads.plainly import only_text
-from palaver.wire._openai_responses_items import role_of_item
+from palaver.wire.openai._responses_items import role_of_item
 
 MOST_PLACES = 1 << 16
 """How many places are remembered; when there are more, all are forgotten, and requests are read whole again."""

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, no_options
+from palaver.importers._shared.contract import Description, Match, no_options
 
 if TYPE_CHECKING:
     from palaver.sources.run import Run
@@ -60,7 +60,7 @@ class ApiTrace:
         return recognize(source)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers._calls import kept_apart
+        from palaver.importers._shared.calls import kept_apart
         from palaver.importers.api_trace.masking import DiscreetRun
         from palaver.importers.api_trace.reading import calls_in
         from palaver.threads.conversations import Threads
@@ -74,7 +74,7 @@ class ApiTrace:
 
     def exchanges(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         """Every call as an exchange document, in the order of the log where it tells a call in one record."""
-        from palaver.importers._calls import kept_apart
+        from palaver.importers._shared.calls import kept_apart
         from palaver.importers.api_trace.masking import DiscreetRun
         from palaver.importers.api_trace.reading import calls_in
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from palaver.importers._findings import BAD_TIMESTAMP
+from palaver.importers._shared.findings import BAD_TIMESTAMP
 from palaver.importers.api_trace.bedrock import model_of
 from palaver.importers.api_trace.bodies import Body, body_of
 from palaver.importers.api_trace.callers import caller_of

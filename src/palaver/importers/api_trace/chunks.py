@@ -14,7 +14,7 @@ from palaver.importers.api_trace.bodies import Body, body_of_events
 from palaver.importers.api_trace.calls import Seen
 from palaver.importers.api_trace.shapes import ids_of, pair_of
 from palaver.model.build import JsonObject
-from palaver.spill import Spill
+from palaver.storage.spill import Spill
 from palaver.streams.entries import chunk_bytes
 from palaver.streams.sse import events_of
 

@@ -1,6 +1,6 @@
 """What a report has to know of API traces: names of our own."""
 
-from palaver.importers._contract import Description
+from palaver.importers._shared.contract import Description
 from palaver.model import build
 
 DESCRIPTION = Description(

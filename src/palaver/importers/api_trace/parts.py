@@ -7,7 +7,7 @@ from palaver.importers.api_trace.bodies import Body, body_of, body_of_events, ev
 from palaver.importers.api_trace.calls import Seen
 from palaver.importers.api_trace.shapes import recorded_of
 from palaver.model.build import JsonObject
-from palaver.spill import Spill
+from palaver.storage.spill import Spill
 from palaver.streams._contract import Event
 
 _GROWTH = 4

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from palaver.errors import PalaverError
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.api_trace.calls import Seen, call_of
 from palaver.importers.api_trace.chunks import Streams
 from palaver.importers.api_trace.masking import DiscreetRun, dumped
@@ -20,7 +20,7 @@ from palaver.sources.jsonl import CUT_OFF, JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import counted, json_document
-from palaver.spill import LIMIT_BYTES, Spill
+from palaver.storage.spill import LIMIT_BYTES, Spill
 from palaver.threads.call import Call
 
 _HAR_PATH = ("log", "entries")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver.errors import PalaverError
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.api_trace.page import is_page
 from palaver.importers.api_trace.shapes import kind_of
 from palaver.importers.api_trace.traffic import asks, wire_for

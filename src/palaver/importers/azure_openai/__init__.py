@@ -41,10 +41,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match
+from palaver.importers._shared.contract import Description, Match
 
 if TYPE_CHECKING:
-    from palaver.importers._options import Options
+    from palaver.importers._shared.options import Options
     from palaver.sources.run import Run
     from palaver.sources.source import Source
 
@@ -75,7 +75,7 @@ class AzureOpenAI:
 
     def exchanges(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
         """The same calls as exchange documents."""
-        from palaver.importers._calls import kept_apart
+        from palaver.importers._shared.calls import kept_apart
         from palaver.importers.azure_openai.reading import calls
 
         for call in calls(source, run):

@@ -13,7 +13,7 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
-from palaver.importers._exports import BAD_CONVERSATION
+from palaver.importers._shared.exports import BAD_CONVERSATION
 from palaver.model.build import JsonObject
 from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.run import Run

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from palaver.importers._findings import BAD_TIMESTAMP
+from palaver.importers._shared.findings import BAD_TIMESTAMP
 from palaver.importers.azure_openai.groups import Parts
 from palaver.importers.azure_openai.numbers import number_of, time_of, time_of_ticks, whole_number
 from palaver.importers.azure_openai.row import TIMES, Row

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from palaver.errors import SourceError
-from palaver.importers._exports import BAD_CONVERSATION
+from palaver.importers._shared.exports import BAD_CONVERSATION
 from palaver.importers.azure_openai.secrets import headers_of, masked_text
 from palaver.model.build import JsonObject
 from palaver.sources.jsonl import CUT_OFF

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from palaver.importers._options import Options
+from palaver.importers._shared.options import Options
 
 
 class AzureOptions(Options):

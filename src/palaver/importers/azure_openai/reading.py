@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from palaver.importers._calls import kept_apart
-from palaver.importers._exports import BAD_CONVERSATION
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.calls import kept_apart
+from palaver.importers._shared.exports import BAD_CONVERSATION
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.azure_openai.calls import NoContentError, NoConversationError, UnreadableError, call_of
 from palaver.importers.azure_openai.custom import FieldMap, field_map
 from palaver.importers.azure_openai.envelopes import rows_of
@@ -17,7 +17,7 @@ from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.spill import LIMIT_BYTES, Spill
+from palaver.storage.spill import LIMIT_BYTES, Spill
 from palaver.threads.call import Call
 from palaver.threads.conversations import Threads
 from palaver.threads.literal import literal_document

@@ -7,7 +7,7 @@ from io import BytesIO, StringIO
 from itertools import islice
 from typing import Any
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.azure_openai.avro import AvroRecords
 from palaver.importers.azure_openai.cells import first_cells, is_header, record_of
 from palaver.importers.azure_openai.forms import AVRO, form_of

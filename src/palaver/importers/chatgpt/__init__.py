@@ -29,10 +29,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match
+from palaver.importers._shared.contract import Description, Match
 
 if TYPE_CHECKING:
-    from palaver.importers._options import Options
+    from palaver.importers._shared.options import Options
     from palaver.sources.run import Run
     from palaver.sources.source import Source
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from palaver.importers._contract import Description
+from palaver.importers._shared.contract import Description
 from palaver.importers.chatgpt.content import KNOWN
 from palaver.model.facts import Facts
 from palaver.model.rules import Fault, on_document

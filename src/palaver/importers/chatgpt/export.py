@@ -5,8 +5,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from palaver.importers._exports import BAD_CONVERSATION, Copies, elements_of, files_in
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.exports import BAD_CONVERSATION, Copies, elements_of, files_in
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.chatgpt.assets import Assets
 from palaver.importers.chatgpt.comparisons import as_conversation
 from palaver.importers.chatgpt.conversation import Surroundings, document

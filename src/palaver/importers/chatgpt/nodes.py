@@ -4,8 +4,8 @@ from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import Any
 
-from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
-from palaver.importers._tree import Tree, grow
+from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
+from palaver.importers._shared.tree import Tree, grow
 from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import readable_timestamp

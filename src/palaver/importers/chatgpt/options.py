@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from palaver.importers._options import Options
+from palaver.importers._shared.options import Options
 
 
 class ChatGPTOptions(Options):

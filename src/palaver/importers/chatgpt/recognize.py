@@ -2,8 +2,8 @@
 
 import re
 
-from palaver.importers._contract import Match
-from palaver.importers._exports import Service
+from palaver.importers._shared.contract import Match
+from palaver.importers._shared.exports import Service
 from palaver.importers.chatgpt.comparisons import is_comparison
 from palaver.importers.chatgpt.page import PAGE, is_page
 from palaver.model.build import JsonObject

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from palaver.importers._findings import MADE_CALL_ID
+from palaver.importers._shared.findings import MADE_CALL_ID
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 

@@ -7,7 +7,7 @@ validation keeps the block whole. Ids of tool calls, which are often absent, are
 from collections.abc import Callable
 from typing import Any
 
-from palaver.importers._findings import UNKNOWN_BLOCK
+from palaver.importers._shared.findings import UNKNOWN_BLOCK
 from palaver.importers.claude_ai.reading import take_list, take_text, with_fields
 from palaver.model import build
 from palaver.model.build import JsonObject

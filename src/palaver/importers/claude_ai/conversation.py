@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._exports import AROUND_CONVERSATIONS, BAD_CONVERSATION, checksum
+from palaver.importers._shared.exports import AROUND_CONVERSATIONS, BAD_CONVERSATION, checksum
 from palaver.importers.claude_ai.calls import pair
 from palaver.importers.claude_ai.export import CONVERSATIONS
 from palaver.importers.claude_ai.messages import Messages

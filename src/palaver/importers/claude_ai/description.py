@@ -1,6 +1,6 @@
 """What a report has to know of Claude.ai: names of our own, and blocks that are kept whole on purpose."""
 
-from palaver.importers._contract import Description
+from palaver.importers._shared.contract import Description
 from palaver.importers.claude_ai.content import KNOWN
 from palaver.importers.claude_ai.messages import OWN_NAMES
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from palaver.importers._exports import Service, files_in
+from palaver.importers._shared.exports import Service, files_in
 from palaver.model.build import JsonObject
 from palaver.sources.source import Source
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._exports import elements_of
+from palaver.importers._shared.exports import elements_of
 from palaver.importers.claude_ai.conversation import read_conversations
 from palaver.importers.claude_ai.export import Export, part_of
 from palaver.importers.claude_ai.knowledge import read_memory, read_project

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._exports import BAD_CONVERSATION
+from palaver.importers._shared.exports import BAD_CONVERSATION
 from palaver.importers.claude_ai.content import FILE_NAMES
 from palaver.importers.claude_ai.reading import PLATFORM, Reading, Span, take_list, take_text, with_fields
 from palaver.model import build

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from palaver.importers._findings import INFERRED_TIMESTAMP, MADE_MESSAGE_ID, MISSING_PARENT, PARENT_CYCLE
-from palaver.importers._tree import Tree, grow
+from palaver.importers._shared.findings import INFERRED_TIMESTAMP, MADE_MESSAGE_ID, MISSING_PARENT, PARENT_CYCLE
+from palaver.importers._shared.tree import Tree, grow
 from palaver.importers.claude_ai.content import content
 from palaver.importers.claude_ai.reading import Reading, take_text, with_fields
 from palaver.model import build

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from palaver.importers._exports import Copies
-from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
+from palaver.importers._shared.exports import Copies
+from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.elements import JsonElements

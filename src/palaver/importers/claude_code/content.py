@@ -5,7 +5,7 @@ A block that already is one passes through untouched; only what differs is rebui
 
 from typing import Any
 
-from palaver.importers._findings import UNKNOWN_BLOCK
+from palaver.importers._shared.findings import UNKNOWN_BLOCK
 from palaver.importers.claude_code.reading import Reading
 from palaver.model import build
 from palaver.model.build import JsonObject

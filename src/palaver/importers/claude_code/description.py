@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from palaver.importers._contract import Description
+from palaver.importers._shared.contract import Description
 from palaver.importers.claude_code.events import KNOWN_ATTACHMENTS
 from palaver.importers.claude_code.header import OURS
 from palaver.importers.claude_code.lines import HANDLERS

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import orjson
 
-from palaver.importers._contract import Retention
+from palaver.importers._shared.contract import Retention
 
 DEFAULT_DAYS = 30
 _SETTING = "cleanupPeriodDays"

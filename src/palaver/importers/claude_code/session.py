@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import orjson
 
 from palaver.errors import SourceError
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.claude_code.content import blocks, plain_text
 from palaver.importers.claude_code.copies import bare
 from palaver.importers.claude_code.disposition import INTO_CONVERSATION, PROGRESS, Disposition

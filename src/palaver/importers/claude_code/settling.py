@@ -3,7 +3,7 @@
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
+from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import are_canonical
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from palaver.importers._findings import MADE_CALL_ID
+from palaver.importers._shared.findings import MADE_CALL_ID
 from palaver.importers.claude_code.branches import mark_abandoned
 from palaver.importers.claude_code.document import document
 from palaver.importers.claude_code.flushed import Flushed, signature

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from palaver.importers._side_files import side_value
+from palaver.importers._shared.side_files import side_value
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.sources.whole import json_document

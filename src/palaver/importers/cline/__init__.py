@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, no_options
+from palaver.importers._shared.contract import Description, Match, no_options
 
 if TYPE_CHECKING:
     from palaver.sources.run import Run
@@ -43,21 +43,21 @@ class Cline:
     options = no_options
 
     def locations(self) -> list[Path]:
-        from palaver.importers._tasks.product import CLINE
+        from palaver.importers._cline_family.product import CLINE
 
         return CLINE.locations()
 
     def recognizes(self, source: "Source") -> Match:
-        from palaver.importers._tasks.forms import recognize
-        from palaver.importers._tasks.product import CLINE
+        from palaver.importers._cline_family.forms import recognize
+        from palaver.importers._cline_family.product import CLINE
         from palaver.importers.cline.sdk import recognize_session
 
         found = recognize(source, CLINE)
         return found if found.verdict != "no" or found.reason else recognize_session(source)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers._tasks.forms import read
-        from palaver.importers._tasks.product import CLINE
+        from palaver.importers._cline_family.forms import read
+        from palaver.importers._cline_family.product import CLINE
         from palaver.importers.cline.sdk import FORM, read_session, recognize_session
 
         form = run.form or self.recognizes(source).form

@@ -1,7 +1,7 @@
 """What a report has to know of Cline: what it has to know of task folders, and the names in sessions of the SDK."""
 
-from palaver.importers._contract import Description
-from palaver.importers._tasks.description import DESCRIPTION as TASKS
+from palaver.importers._cline_family.description import DESCRIPTION as TASKS
+from palaver.importers._shared.contract import Description
 from palaver.importers.cline.sdk_blocks import TOOL_OUTPUT
 from palaver.importers.cline.sdk_messages import OURS
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import PurePath
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.cline.sdk_files import (
     COMPACTION,
     MESSAGES,

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from palaver.importers._findings import MADE_CALL_ID, UNKNOWN_BLOCK
+from palaver.importers._shared.findings import MADE_CALL_ID, UNKNOWN_BLOCK
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind

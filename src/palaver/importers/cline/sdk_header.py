@@ -5,7 +5,7 @@ A session without a manifest, as agents' are, is described by its row in the dat
 
 from collections import Counter
 
-from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.importers.cline.sdk_authors import typed_words
 from palaver.importers.cline.sdk_database import LINEAGE
 from palaver.importers.cline.sdk_files import is_session_id

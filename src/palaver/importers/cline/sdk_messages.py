@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, cast
 
-from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MADE_MESSAGE_ID
+from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MADE_MESSAGE_ID
 from palaver.importers.cline.sdk_authors import author_of, mode_of
 from palaver.importers.cline.sdk_blocks import Content
 from palaver.model import build

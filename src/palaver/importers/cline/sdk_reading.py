@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import orjson
 
 from palaver.errors import PalaverError
-from palaver.importers._exports import BAD_CONVERSATION
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.exports import BAD_CONVERSATION
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.cline.sdk_compaction import Seen, summary_of
 from palaver.importers.cline.sdk_database import row_of
 from palaver.importers.cline.sdk_files import COMPACTION, SessionFiles, seen, stem_of

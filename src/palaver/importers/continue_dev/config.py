@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from palaver.errors import PalaverError
-from palaver.importers._side_files import side_value
+from palaver.importers._shared.side_files import side_value
 from palaver.importers.continue_dev.fields import text_of
 from palaver.model.build import JsonObject
 from palaver.sources.source import Source

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._findings import INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import INFERRED_TIMESTAMP
 from palaver.importers.continue_dev.content import plain_text, without_thoughts
 from palaver.importers.continue_dev.events import PLATFORM
 from palaver.importers.continue_dev.fields import add_fields, kept, text_of

@@ -3,8 +3,8 @@
 import hashlib
 from typing import Any, NamedTuple
 
-from palaver.importers._findings import UNKNOWN_EVENT
-from palaver.importers._vscode import path_in
+from palaver.importers._shared.findings import UNKNOWN_EVENT
+from palaver.importers._shared.vscode import path_in
 from palaver.importers.continue_dev.fields import kept, text_of
 from palaver.importers.continue_dev.layout import EVENTS
 from palaver.importers.continue_dev.ratings import rating_of

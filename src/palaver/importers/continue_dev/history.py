@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from palaver.importers._findings import MADE_CALL_ID, MADE_MESSAGE_ID
+from palaver.importers._shared.findings import MADE_CALL_ID, MADE_MESSAGE_ID
 from palaver.importers.continue_dev.answers import answer_blocks, is_placeholder, thoughts_of
 from palaver.importers.continue_dev.content import content_blocks, texts_in
 from palaver.importers.continue_dev.context_items import Providers, attachment, mentions

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from palaver.errors import PalaverError
-from palaver.importers._findings import BAD_TIMESTAMP
+from palaver.importers._shared.findings import BAD_TIMESTAMP
 from palaver.importers.continue_dev.fields import text_of
 from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind

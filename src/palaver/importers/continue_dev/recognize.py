@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from palaver.errors import PalaverError
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.continue_dev import index
 from palaver.importers.continue_dev.layout import (
     CONFIGS,

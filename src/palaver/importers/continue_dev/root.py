@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.continue_dev import index
 from palaver.importers.continue_dev.config import models_in
 from palaver.importers.continue_dev.conversation import Conversation

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver.errors import PalaverError
-from palaver.importers._exports import BAD_CONVERSATION
+from palaver.importers._shared.exports import BAD_CONVERSATION
 from palaver.importers.continue_dev.conversation import Conversation
 from palaver.importers.continue_dev.surroundings import Surroundings
 from palaver.model.build import JsonObject

@@ -8,7 +8,7 @@ name and the one in the text are the export's, in the zone of whoever made it.
 import re
 from collections.abc import Iterator
 
-from palaver.importers._findings import INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import INFERRED_TIMESTAMP
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid

@@ -8,7 +8,7 @@ from palaver.importers.continue_dev.dev_data import ToolUse, output_text
 from palaver.importers.continue_dev.fields import text_of
 from palaver.model import build
 from palaver.model.build import JsonObject
-from palaver.wire._openai_calls import arguments_from
+from palaver.wire.openai._calls import arguments_from
 
 _ERRORED = "errored"
 

@@ -9,7 +9,7 @@ from palaver.importers.continue_dev.workspace import agent_of, context
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
-from palaver.wire._openai_calls import arguments_from
+from palaver.wire.openai._calls import arguments_from
 
 _MAPPED = frozenset(
     {"timestamp", "userAgent", "eventName", "userId", "toolCallId", "functionName", "toolCallArgs", "output"}

@@ -3,7 +3,7 @@
 import re
 from typing import Any, NamedTuple
 
-from palaver.importers._vscode import path_in
+from palaver.importers._shared.vscode import path_in
 from palaver.model.build import JsonObject
 
 _AGENT = re.compile(r"(?P<editor>.+?)/(?P<editor_version>\S+)\s+\(Continue/(?P<version>[^)\s]+)\)")

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palaver.importers._contract import Description, Match, no_options
+from palaver.importers._shared.contract import Description, Match, no_options
 
 if TYPE_CHECKING:
     from palaver.sources.run import Run

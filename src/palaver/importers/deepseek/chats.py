@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._contract import Match
-from palaver.importers._exports import BAD_CONVERSATION, Copies, Service, elements_of, files_in
-from palaver.importers._findings import MISSING_PARENT, PARENT_CYCLE
-from palaver.importers._tree import grow
+from palaver.importers._shared.contract import Match
+from palaver.importers._shared.exports import BAD_CONVERSATION, Copies, Service, elements_of, files_in
+from palaver.importers._shared.findings import MISSING_PARENT, PARENT_CYCLE
+from palaver.importers._shared.tree import grow
 from palaver.importers.deepseek.conversation import PLATFORM, Note, Place, Writer, conversation_id
 from palaver.importers.deepseek.shapes import (
     Chat,

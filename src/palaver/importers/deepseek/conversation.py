@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.importers.deepseek.fragments import Content, role_of, stated_role
 from palaver.importers.deepseek.shapes import Chat, Turn
 from palaver.model import build

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.importers._findings import UNKNOWN_BLOCK
+from palaver.importers._shared.findings import UNKNOWN_BLOCK
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind

@@ -1,6 +1,6 @@
 """What a report has to know of Copilot: the names that its formats give, and what they keep whole on purpose."""
 
-from palaver.importers._contract import Description
+from palaver.importers._shared.contract import Description
 from palaver.importers.github_copilot import completions, events, metrics, replays, sessions, spans
 
 _FORMATS = (sessions, events, completions, replays, spans, metrics)

@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Iterator
 from typing import Any, Protocol, cast
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 

@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from palaver.importers._options import Options
+from palaver.importers._shared.options import Options
 
 
 class CopilotOptions(Options):

@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from palaver.importers._vscode import user_folders
+from palaver.importers._shared.vscode import user_folders
 
 _EXTENSIONS = ("github.copilot-chat", "GitHub.copilot-chat")
 

@@ -11,8 +11,8 @@ from palaver.archive.elsewhere import LOG, SIDE_FILES, is_archive, reading_elsew
 from palaver.archive.reading import conversation_keys, document
 from palaver.archive.states import states
 from palaver.archive.usage_records import usage_records
-from palaver.importers._contract import Match
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.contract import Match
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.sources.source import Source

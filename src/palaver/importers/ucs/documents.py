@@ -7,9 +7,9 @@ from io import BytesIO
 from typing import Any
 
 from palaver.errors import VersionError
-from palaver.importers._contract import Match
-from palaver.importers._exports import BAD_CONVERSATION
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.contract import Match
+from palaver.importers._shared.exports import BAD_CONVERSATION
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.ucs.links import sound
 from palaver.importers.ucs.totals import Totals, leave_out_costs
 from palaver.model import SCHEMA_VERSION

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from palaver.importers._findings import MADE_MESSAGE_ID, MISSING_PARENT, PARENT_CYCLE, UNKNOWN_BLOCK
-from palaver.importers._tree import grow
+from palaver.importers._shared.findings import MADE_MESSAGE_ID, MISSING_PARENT, PARENT_CYCLE, UNKNOWN_BLOCK
+from palaver.importers._shared.tree import grow
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.sources.run import Run

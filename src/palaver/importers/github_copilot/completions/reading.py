@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, BinaryIO, cast
 
-from palaver.importers._findings import INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import INFERRED_TIMESTAMP
 from palaver.importers.github_copilot.completions.events import (
     Event,
     event_of,
@@ -31,7 +31,7 @@ from palaver.sources.elements import JsonElements
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.spill import LIMIT_BYTES, Spill
+from palaver.storage.spill import LIMIT_BYTES, Spill
 
 BAD_EVENT = finding_kind("bad-event", "error", "A record of telemetry is no event; its bytes are set aside.")
 

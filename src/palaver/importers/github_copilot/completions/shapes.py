@@ -6,7 +6,7 @@ from io import BytesIO
 from itertools import islice
 from typing import Any, Literal, cast
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.github_copilot.completions.events import FLAT, event_of, is_of_a_completion, is_surely_flat
 from palaver.model.build import JsonObject
 from palaver.sources.damage import BOM, SPACE

@@ -9,7 +9,7 @@ from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import milliseconds_of
-from palaver.spill import LIMIT_BYTES
+from palaver.storage.spill import LIMIT_BYTES
 
 DEFAULT_MODEL = "copilot-codex"
 FRAGMENT_BYTES = 1 << 24

@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from palaver.importers._findings import MADE_CALL_ID
+from palaver.importers._shared.findings import MADE_CALL_ID
 from palaver.importers.github_copilot.events.conversation import Conversation, keep_rest
 from palaver.importers.github_copilot.events.disposition import INTO_MESSAGE, MAPPED, Disposition
 from palaver.importers.github_copilot.events.results import tool_result

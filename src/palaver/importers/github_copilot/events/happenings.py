@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from palaver.importers._findings import UNKNOWN_EVENT
+from palaver.importers._shared.findings import UNKNOWN_EVENT
 from palaver.importers.github_copilot.events.conversation import Conversation, keep_rest
 from palaver.importers.github_copilot.events.disposition import FACT, MAPPED, Disposition
 from palaver.importers.github_copilot.events.kinds import TEXTS, TYPED

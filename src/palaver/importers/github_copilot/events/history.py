@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._exports import BAD_CONVERSATION
-from palaver.importers._findings import INFERRED_TIMESTAMP, MADE_CALL_ID, UNKNOWN_BLOCK
+from palaver.importers._shared.exports import BAD_CONVERSATION
+from palaver.importers._shared.findings import INFERRED_TIMESTAMP, MADE_CALL_ID, UNKNOWN_BLOCK
 from palaver.importers.github_copilot.events.document import PLATFORM
 from palaver.importers.github_copilot.events.timeline import Timeline
 from palaver.model import build

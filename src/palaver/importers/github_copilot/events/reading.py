@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver.errors import PalaverError
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.github_copilot.events import answers, happenings, stream, usage
 from palaver.importers.github_copilot.events.disposition import FACT, Disposition
 from palaver.importers.github_copilot.events.document import PLATFORM, document

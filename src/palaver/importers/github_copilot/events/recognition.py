@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from palaver.errors import PalaverError
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.github_copilot.events.kinds import TYPES
 from palaver.sources.source import Source
 

@@ -4,7 +4,7 @@ from datetime import date, datetime
 from typing import Any
 
 from palaver.errors import PalaverError
-from palaver.importers._side_files import side_value
+from palaver.importers._shared.side_files import side_value
 from palaver.importers.github_copilot.events.recognition import beside
 from palaver.importers.github_copilot.events.session import Session
 from palaver.model.build import JsonObject

@@ -33,7 +33,7 @@ What is left out, and counted under these rules
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 

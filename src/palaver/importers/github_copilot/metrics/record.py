@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from functools import lru_cache
 from typing import Any
 
-from palaver.importers._findings import INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import INFERRED_TIMESTAMP
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
-from palaver.importers._findings import INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import INFERRED_TIMESTAMP
 from palaver.importers.github_copilot.metrics.figures import without_addresses
 from palaver.importers.github_copilot.metrics.record import PLATFORM, Period, inferred, told, usage_id
 from palaver.model import build

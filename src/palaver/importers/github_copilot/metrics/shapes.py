@@ -6,7 +6,7 @@ from io import BytesIO
 from itertools import islice
 from typing import Any, Literal, cast
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.model.build import JsonObject
 from palaver.sources.damage import BOM, SPACE
 from palaver.sources.parse import NOT_JSON, parse

@@ -25,7 +25,7 @@ What is left out, and counted under these rules
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.github_copilot.replays.names import KNOWN_KINDS, OWN_NAMES
 from palaver.sources.run import Run
 from palaver.sources.source import Source

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from palaver.importers._calls import kept_apart
+from palaver.importers._shared.calls import kept_apart
 from palaver.importers.github_copilot.replays.calls import answers_of, call_of
 from palaver.importers.github_copilot.replays.entries import Entry, Prompt, executed_of
 from palaver.importers.github_copilot.replays.merging import joined

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.github_copilot.replays.entries import BAD_ENTRY, Entry, Prompt
 from palaver.importers.github_copilot.replays.joining import Joining
 from palaver.importers.github_copilot.replays.markdown import entry_in

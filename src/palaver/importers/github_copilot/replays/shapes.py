@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.github_copilot.replays.names import ALL, ENTRY, PROMPT, REQUEST_MARKDOWN, TOOL_MARKDOWN
 from palaver.sources.source import Source
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from palaver.importers._findings import INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import INFERRED_TIMESTAMP
 from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from palaver.importers._findings import UNKNOWN_BLOCK
+from palaver.importers._shared.findings import UNKNOWN_BLOCK
 from palaver.importers.github_copilot.sessions.attachments import attachment_blocks
 from palaver.importers.github_copilot.sessions.kept import Note, rest_of
 from palaver.importers.github_copilot.sessions.uris import is_span

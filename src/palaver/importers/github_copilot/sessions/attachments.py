@@ -7,7 +7,7 @@ block; its kind and all that a block has no place for stand on the block as `sou
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._findings import UNKNOWN_BLOCK
+from palaver.importers._shared.findings import UNKNOWN_BLOCK
 from palaver.importers.github_copilot.sessions.binary import base64_of
 from palaver.importers.github_copilot.sessions.kept import Note, rest_of, with_rest
 from palaver.importers.github_copilot.sessions.kinds import ATTACHED_KINDS

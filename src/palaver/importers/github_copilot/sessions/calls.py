@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from palaver.importers._findings import MADE_CALL_ID
+from palaver.importers._shared.findings import MADE_CALL_ID
 from palaver.importers.github_copilot.sessions.kept import Note, rest_of
 from palaver.importers.github_copilot.sessions.results import Content, given_back, shown_output
 from palaver.importers.github_copilot.sessions.tools import Call, bare_id
 from palaver.model import build
 from palaver.model.build import JsonObject
-from palaver.wire._openai_calls import arguments_from
+from palaver.wire.openai._calls import arguments_from
 
 _MAPPED = {
     (False, False): ("kind",),

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
+from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP
 from palaver.importers.github_copilot.sessions.kept import rest_of, says_nothing
 from palaver.importers.github_copilot.sessions.noticed import UNSENT_DRAFT
 from palaver.importers.github_copilot.sessions.requests import Messages

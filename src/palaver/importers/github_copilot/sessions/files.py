@@ -6,7 +6,7 @@ log, and the `.json` that was there before it.
 
 from typing import Any
 
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.sources.glimpse import glimpse
 from palaver.sources.source import Source
 

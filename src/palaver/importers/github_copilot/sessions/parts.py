@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palaver.importers._findings import UNKNOWN_BLOCK
+from palaver.importers._shared.findings import UNKNOWN_BLOCK
 from palaver.importers.github_copilot.sessions.calls import CallBlocks
 from palaver.importers.github_copilot.sessions.edits import edit_blocks
 from palaver.importers.github_copilot.sessions.kept import Note, with_rest

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from palaver.importers._exports import BAD_CONVERSATION
+from palaver.importers._shared.exports import BAD_CONVERSATION
 from palaver.importers.github_copilot.sessions.document import Writer
 from palaver.importers.github_copilot.sessions.files import FLAT, LOG, form_of, is_session, is_state, partner_of
 from palaver.importers.github_copilot.sessions.marks import HINT, note_marks

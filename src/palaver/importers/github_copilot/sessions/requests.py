@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from palaver.importers._findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MADE_MESSAGE_ID, UNKNOWN_BLOCK
+from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MADE_MESSAGE_ID, UNKNOWN_BLOCK
 from palaver.importers.github_copilot.sessions.answers import FIELDS, Answer, answer_of, state_of
 from palaver.importers.github_copilot.sessions.asked import Question, is_hidden, question_of
 from palaver.importers.github_copilot.sessions.kept import Note, keep

@@ -11,7 +11,7 @@ from typing import Any
 
 from palaver.importers.github_copilot.sessions.kept import rest_of
 from palaver.model.build import JsonObject
-from palaver.wire._openai_calls import arguments_from
+from palaver.wire.openai._calls import arguments_from
 
 _SUFFIX = "__vscode-"
 _CALL_FIELDS = frozenset({"id", "name", "arguments"})

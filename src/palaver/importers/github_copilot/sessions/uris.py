@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palaver.importers._vscode import path_in, without_slash
+from palaver.importers._shared.vscode import path_in, without_slash
 from palaver.model.build import JsonObject
 
 _NUMBERS = frozenset({"$mid", "_sep"})

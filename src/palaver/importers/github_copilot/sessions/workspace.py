@@ -3,8 +3,8 @@
 from typing import Any
 
 from palaver.errors import PalaverError
-from palaver.importers._side_files import side_value
-from palaver.importers._vscode import path_in
+from palaver.importers._shared.side_files import side_value
+from palaver.importers._shared.vscode import path_in
 from palaver.sources.source import Source
 
 _SESSIONS = "chatSessions"

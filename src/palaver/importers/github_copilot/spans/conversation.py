@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from palaver.importers._calls import kept_apart
+from palaver.importers._shared.calls import kept_apart
 from palaver.importers.github_copilot.replays.merging import one_of
 from palaver.importers.github_copilot.replays.tools import Executed, alone, complete, keep
 from palaver.importers.github_copilot.spans.agents import agent_messages, typed_in, unsaid_prompts

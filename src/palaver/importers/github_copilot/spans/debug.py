@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from palaver.errors import PalaverError
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.github_copilot.spans.debug_entries import Entry, entry_of
 from palaver.importers.github_copilot.spans.debug_session import Session
 from palaver.importers.github_copilot.spans.noticed import BAD_SPAN

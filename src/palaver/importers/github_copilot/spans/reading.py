@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from palaver.importers._findings import UNFORESEEN
+from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.github_copilot.replays.times import noting
 from palaver.importers.github_copilot.spans.conversation import told
 from palaver.importers.github_copilot.spans.debug import read_debug
@@ -18,7 +18,7 @@ from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.spill import LIMIT_BYTES, Spill
+from palaver.storage.spill import LIMIT_BYTES, Spill
 
 
 def read_unit(source: Source, run: Run) -> Iterator[JsonObject]:

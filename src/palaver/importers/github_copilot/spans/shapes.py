@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from palaver.errors import PalaverError
-from palaver.importers._contract import Match
+from palaver.importers._shared.contract import Match
 from palaver.importers.github_copilot.spans.attributes import resource_of
 from palaver.importers.github_copilot.spans.names import DEBUG, DUMP, OTLP
 from palaver.importers.github_copilot.spans.records import is_record, records_in

@@ -1,0 +1,1 @@
+"""Rendering for people: what commands print to a terminal."""

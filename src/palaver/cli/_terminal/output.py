@@ -1,0 +1,254 @@
+"""The only place that prints: answers to standard output, everything else to standard error.
+
+Rich is imported when something is printed with it, so that `--help` and `--version` do without.
+"""
+
+import contextlib
+import io
+import os
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+from palaver.cli._terminal.words import escaped_in_json, plain, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.console import Console, RenderableType
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+    from rich.text import Text
+
+_UNWRAPPED = 10_000
+_BAR_AFTER_SECONDS = 1.0
+_BAR_FROM_BYTES = 1 << 24
+
+
+def prepare() -> None:
+    """Make both streams take any text, and be there at all."""
+    for name in ("stdout", "stderr"):
+        stream: TextIO | None = getattr(sys, name)
+        if stream is None:
+            # Closed by the caller (`>&-`): without this, the next file that is opened would take its place.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - lives to the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def flush() -> None:
+    """Write what is held back, so that a failure shows here and not when the interpreter ends."""
+    sys.stdout.flush()
+
+
+def let_go() -> None:
+    """Send what is still held back nowhere: whoever read it has gone, or there is no room for it."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+            continue
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
+
+
+def answer(line: "RenderableType") -> None:
+    """Print to standard output; a text is never wrapped: it stays one line, for `grep` and for copying."""
+    from rich.text import Text
+
+    console = _console(sys.stdout)
+    if isinstance(line, str | Text):
+        console.print(line, soft_wrap=True)
+    else:
+        _print_trimmed(console, line)
+
+
+def answer_text(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def answer_bytes(pieces: "Iterable[bytes]") -> None:
+    """Write what is made for programs and files; in a terminal, what could steer it is made visible."""
+    is_terminal = sys.stdout.isatty()
+    for piece in pieces:
+        sys.stdout.buffer.write(visible(piece.decode()).encode() if is_terminal else piece)
+
+
+def answer_json(value: Any) -> None:
+    import orjson
+
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:  # a number past 64 bits, or a file name that is no UTF-8
+        import json
+
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+    # In such a name there are lone surrogates: as an escape they are fine in JSON.
+    sys.stdout.buffer.write(escaped_in_json(text).encode(errors="backslashreplace") + b"\n")
+
+
+def answer_json_with(value: dict[str, Any], name: str, entries: "Iterable[Any]") -> None:
+    """Print a JSON object whose last value is a list, each entry on a line of its own as soon as it is there."""
+    import json
+
+    def write(text: str) -> None:
+        sys.stdout.buffer.write(escaped_in_json(text).encode(errors="backslashreplace"))
+
+    write(json.dumps(value, indent=2, ensure_ascii=False).removesuffix("\n}") + f',\n  "{name}": [')
+    separator = "\n    "
+    for entry in entries:
+        write(separator + json.dumps(entry, ensure_ascii=False))
+        separator = ",\n    "
+    write("]\n}\n" if separator.startswith("\n") else "\n  ]\n}\n")
+
+
+def answer_json_lines(values: "Iterable[Any]") -> None:
+    for value in values:
+        _write_json_line(value)
+
+
+def answer_pieces(pieces: "Iterable[Text]") -> None:
+    """Print one piece after the other as soon as it is there; their lines are not wrapped any more."""
+    console = _console(sys.stdout)
+    if console.color_system is None:
+        for piece in pieces:
+            sys.stdout.write(f"{piece.plain}\n")
+        return
+    for piece in pieces:
+        console.print(piece, soft_wrap=True)
+
+
+def columns() -> int | None:
+    """How wide the answer may be; None where nobody looks at it in a terminal."""
+    width = _console(sys.stdout).width
+    return None if width == _UNWRAPPED else width
+
+
+def answer_json_line(value: Any) -> None:
+    """One of several answers, on a line of its own and at once."""
+    _write_json_line(value)
+    sys.stdout.flush()
+
+
+def _write_json_line(value: Any) -> None:
+    import json
+
+    text = escaped_in_json(json.dumps(value, ensure_ascii=False))
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace") + b"\n")
+
+
+def tell(*parts: "RenderableType") -> None:
+    """Print to standard error, wrapped at the width of the terminal if it is one."""
+    console = _console(sys.stderr)
+    for part in parts:
+        _print_trimmed(console, part)
+
+
+def complain(message: str) -> None:
+    from rich.text import Text
+
+    line = Text.assemble(("palaver: ", "bold red"), (plain(message), "red"))
+    _console(sys.stderr).print(line, soft_wrap=True)
+
+
+def is_read_by_a_person() -> bool:
+    return sys.stdout.isatty()
+
+
+def can_ask() -> bool:
+    """Whether somebody sits there who can be asked."""
+    return bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(question: str) -> bool:
+    """Ask on standard error; anything but a yes is a no."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _console(stream: TextIO) -> "Console":
+    from rich.console import Console
+
+    class Honest(Console):
+        def on_broken_pipe(self) -> None:
+            # Rich would end the process here, and call it a failure.
+            raise BrokenPipeError
+
+    is_terminal = stream.isatty()
+    may_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    forced = bool(os.environ.get("FORCE_COLOR"))
+    return Honest(
+        file=stream,
+        force_terminal=is_terminal or forced,
+        color_system="auto" if may_colour else None,
+        width=None if is_terminal or (forced and os.environ.get("COLUMNS")) else _UNWRAPPED,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def _print_trimmed(console: "Console", part: "RenderableType") -> None:
+    """Print without the spaces that tables put behind their last column."""
+    from rich.segment import Segment, Segments
+
+    segments: list[Segment] = []
+    for line in console.render_lines(part, pad=False):
+        while line and not line[-1].text.strip():
+            line.pop()
+        if line:
+            line[-1] = line[-1]._replace(text=line[-1].text.rstrip())
+        segments += [*line, Segment.line()]
+    console.print(Segments(segments), end="", soft_wrap=True)
+
+
+class Progress:
+    """Counts bytes; shows a bar on a terminal once the work turns out to be long."""
+
+    def __init__(self, total_bytes: int, *, is_quiet: bool = False) -> None:
+        self.done_bytes = 0
+        self._total_bytes = total_bytes
+        self._is_wanted = not is_quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._began = time.monotonic()
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, size_bytes: int) -> None:
+        self.done_bytes += size_bytes
+        if self._bar is None and self._is_wanted and self._is_long():
+            self._bar, self._task = self._started()
+        if self._bar is not None and self._task is not None:
+            # Compressed sources give more bytes than they have, side files are not in the total.
+            shown = min(self.done_bytes, self._total_bytes) if self._total_bytes else self.done_bytes
+            self._bar.update(self._task, completed=shown)
+
+    def _is_long(self) -> bool:
+        return self._total_bytes > _BAR_FROM_BYTES or time.monotonic() - self._began > _BAR_AFTER_SECONDS
+
+    def _started(self) -> "tuple[Bar, TaskID]":
+        from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
+        from rich.progress import Progress as Bar
+
+        columns = (BarColumn(bar_width=None), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        bar = Bar(
+            *columns,
+            console=_console(sys.stderr),
+            transient=True,
+            expand=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        bar.start()
+        return bar, bar.add_task("", total=self._total_bytes or None)

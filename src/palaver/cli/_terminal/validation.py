@@ -1,0 +1,234 @@
+"""A validation report in a terminal: totals, ledgers, findings with examples, coverage, drift, the verdict."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from palaver.cli._terminal import chart, output
+from palaver.cli._terminal.verdict import verdict
+from palaver.cli._terminal.words import counted, place, plain, size, tallied
+from palaver.model.build import JsonObject
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
+_SOURCES_SHOWN = 10
+_OF_NOTES = 1
+_FIELDS_SHOWN = 12
+_UNMAPPED_SHOWN = 8
+_DRIFT_SHOWN = 10
+_UNCLAIMED_SHOWN = 5
+_BAR = 24
+_ALWAYS = {"messages[].message_id", "messages[].role", "messages[].timestamp"}
+"""Filled in every message; a conversation may have none."""
+_LEDGER = (("mapped", "green"), ("folded", "cyan"), ("skipped", "bright_black"), ("quarantined", "red"))
+
+
+def shown(report: JsonObject, most_examples: int) -> "Iterator[RenderableType]":
+    """Everything that a reader wants at a glance; what a report in a file tells at length is cut short here."""
+    yield _totals(report)
+    if report["totals"]["records"]["read"]:
+        yield _apart(_ledgers(report))
+    for group in report["findings"]:
+        yield _apart(_group(group))
+        yield from _examples(group, most_examples)
+    for coverage in report["coverage"]:
+        yield _apart(_coverage(coverage))
+    if report["drift"]:
+        yield _apart(Text("Kinds that no importer knows; they are kept whole:", "bold"))
+        yield _drift(report["drift"])
+    if report["unclaimed"]:
+        yield _apart(_unclaimed(report["unclaimed"]))
+    yield _apart(last_lines(report))
+
+
+def last_lines(report: JsonObject) -> Text:
+    """The same two lines with which an import ends."""
+    totals = report["totals"]
+    return verdict(
+        is_valid=report["valid"],
+        conversations=totals["conversations"],
+        messages=totals["messages"],
+        documents=totals["documents"],
+        severities=totals["severities"],
+        gravest=[(group["code"], group["count"]) for group in report["findings"]],
+    )
+
+
+def _totals(report: JsonObject) -> Text:
+    totals = report["totals"]
+    parts = [
+        counted(totals["sources"], "source"),
+        counted(totals["documents"], "document"),
+        counted(totals["messages"], "message"),
+        size(totals["bytes"]),
+    ]
+    subject = "The archive" if report["subject"] == "archive" else "Checked"
+    return Text.assemble((subject, "bold"), f": {', '.join(parts)}", (f"  level {report['level']}", "dim"))
+
+
+# -- the ledger -----------------------------------------------------------------------------------------------------
+
+
+def _ledgers(report: JsonObject) -> Table:
+    """What became of every record: of all of them, and of each source that is not as it should be."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    records = report["totals"]["records"]
+    table.add_row(_bar(records), _sum(records, "records"))
+    sources = report["sources"]
+    if len(sources) > 1:
+        troubled = [source for source in sources if not source["valid"] or source["records"]["quarantined"]]
+        for source in troubled[:_SOURCES_SHOWN]:
+            table.add_row(_bar(source["records"]), _source(source))
+        more = f"and {len(troubled) - _SOURCES_SHOWN:,} more with errors; " if len(troubled) > _SOURCES_SHOWN else ""
+        table.add_row("", Text(f"{more}{counted(len(sources) - len(troubled), 'source')} without any", "dim"))
+    return table
+
+
+def _source(source: JsonObject) -> Text:
+    told = Text(f"{place(source['source'])}: {_parts(source['records'])}")
+    if source["failure"]:
+        told.append(f"; {plain(source['failure'])}", "red")
+    return told
+
+
+def _sum(records: JsonObject, noun: str) -> Text:
+    told = Text(f"{records['read']:,} {noun} read = {_parts(records)}")
+    for name in ("skipped", "quarantined"):
+        if records[name]:
+            told.append(f"  {name}: {tallied(records[name])}", "dim")
+    return told
+
+
+def _parts(records: JsonObject) -> str:
+    return " + ".join(f"{_number(records, name):,} {name}" for name, _ in _LEDGER)
+
+
+def _bar(records: JsonObject) -> Text:
+    """A bar of the four parts; whatever is not nothing shows."""
+    told = Text()
+    left, read, letter = _BAR, records["read"], "█" if chart.can_draw() else "#"
+    for name, style in _LEDGER:
+        number = _number(records, name)
+        width = min(left, max(1, round(number / read * _BAR))) if number else 0
+        told.append(letter * width, style)
+        left -= width
+    return told.append(" " * left)
+
+
+def _number(records: JsonObject, name: str) -> int:
+    value = records[name]
+    return sum(value.values()) if isinstance(value, dict) else value
+
+
+# -- findings -------------------------------------------------------------------------------------------------------
+
+
+def _group(group: JsonObject) -> Text:
+    style = _STYLES[group["severity"]]
+    where = f" in {counted(group['sources'], 'source')}" if group["sources"] else ""
+    return Text.assemble(
+        (group["severity"], style),
+        f" {group['count']:,}{where}  ",
+        (plain(group["code"]), "bold"),
+        (f": {plain(group['meaning'])}", "dim" if group["severity"] == "note" else ""),
+    )
+
+
+def _examples(group: JsonObject, most: int) -> Iterator[Text]:
+    most = min(most, _OF_NOTES) if group["severity"] == "note" else most
+    for example in group["examples"][:most]:
+        told = Text("  ").append_text(_at(example))
+        if example["message"] != group["meaning"]:
+            told.append(": ").append(plain(example["message"]), _STYLES[group["severity"]])
+        yield told
+        if example["excerpt"]:
+            yield Text(f"      {plain(example['excerpt'])}", "dim")
+    if most and (more := group["count"] - min(most, len(group["examples"]))):
+        yield Text(f"  and {more:,} more", "dim")
+
+
+def _at(example: JsonObject) -> Text:
+    """The place in one word that editors understand, then the conversation and the pointer."""
+    told = Text(place(example["source"]) if example["source"] else "the archive")
+    if example["line"] is not None:
+        told.append(f":{example['line']}")
+    elif example["where"]:
+        told.append(f", {plain(example['where'])}")
+    inside = " ".join(plain(example[name]) for name in ("conversation_id", "pointer") if example[name])
+    return told.append(f" {inside}" if inside else "", "dim")
+
+
+# -- what the conversations are made of ------------------------------------------------------------------------------
+
+
+def _coverage(coverage: JsonObject) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    held = f"{counted(coverage['conversations'], 'conversation')}, {counted(coverage['messages'], 'message')}"
+    versions = sorted(coverage["versions"].items(), key=lambda entry: -entry[1])
+    newest = f"; versions {', '.join(plain(version) for version, _ in versions[:4])}" if versions else ""
+    newest += f" and {len(versions) - 4} more" if len(versions) > 4 else ""
+    table.add_row(Text(plain(coverage["title"]), "bold"), Text(held + newest))
+    partly = [field for field in coverage["fields"] if 0 < field["share"] < 1 and field["field"] not in _ALWAYS]
+    never = sum(not field["conversations"] for field in coverage["fields"])
+    always = len(coverage["fields"]) - len(partly) - never
+    table.add_row("fields", Text(f"{always} always filled, {len(partly)} at times, {never} never"))
+    told = [f"{field['field']} {field['share']:.0%}" for field in partly[:_FIELDS_SHOWN]]
+    if told:
+        table.add_row("at times", Text(", ".join(told) + _and_more(len(partly) - _FIELDS_SHOWN)))
+    unmapped = coverage["unmapped"]
+    if unmapped:
+        names = [plain(field["field"]).removeprefix("messages[].") for field in unmapped[:_UNMAPPED_SHOWN]]
+        more = len(unmapped) - _UNMAPPED_SHOWN + coverage["unmapped_more"]
+        table.add_row("unmapped", Text(", ".join(names) + _and_more(more)))
+    return table
+
+
+def _and_more(number: int) -> str:
+    return f", and {number} more" if number > 0 else ""
+
+
+def _drift(drift: list[JsonObject]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(justify="right", no_wrap=True)
+    for _ in range(2):
+        table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for met in drift[:_DRIFT_SHOWN]:
+        version = f"version {plain(met['version'])}" if met["version"] else "no version stated"
+        table.add_row(
+            f"{met['count']:,}",
+            Text(plain(met["kind"])),
+            Text(f"{plain(met['platform'])}, {version}", "dim"),
+            Text(place(met["source"]) if met["source"] else "", "dim"),
+        )
+    if len(drift) > _DRIFT_SHOWN:
+        table.add_row("", Text(f"and {len(drift) - _DRIFT_SHOWN:,} more", "dim"))
+    return table
+
+
+def _unclaimed(labels: list[str]) -> Text:
+    opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
+    lines = [f"{opening} no conversation that an importer reads:"]
+    lines += [f"  {place(label)}" for label in labels[:_UNCLAIMED_SHOWN]]
+    if len(labels) > _UNCLAIMED_SHOWN:
+        lines.append(f"  and {len(labels) - _UNCLAIMED_SHOWN:,} more")
+    return Text("\n".join(lines), "dim")
+
+
+def _apart(part: "RenderableType") -> Padding:
+    return Padding(part, (1, 0, 0, 0), expand=False)
+
+
+def show(report: JsonObject, most_examples: int) -> None:
+    for part in shown(report, most_examples):
+        output.answer(part)

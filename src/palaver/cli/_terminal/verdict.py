@@ -1,0 +1,66 @@
+"""The verdict in two lines, with which `import`, `scan` and `validate` end."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from palaver.cli._terminal.words import counted, plain
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from palaver.model.report import Report
+
+_CODES_SHOWN = 4
+_SEVERITIES = ("error", "warning", "note")
+
+
+def verdict(
+    *,
+    is_valid: bool,
+    conversations: int,
+    messages: int,
+    severities: dict[str, int],
+    gravest: list[tuple[str, int]],
+    documents: int = 0,
+) -> "Text":
+    """Whether all is well, and what was found, the gravest first."""
+    from rich.text import Text
+
+    held = f"{counted(conversations, 'conversation')}, {counted(messages, 'message')}"
+    if documents and not conversations:  # exchanges, or a cooked trace
+        held = counted(documents, "document")
+    told = Text.assemble(_word(severities, is_valid=is_valid), f": {held}, each checked against the schema")
+    if not any(severities.values()):
+        return told.append("\nFound: nothing that is not as it should be")
+    numbers = ", ".join(counted(severities[name], name) for name in _SEVERITIES if severities[name])
+    shown = ", ".join(f"{plain(code)} {count:,}" for code, count in gravest[:_CODES_SHOWN])
+    more = f", and {len(gravest) - _CODES_SHOWN} more" if len(gravest) > _CODES_SHOWN else ""
+    return told.append(f"\nFound: {numbers}").append(f" ({shown}{more})", "dim")
+
+
+def _word(severities: dict[str, int], *, is_valid: bool) -> tuple[str, str]:
+    if is_valid:
+        return "Valid", "bold green"
+    if severities["error"]:
+        return "With errors", "bold red"
+    return ("With warnings", "bold yellow") if severities["warning"] else ("Not complete", "bold red")
+
+
+def of_import(report: "Report") -> "Text":
+    """The verdict on what an import read."""
+    counts: Counter[str] = Counter()
+    severity: dict[str, str] = {}
+    for source in report.sources:
+        counts.update(source.findings.counts)
+        severity.update((finding.code, finding.severity) for finding in source.findings.first)
+    severities = dict.fromkeys(map(str, _SEVERITIES), 0)
+    for code, count in counts.items():
+        severities[severity[code]] += count
+    order = sorted(counts, key=lambda code: (_SEVERITIES.index(severity[code]), -counts[code], code))
+    return verdict(
+        is_valid=not report.refused and all(source.is_clean for source in report.sources),
+        conversations=sum(source.conversations for source in report.sources),
+        messages=sum(source.messages for source in report.sources),
+        severities=severities,
+        gravest=[(code, counts[code]) for code in order],
+    )

@@ -1,0 +1,1 @@
+"""What importers of several platforms share: the contract, findings, and readers of common stores."""

@@ -1,0 +1,1 @@
+"""Data that outgrows memory, kept in temporary files."""

@@ -1,0 +1,1 @@
+"""Validation of documents: the published JSON Schema, rules, levels, and the report."""

@@ -1,0 +1,1 @@
+"""Formats of the OpenAI API: Chat Completions and Responses."""

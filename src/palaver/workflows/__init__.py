@@ -1,0 +1,1 @@
+"""The verbs of the program, one file each: import, plan, validate, cook, convert, merge, export, diagnose."""

@@ -1,0 +1,113 @@
+"""Import files without an archive: read units, in several processes if there is much to read, and write JSON Lines."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from palaver.errors import PalaverError
+from palaver.model.report import Report, SourceReport
+from palaver.sources.discovery import Unit
+from palaver.sources.run import Quarantined
+from palaver.workflows.outputs import BUFFER_BYTES, Output, line_of
+from palaver.workflows.read_unit import Quarantine, UsageSink, read_unit, start_run
+
+T = TypeVar("T")
+
+
+def import_files(
+    units: list[Unit],
+    report: Report,
+    output: Output,
+    options: dict[str, str],
+    *,
+    jobs: int = 1,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Read the units and write their documents, in order, whatever the number of processes.
+
+    Units that are done are not kept: in the end, the list is empty.
+    """
+    total = sum(unit.size_bytes for unit in units)
+    if (
+        jobs > 1
+        and len(units) > 1
+        and total > _PARALLEL_THRESHOLD_BYTES
+        and all(unit.source.can_move for unit in units)
+    ):
+        from palaver.workflows.parallel import run_in_order
+
+        work = partial(_read_to_file, keeps_usage=output.keeps_usage)
+        for unit, part, done, set_aside in run_in_order(work, units, options, jobs=jobs, advance=advance):
+            output.adopt(unit, part)
+            if output.keeps_usage:
+                output.adopt_usage(_usage_path(part))
+            for quarantined in set_aside:
+                output.set_aside(quarantined)
+            output.end(unit)
+            report.sources.append(done)
+        return
+    units.reverse()
+    while units:
+        unit = units.pop()
+        done = SourceReport(unit.source.label, unit.platform)
+        stream = output.begin(unit)
+        troubles: list[Exception] = []
+        set_aside = _defer_errors(output.set_aside, troubles)
+        used = _defer_errors(output.used, troubles) if output.keeps_usage else None
+        for line in document_lines(unit, done, options, set_aside, advance, used=used):
+            stream.write(line)
+        if troubles:
+            raise troubles[0]
+        output.end(unit)
+        report.sources.append(done)
+
+
+_PARALLEL_THRESHOLD_BYTES = 1 << 27
+"""Below this many bytes, starting processes takes longer than they save."""
+
+
+def _defer_errors(write: Callable[[T], Any], troubles: list[Exception]) -> Callable[[T], None]:
+    """The same, with trouble in writing kept for the run: the source that is being read is not to blame for it."""
+
+    def attempt(value: T) -> None:
+        try:
+            write(value)
+        except (PalaverError, OSError) as error:
+            troubles.append(error)
+
+    return attempt
+
+
+def _read_to_file(
+    unit: Unit, options: dict[str, str], part: Path, advance: Callable[[int], None], *, keeps_usage: bool = False
+) -> tuple[SourceReport, list[Quarantined]]:
+    report = SourceReport(unit.source.label, unit.platform)
+    set_aside: list[Quarantined] = []
+    with ExitStack() as files:
+        stream = files.enter_context(part.open("wb", buffering=BUFFER_BYTES))
+        usage = files.enter_context(_usage_path(part).open("wb", buffering=BUFFER_BYTES)) if keeps_usage else None
+        used = (lambda record: usage.write(line_of(record))) if usage else None
+        for line in document_lines(unit, report, options, set_aside.append, advance, used=used):
+            stream.write(line)
+    return report, set_aside
+
+
+def _usage_path(part: Path) -> Path:
+    return part.with_suffix(".usage")
+
+
+def document_lines(
+    unit: Unit,
+    report: SourceReport,
+    options: dict[str, str],
+    set_aside: Quarantine | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+    *,
+    used: UsageSink | None = None,
+) -> Iterator[bytes]:
+    """Read one unit: its valid documents, each as a line of JSON; usage records go to `used`, if anybody wants them."""
+    return read_unit(
+        unit, start_run(unit, report, options, set_aside, advance, used=used), report, lambda one: (line_of(one),)
+    )
