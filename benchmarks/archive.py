@@ -104,7 +104,7 @@ def append(name: str, asked: Asked) -> list[Row]:
 def _bytes_read(folder: Path, archive: Path) -> int:
     """Take in what is new, and count what is read of it on the way."""
     from palaver.sources.folders import DiskFolder
-    from palaver.workflows.archive_import import keep
+    from palaver.workflows.archive_import import import_into_archive
     from palaver.workflows.plan import Planner
 
     read = 0
@@ -126,7 +126,7 @@ def _bytes_read(folder: Path, archive: Path) -> int:
     DiskFolder.open = counting
     try:
         plan = Planner(archive, {}).plan([folder])
-        keep(plan.tasks, plan.report, archive)
+        import_into_archive(plan.tasks, plan.report, archive)
     finally:
         DiskFolder.open = opened
     return read

@@ -1,7 +1,7 @@
 """Cooking: the time a request takes must not grow with the length of the trace.
 
 The traces are made here: talks in which each request sends a window of messages, the newest of them new. Records are
-made one by one and put into the kitchen, so that making them is measured apart and taken off.
+made one by one and added to the builder, so that making them is measured apart and taken off.
 """
 
 import time
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from datasets import Asked
-from palaver.cook.kitchen import Kitchen
+from palaver.cook.builder import CookBuilder
 from rows import Row
 
 GROWTH_LIMIT, GROWTH_GOAL = 1.5, 1.2
@@ -43,14 +43,14 @@ def measure(name: str, asked: Asked) -> list[Row]:
 
 def seconds(requests: int, messages: int) -> float:
     """CPU time."""
-    kitchen = Kitchen()
+    builder = CookBuilder()
     spent_s = 0.0
     for record in _records(requests, messages):
         began = time.process_time()
-        kitchen.add_record(record)
+        builder.add_record(record)
         spent_s += time.process_time() - began
     began = time.process_time()
-    for _ in kitchen.cooked():
+    for _ in builder.json_chunks():
         pass
     return spent_s + time.process_time() - began
 

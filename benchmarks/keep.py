@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from palaver.workflows.archive_import import keep
+from palaver.workflows.archive_import import import_into_archive
 from palaver.workflows.parallel import available_cores, collect_rarely
 from palaver.workflows.plan import Planner
 
@@ -19,7 +19,7 @@ def main() -> None:
     collect_rarely()
     for line in sys.stdin:
         plan = Planner(archive, {}).plan([Path(line.rstrip("\n"))])
-        keep(plan.tasks, plan.report, archive, unclaimed=plan.unclaimed, jobs=available_cores())
+        import_into_archive(plan.tasks, plan.report, archive, unclaimed=plan.unclaimed, jobs=available_cores())
         print(json.dumps(plan.report.totals()), flush=True)
 
 

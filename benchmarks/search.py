@@ -18,10 +18,9 @@ import search_archive
 from datasets import Asked
 from palaver.archive.connection import open_to_read
 from palaver.archive.filters import Filters
-from palaver.archive.hits import Wanted
-from palaver.archive.query import parse
-from palaver.archive.scratch import Scratch
-from palaver.archive.search import Found, search
+from palaver.archive.hits import SearchRequest
+from palaver.archive.query import ScratchIndex, parse
+from palaver.archive.search import SearchResult, search
 from rows import Row
 
 LIMIT_MS = 50
@@ -139,12 +138,12 @@ def _fingerprint() -> str:
     return hashlib.blake2b(Path(search_archive.__file__).read_bytes(), digest_size=4).hexdigest()
 
 
-def _measured(connection: Any, case: Case, runs: int, *, is_ranked: bool) -> tuple[float, Found]:
+def _measured(connection: Any, case: Case, runs: int, *, is_ranked: bool) -> tuple[float, SearchResult]:
     best_ms = float("inf")
     while True:
         started = time.process_time()
-        with closing(Scratch()) as scratch:
-            wanted = Wanted(parse(case.typed, scratch), **case.settings)
+        with closing(ScratchIndex()) as scratch:
+            wanted = SearchRequest(parse(case.typed, scratch), **case.settings)
         found = search(connection, wanted, is_ranked=is_ranked)
         took_ms = 1_000 * (time.process_time() - started)
         best_ms = min(best_ms, took_ms)

@@ -16,7 +16,7 @@ from typing import Any
 
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
-from palaver.archive.rows import rows_of
+from palaver.archive.rows import conversation_rows
 from palaver.model import build
 from prose import CODAS, NUCLEI, ONSETS
 
@@ -43,7 +43,7 @@ def make(path: Path, messages: int, seed: int = 1) -> None:
         batch: list[Any] = []
         done = 0
         for document in conversations(words, messages):
-            batch.append((rows_of(document), None))
+            batch.append((conversation_rows(document), None))
             done += len(document["messages"])
             if len(batch) == CONVERSATIONS_AT_ONCE:
                 _add(connection, ingest, batch)

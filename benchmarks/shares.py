@@ -23,9 +23,9 @@ from datasets import DataSet, prepared
 from palaver.archive import connection
 from palaver.importers import importer
 from palaver.model.report import SourceReport
-from palaver.sources.arrays import ArrayElements
+from palaver.sources.arrays.splitter import ArrayElements
 from palaver.sources.discovery import Unit
-from palaver.sources.zips import ZipFolder
+from palaver.sources.zip.folder import ZipFolder
 from palaver.workflows import archive_import, read_unit
 from palaver.workflows.find_units import find_units
 from palaver.workflows.import_files import document_lines
@@ -154,7 +154,7 @@ def _of_archive(data_set: DataSet, folder: Path, runs: int) -> dict[str, float]:
 
     def packed() -> None:
         with frames.open("wb") as file:
-            for frame in archive_import.frames_of(iter(enumerate(plan.tasks)), lambda _: None):
+            for frame in archive_import.read_frames(iter(enumerate(plan.tasks)), lambda _: None):
                 pickle.dump(frame, file, pickle.HIGHEST_PROTOCOL)
 
     checked = _conversion(data_set, folder)[CHECKED]
@@ -172,7 +172,7 @@ def _written(frames: Path, folder: Path, tasks: list[Any]) -> dict[str, float]:
     connect = connection._connect  # noqa: SLF001 - where the writer's connection is made
     connection._connect = lambda path: _timed(path, spent)  # noqa: SLF001 - the same
     try:
-        keeper = archive_import.Keeper(archive, tasks)
+        keeper = archive_import.ArchiveWriter(archive, tasks)
         spent.clear()
         with frames.open("rb") as file:
             unpacked_s, began, all_began = 0.0, time.thread_time(), time.process_time()

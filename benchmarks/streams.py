@@ -23,8 +23,8 @@ from datasets import Asked
 from invented_streams import STREAMS, in_one_event, log_with_chunks, of_size
 from palaver.sources.source import Source
 from palaver.streams import assembler
+from palaver.streams.event_parsers import SseParser
 from palaver.streams.recorder import StreamRecorder
-from palaver.streams.sse import SseParser
 from palaver.workflows.merge_streams import chunks_beside, merge
 from rows import Peak, Row
 

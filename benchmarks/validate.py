@@ -96,9 +96,9 @@ def _by_schema(documents: Documents) -> None:
 
 
 def _by_rules(documents: Documents) -> None:
-    from palaver.workflows.validate import Question
+    from palaver.workflows.validate import ValidationSettings
 
-    judge = Question().judge()
+    judge = ValidationSettings().new_judge()
     for document in documents:
         judge.judge(document)
     judge.close()
@@ -106,12 +106,12 @@ def _by_rules(documents: Documents) -> None:
 
 def _all(documents: Documents) -> None:
     from palaver.validation.tally import SourceTally
-    from palaver.workflows.validate import Question, described
+    from palaver.workflows.validate import ValidationSettings, own_names_and_kinds
 
-    judge = Question().judge()
+    judge = ValidationSettings().new_judge()
     tally = SourceTally("", "")
     for document in documents:
         tally.add_verdicts(document, judge.judge(document))
-        tally.cover(document, described)
+        tally.cover(document, own_names_and_kinds)
     judge.close()
     tally.close()

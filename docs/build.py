@@ -20,11 +20,11 @@ import palaver.sources
 import palaver.validation
 import palaver.wire._contract
 from palaver.cli._reference import Command, commands
-from palaver.model import answers
+from palaver.model import json_output
 from palaver.model.finding import KINDS
-from palaver.model.publish import answer_schema, conversation_schema, cooked_schema, exchange_schema, usage_schema
 from palaver.model.rules import Rule
-from palaver.model.tables import fields_table, row, schema_tables, usage_tables
+from palaver.model.schema_markdown import fields_table, row, schema_tables, usage_tables
+from palaver.model.schemas import answer_schema, conversation_schema, cooked_schema, exchange_schema, usage_schema
 from palaver.validation.judge import COERCED
 from palaver.validation.rules import RULES, cooked, exchange
 
@@ -50,8 +50,10 @@ def usage_file() -> str:
 def answer_files() -> dict[str, Callable[[], str]]:
     """The schema of what each command prints with `--json`, in the version that its models state now."""
     return {
-        f"schema/{answers.kind(command)}/{answers.answer(command).SCHEMA_VERSION}.json": partial(_answer_file, command)
-        for command in answers.commands()
+        f"schema/{json_output.schema_kind(command)}/{json_output.answer_model(command).SCHEMA_VERSION}.json": partial(
+            _answer_file, command
+        )
+        for command in json_output.commands()
     }
 
 
@@ -96,7 +98,7 @@ def rules_page() -> str:
         "the level `strict`, a note never. `fixtures/rules/` has for each rule documents that break it, and some that",
         "do not.",
     ]
-    for title, rules in _rules_by_room().items():
+    for title, rules in _rules_by_section().items():
         lines += ["", f"## {title}", "", "| rule | severity | said when |", "|---|---|---|"]
         lines += [row(f"`{rule.name}`", rule.severity, rule.meaning) for rule in rules]
     lines += [
@@ -107,12 +109,12 @@ def rules_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rules_by_room() -> dict[str, list[Rule]]:
-    rooms = {"Conversations": list(RULES)}
+def _rules_by_section() -> dict[str, list[Rule]]:
+    sections = {"Conversations": list(RULES)}
     for platform in palaver.importers.platforms():
         if rules := palaver.importers.description(platform).rules:
-            rooms[f"Conversations of {palaver.importers.importer(platform).title}"] = list(rules)
-    return {**rooms, "API exchanges": list(exchange.RULES), "Cooked traces": list(cooked.RULES), "Levels": [COERCED]}
+            sections[f"Conversations of {palaver.importers.importer(platform).title}"] = list(rules)
+    return {**sections, "API exchanges": list(exchange.RULES), "Cooked traces": list(cooked.RULES), "Levels": [COERCED]}
 
 
 def importers_page() -> str:
@@ -122,10 +124,17 @@ def importers_page() -> str:
         importer = palaver.importers.importer(platform)
         module = inspect.getmodule(type(importer))
         lines += [f"## {importer.title}: `{platform}`", "", "```text", inspect.getdoc(module) or "", "```", ""]
-        for room in pkgutil.iter_modules(getattr(module, "__path__", ())):
-            if room.ispkg:
-                format_ = importlib.import_module(f"{module.__name__}.{room.name}")
-                lines += [f"### `{platform}`: `{room.name}`", "", "```text", inspect.getdoc(format_) or "", "```", ""]
+        for module_info in pkgutil.iter_modules(getattr(module, "__path__", ())):
+            if module_info.ispkg:
+                format_ = importlib.import_module(f"{module.__name__}.{module_info.name}")
+                lines += [
+                    f"### `{platform}`: `{module_info.name}`",
+                    "",
+                    "```text",
+                    inspect.getdoc(format_) or "",
+                    "```",
+                    "",
+                ]
         lines += [f"The ledger counts each {importer.record}.", ""]
         for name, option in importer.options.model_fields.items():
             lines += [f"* `-O {name}=…` (default `{option.default}`): {option.description}"]
@@ -171,8 +180,8 @@ def _command_section(command: Command) -> list[str]:
 
 
 def _answer_section(command: Command, told: dict[str, Command]) -> list[str]:
-    kind = answers.kind(command.name)
-    path = f"schema/{kind}/{answers.answer(command.name).SCHEMA_VERSION}.json"
+    kind = json_output.schema_kind(command.name)
+    path = f"schema/{kind}/{json_output.answer_model(command.name).SCHEMA_VERSION}.json"
     opening = f"With `--json` (`palaver schema {kind}`, [{path}](../{path})):"
     table = fields_table(answer_schema(command.name)).rstrip()
     same = told.setdefault(table, command)
@@ -197,7 +206,7 @@ def exporters_page() -> str:
 
 def wire_page() -> str:
     """What each wire format says of itself, and what all of them promise."""
-    contract = inspect.getdoc(palaver.wire._contract) or ""  # noqa: SLF001 - the promise is the room's own
+    contract = inspect.getdoc(palaver.wire._contract) or ""  # noqa: SLF001 - the contract is documented there
     lines = ["# Wire formats", "", "```text", contract, "```", ""]
     for name in palaver.wire.formats():
         module: Any = palaver.wire.wire_format(name)

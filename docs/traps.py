@@ -11,7 +11,7 @@ FORMATS = {
     "Roo Code, Cline and Kilo Code": ("roo_code", "cline", "kilo_code"),
     "GitHub Copilot": ("github_copilot",),
     "Azure OpenAI and API Management": ("azure_openai",),
-    "API traces, cook and merge": ("api_trace", "cook", "test_merging.py"),
+    "API traces, cook and merge": ("api_trace", "cook", "workflows/test_merge_streams.py"),
     "Wire formats": ("wire",),
 }
 """Each format, and where in `tests/` its traps are."""

@@ -9,10 +9,10 @@ import orjson
 
 from importing import FIXTURES
 from palaver.archive.connection import open_to_read, open_to_write
+from palaver.archive.documents import documents
 from palaver.archive.ingest import Ingest
-from palaver.archive.reading import documents
-from palaver.archive.rows import rows_of
-from palaver.archive.usage_records import add_usage, usage_row
+from palaver.archive.rows import conversation_rows
+from palaver.archive.usage_records import add_usage_records, usage_row
 from palaver.importers import platforms
 from palaver.model.report import Report
 from palaver.workflows import archive_import
@@ -56,7 +56,7 @@ def keep_fixtures(archive: Path) -> Report:
 
 def keep_paths(paths: list[Path], archive: Path, platform: str | None = None, *, is_again: bool = False) -> Report:
     plan = Planner(archive, {}, is_again=is_again).plan(paths, platform)
-    archive_import.keep(plan.tasks, plan.report, archive, unclaimed=plan.unclaimed)
+    archive_import.import_into_archive(plan.tasks, plan.report, archive, unclaimed=plan.unclaimed)
     return plan.report
 
 
@@ -66,7 +66,7 @@ def keep_documents(archive: Path, *documents: Json) -> Path:
         connection.execute("begin")
         ingest = Ingest(connection)
         for document in documents:
-            ingest.add([(rows_of(document), None)])
+            ingest.add([(conversation_rows(document), None)])
         connection.execute("commit")
     return archive
 
@@ -76,7 +76,7 @@ def keep_usage(archive: Path, *records: Json) -> Path:
     with closing(open_to_write(archive)) as connection:
         connection.execute("begin")
         for record in records:
-            add_usage(connection, [usage_row(record)], None)
+            add_usage_records(connection, [usage_row(record)], None)
         connection.execute("commit")
     return archive
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from palaver.importers.azure_openai.reading import calls
+from palaver.importers.azure_openai.conversations import calls
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
 from palaver.threads.call import Call
@@ -60,7 +60,7 @@ class Log:
         self.run = Run(
             str(path),
             parse_options("azure_openai", options),
-            set_aside=self.quarantined.append,
+            quarantine=self.quarantined.append,
             used=self.used.extend,
         )
         self.calls: list[Call] = list(calls(Source.at(path), self.run))

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -28,12 +29,12 @@ from palaver.sources.source import Source
 from palaver.validation.schema import is_valid
 from palaver.workflows.find_units import find_units
 from palaver.workflows.import_files import document_lines
-from palaver.workflows.outputs import line_of
+from palaver.workflows.outputs import json_line
 
 Json = dict[str, Any]
 
 CHECKOUT = Path(__file__).parents[1]
-FIXTURES = CHECKOUT / "fixtures"
+FIXTURES = Path(os.environ.get("PALAVER_FIXTURES") or CHECKOUT / "fixtures")
 FIXED_TIME = 1_767_225_600
 """The time of every fixture file, 2026-01-01T00:00:00Z: messages without any time fall back to it."""
 
@@ -135,16 +136,14 @@ def import_units(root: Path, units: list[Unit], found: Report | None = None) -> 
     for unit in units:
         report = SourceReport(unit.source.label, unit.platform)
         take = quarantined.append
-        lines.append(list(document_lines(unit, report, {}, take, used=lambda record: used.append(line_of(record)))))
+        lines.append(list(document_lines(unit, report, {}, take, used=lambda record: used.append(json_line(record)))))
         reports.append(report)
     return Imported(root, units, lines, reports, quarantined, found or Report(), [json.loads(line) for line in used])
 
 
 def named(units: Iterable[Unit]) -> list[Unit]:
     """The same units as if their paths and platform had been named, whatever their bytes look like by now."""
-    return [
-        Unit(Source(unit.source.folder, unit.source.name), unit.platform, "named on the command line") for unit in units
-    ]
+    return [Unit(Source(unit.source.folder, unit.source.name), unit.platform) for unit in units]
 
 
 def files_of(unit: Unit) -> dict[str, bytes]:
@@ -320,11 +319,30 @@ _TAGS = re.compile(r"\A\[|\] Result:|</?[a-z_]+>|\n")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What `fixtures/<platform>/oracle.toml` says of a platform whose records the oracle does not know by itself."""
+
+    text_fields: tuple[str, ...] = ()
+    """Fields, at any depth of a record, that hold what people and models wrote."""
+    quarantine_codes: tuple[str, ...] = ()
+    """Findings under which the importer quarantines a whole record: its texts are not lost."""
+
+
+@cache
+def declaration(platform: str) -> Declaration:
+    path = FIXTURES / platform / "oracle.toml"
+    if not platform or not path.is_file():
+        return Declaration()
+    return Declaration(**{name: tuple(values) for name, values in tomllib.loads(path.read_text("utf-8")).items()})
+
+
 def lost_texts(imported: Imported, files: dict[str, bytes]) -> list[str]:
     """Texts of messages in the source files that stand nowhere in the documents."""
     said = Said([*imported.documents, *set_aside(imported)])
     rules = imported.skipped_rules()
-    return [text for raw in files.values() for text in texts_of(raw, rules) if text not in said]
+    platform = imported.units[0].platform if imported.units else ""
+    return [text for raw in files.values() for text in texts_of(raw, rules, platform) if text not in said]
 
 
 def lost_blocks(imported: Imported, files: dict[str, bytes]) -> set[tuple[str, str]]:
@@ -343,6 +361,7 @@ def lost_blocks(imported: Imported, files: dict[str, bytes]) -> set[tuple[str, s
 
 def set_aside(imported: Imported) -> list[Json]:
     """What was set aside because it had lost the shape of a conversation, a known version, or JSON: it is not lost."""
+    codes = {code for unit in imported.units for code in declaration(unit.platform).quarantine_codes}
     return [
         {
             "raw": (raw := entry.raw.decode(errors="replace")),
@@ -350,7 +369,7 @@ def set_aside(imported: Imported) -> list[Json]:
             "plainer": _unescaped(_unescaped(raw)),
         }
         for entry in imported.quarantined
-        if entry.code in {"bad-conversation", "bad-record", "unknown-version"}
+        if entry.code in {"bad-conversation", "bad-record", "unknown-version", *codes}
         or (entry.code == "bad-json" and not _is_json(entry.raw))
     ]
 
@@ -446,9 +465,14 @@ def _decoded(text: str) -> list[Json]:
     return found
 
 
-def texts_of(raw: bytes, rules: Iterable[str] = ()) -> Iterator[str]:
+def texts_of(raw: bytes, rules: Iterable[str] = (), platform: str = "") -> Iterator[str]:
     """The long strings of all messages in a file, minus those under a rule that the ledger says was applied."""
+    fields = declaration(platform).text_fields
     for record in kept_records(raw, rules):
+        for holder in containers(record) if fields else ():
+            if isinstance(holder, dict):
+                texts = strings([holder[name] for name in fields if name in holder])
+                yield from (clean(text) for text in texts if len(text) >= LONG)
         for speech in speeches(record):
             for key, value in speech.items():
                 if not _LINK.search(key):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from palaver.sources.source import Source
-from palaver.workflows.merge_streams import Merged, chunks_beside, merge
+from palaver.workflows.merge_streams import MergeResult, chunks_beside, merge
 from streaming import sse
 
 Json = dict[str, Any]
@@ -63,7 +63,7 @@ class Merging:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.done: Merged | None = None
+        self.done: MergeResult | None = None
         self.lines: list[Json] = []
         self.raw = b""
 

@@ -7,8 +7,7 @@ from typing import Any
 from cassettes import SAMPLES, Recorded, recorded
 from palaver.streams import FORMATS, assembler
 from palaver.streams._contract import Assembled, Event
-from palaver.streams.elements import ElementParser
-from palaver.streams.sse import SseParser
+from palaver.streams.event_parsers import JsonElementParser, SseParser
 
 
 def sse(*data: Any) -> bytes:
@@ -23,7 +22,7 @@ def _event(data: Any) -> bytes:
     return f"{name}data: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
-def parsed(chunks: Iterable[bytes], parser: SseParser | ElementParser | None = None) -> list[Event]:
+def parsed(chunks: Iterable[bytes], parser: SseParser | JsonElementParser | None = None) -> list[Event]:
     parser = parser or SseParser()
     events = [event for chunk in chunks for event in parser.feed(chunk)]
     return events + parser.close()

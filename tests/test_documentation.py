@@ -4,6 +4,7 @@ import ast
 import importlib
 import pkgutil
 import re
+import tomllib
 from collections import Counter
 
 import pytest
@@ -76,3 +77,27 @@ def test_every_trap_of_a_format_has_a_test(monkeypatch, title, count):
     traps = importlib.import_module("traps")
     named = {trap.number for trap in traps.traps_of(CHECKOUT / "tests", traps.FORMATS[title])}
     assert named == set(range(1, count + 1))
+
+
+ARCHITECTURE = (CHECKOUT / "docs" / "architecture.md").read_text("utf-8")
+
+
+def test_the_page_of_the_architecture_shows_the_layers_that_are_enforced():
+    contracts = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    (shown,) = re.findall(r"^```layers\n(.*?)^```", ARCHITECTURE, re.MULTILINE | re.DOTALL)
+    assert shown.splitlines() == [layer.replace("palaver.", "") for layer in layers]
+    assert len(layers) <= 12
+
+
+def test_the_page_of_the_architecture_names_modules_that_exist():
+    named = re.findall(r"`([\w/]+\.py|[\w/]+/)`", ARCHITECTURE)
+    assert len(named) > 40
+    folders = [SOURCE, *(folder for folder in SOURCE.rglob("*") if folder.is_dir())]
+    assert [name for name in named if not any((folder / name).exists() for folder in folders)] == []
+
+
+def test_every_package_is_on_the_page_of_the_architecture():
+    packages = {path.stem for path in SOURCE.iterdir() if not path.name.startswith("__") and path.suffix in {"", ".py"}}
+    table = ARCHITECTURE.split("## The way")[0]
+    assert {package for package in packages if not re.search(rf"`{package}(/|\.py)`", table)} == set()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from importing import Case, cases, check, golden, import_folder, set_time
-from palaver.importers import judge, platforms
+from palaver.importers import match_importers, platforms
 from palaver.workflows.find_units import find_units
 
 EXPORTS = ("chatgpt", "claude_ai", "deepseek")
@@ -57,7 +57,7 @@ def test_every_file_of_an_export_is_claimed_by_one_importer_at_most(case: Case, 
     assert not report.refused
     assert {unit.platform for unit in units} == {case.platform}
     for unit in units:
-        claims = [name for name, match in judge(unit.source, platforms()).items() if match.verdict != "no"]
+        claims = [name for name, match in match_importers(unit.source, platforms()).items() if match.verdict != "no"]
         assert claims == [case.platform]
 
 

@@ -39,7 +39,7 @@ from importing import (
     validator,
     write_golden,
 )
-from palaver.importers import importer, judge, platforms, winner
+from palaver.importers import importer, match_importers, platforms, winner
 from palaver.workflows.find_units import find_units
 
 CASES = cases()
@@ -87,12 +87,12 @@ def test_exactly_one_importer_recognizes_each_unit(case, tmp_path):
     assert [unit.source.label for unit in alone.units] == [unit.source.label for unit in asked.units]
     assert alone.found.refused == asked.found.refused == []
     for unit in alone.units:
-        judgements = judge(unit.source)
+        judgements = match_importers(unit.source)
         won = winner(judgements, unit.source.label)
         assert won is not None
-        assert won[0] == case.platform == unit.platform
-        assert len([match for match in judgements.values() if match.verdict == won[1].verdict]) == 1
-        assert won[1].reason
+        assert won.platform == case.platform == unit.platform
+        assert len([match for match in judgements.values() if match.verdict == won.match.verdict]) == 1
+        assert won.match.reason
 
 
 @every_case
@@ -181,7 +181,11 @@ def test_credentials_reach_neither_documents_nor_findings_nor_the_quarantine(tmp
 def test_the_oracle_of_content_sees_texts(platform):
     """Without this, a platform whose records the oracle cannot read would pass unseen."""
     seen = [
-        text for case in CASES if case.platform == platform for raw in case.files().values() for text in texts_of(raw)
+        text
+        for case in CASES
+        if case.platform == platform
+        for raw in case.files().values()
+        for text in texts_of(raw, (), platform)
     ]
     assert seen
 

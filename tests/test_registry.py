@@ -12,12 +12,12 @@ import pytest
 from importing import cases, check, golden, import_folder, lost_texts, read_golden, write_golden
 from palaver import importers
 from palaver.errors import UnrecognizedError
-from palaver.importers import importer, judge, platforms, winner
+from palaver.importers import importer, match_importers, platforms, winner
 from palaver.importers._shared.contract import Match
 from palaver.sources.source import Source
 from palaver.workflows.find_units import find_units
 from palaver.workflows.import_files import import_files
-from palaver.workflows.outputs import OneFile
+from palaver.workflows.outputs import JsonLinesFile
 
 TOY = '''
 """Toy talk, JSON Lines of `role` and `said`. Left out: `silence` (lines in which nobody says anything)."""
@@ -120,7 +120,7 @@ def test_one_module_and_one_fixture_folder_are_a_platform(add_importer, tmp_path
     assert str(case) == "toy/a_talk"
     root = case.lay_out(tmp_path / "laid_out")
     source = Source.at(root / "talk.toy")
-    assert winner(judge(source), source.label) == ("toy", Match.yes("a .toy file"))
+    assert winner(match_importers(source), source.label) == ("toy", Match.yes("a .toy file"))
 
     for imported in (import_folder(root), import_folder(root, "toy")):
         assert [unit.platform for unit in imported.units] == ["toy"]
@@ -185,7 +185,7 @@ def test_other_packages_join_through_entry_points(is_module, monkeypatch, tmp_pa
     exec(toy(('platform = "toy"', 'platform = "elsewhere"')), room)  # noqa: S102 - a package that is not installed
     loaded = type("Module", (), {"IMPORTER": room["IMPORTER"]}) if is_module else room["IMPORTER"]
     points = {"palaver.importers": [EntryPoint("elsewhere", loaded)]}
-    monkeypatch.setattr(importers, "_others", lambda: points.get(importers.ENTRY_POINTS, []))
+    monkeypatch.setattr(importers, "_external_importers", lambda: points.get(importers.ENTRY_POINTS, []))
     importer.cache_clear()
     try:
         assert "elsewhere" in platforms()
@@ -247,7 +247,7 @@ def test_an_importer_that_raises_is_told_as_our_bug_and_the_next_source_is_read(
     write(tmp_path / "talks" / "a.broken")
     write(tmp_path / "talks" / "b.toy")
     units, report = find_units([tmp_path / "talks"])
-    output = OneFile(tmp_path / "out.jsonl")
+    output = JsonLinesFile(tmp_path / "out.jsonl")
     import_files(units, report, output, {})
     output.close(keep=True)
     broken, sound = report.sources

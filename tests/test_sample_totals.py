@@ -23,7 +23,7 @@ import pytest
 from archiving import keep_folder
 from importing import CHECKOUT
 from palaver.archive.connection import open_to_read
-from palaver.archive.statistics import BY, statistics
+from palaver.archive.statistics import GROUPINGS, statistics
 from palaver.archive.usage import Scope
 from palaver.prices import Prices
 
@@ -164,7 +164,7 @@ def test_totals_of_a_file_by_itself(tmp_path, path):
         assert figures(statistics(connection, Scope(), "day", Prices()).total.tokens) == count.total()
 
 
-@pytest.mark.parametrize("by", [by for by in BY if by != "tool"])
+@pytest.mark.parametrize("by", [by for by in GROUPINGS if by != "tool"])
 def test_the_groups_add_up_to_the_total(archive, by):
     found = statistics(archive, Scope(), by, Prices())
     assert sum((figures(group.tokens) for group in found.groups.values()), Counter()) == figures(found.total.tokens)

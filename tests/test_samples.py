@@ -24,9 +24,9 @@ from importing import (
     reference_validator,
     token_counts,
 )
-from palaver.importers import importer, judge, platforms
+from palaver.importers import importer, match_importers, platforms
 from palaver.model.report import Report
-from palaver.sources.arrays import ArrayElements, elements_path
+from palaver.sources.arrays.splitter import ArrayElements, elements_path
 from palaver.sources.source import Source
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
@@ -213,7 +213,7 @@ def test_every_sample_is_read_or_listed(imported, record_property):
     others = [path for path in sample_files() if str(path) not in read | listed]
     # A file that an importer knows to be no conversation is neither.
     assert {
-        relative(path) for path in others if not any(one.reason for one in judge(Source.at(path)).values())
+        relative(path) for path in others if not any(one.reason for one in match_importers(Source.at(path)).values())
     } == set()
     assert {relative(name) for name in read & listed} == set()
     counts = Counter(relative(label).split("/")[0] for label in listed)

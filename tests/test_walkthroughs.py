@@ -1,5 +1,6 @@
 """What README and CONTRIBUTING tell a reader to do, done."""
 
+import importlib
 import os
 import re
 import shlex
@@ -14,10 +15,7 @@ import pytest
 import palaver.importers
 from importing import CHECKOUT
 from palaver.cli._reference import commands as known_commands
-from palaver.importers import importer
-from palaver.model.report import SourceReport
-from palaver.workflows.find_units import find_units
-from palaver.workflows.import_files import document_lines
+from palaver.sources.source import Source
 
 README = (CHECKOUT / "README.md").read_text("utf-8")
 CONTRIBUTING = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
@@ -111,27 +109,128 @@ def test_the_two_commands_exist(target):
     assert re.search(rf"^{target}:", (CHECKOUT / "Makefile").read_text("utf-8"), re.MULTILINE)
 
 
-def test_the_importer_of_the_walk_through_works(tmp_path, monkeypatch):
-    """One module and one source file, as CONTRIBUTING has them, and nothing else."""
-    (module,) = (block for block in blocks(CONTRIBUTING, "python") if "IMPORTER" in block)
-    (tmp_path / "importers").mkdir()
-    (tmp_path / "importers" / "toy.py").write_text(module, "utf-8")
-    monkeypatch.setattr(palaver.importers, "__path__", [*palaver.importers.__path__, str(tmp_path / "importers")])
-    importer.cache_clear()
-    source = tmp_path / "garden.toy"
-    source.write_text(
-        '{"chat": "c1", "who": "user", "text": "When do I sow the beans?", "at": 1700000000}\n'
-        '{"chat": "c1", "who": "assistant", "text": "After the last frost.", "at": 1700000005, "mood": "calm"}\n'
-        '{"chat": "c1"}\n',
-        "utf-8",
-    )
-    (unit,), _ = find_units([source])
-    report = SourceReport(unit.source.label, unit.platform)
-    made = list(document_lines(unit, report, {}))
-    importer.cache_clear()
-    sys.modules.pop("palaver.importers.toy", None)
-    assert unit.platform == "toy"
-    assert (len(made), report.messages) == (1, 2)
-    assert report.ledger.adds_up
-    assert report.ledger.quarantined.total() == 1
-    assert not report.failure
+LAWS = re.findall(
+    r"^@every_(case|platform)\ndef (test_\w+)", (CHECKOUT / "tests/test_importers.py").read_text("utf-8"), re.MULTILINE
+)
+
+
+def block_with(language, mark):
+    (found,) = (block for block in blocks(CONTRIBUTING, language) if mark in block)
+    return found
+
+
+@pytest.fixture
+def toy(tmp_path):
+    """The importer and the fixture of CONTRIBUTING, copied to the letter, and a pytest that sees them."""
+    case = tmp_path / "fixtures" / "toy" / "plain_chat"
+    files = {
+        tmp_path / "importers" / "toy.py": block_with("python", "IMPORTER"),
+        case / "source" / "garden.toy": block_with("json", '"chat"'),
+        case / "NOTE.md": block_with("markdown", "toy"),
+        case.parent / "oracle.toml": block_with("toml", "text_fields"),
+        tmp_path / "plugins" / "with_toy.py": (
+            f"import palaver.importers\npalaver.importers.__path__.append({str(tmp_path / 'importers')!r})\n"
+        ),
+    }
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+
+    def laws(*options):
+        words = [*("-p", "with_toy", "-k", "toy", "-p", "no:cacheprovider", "-p", "no:randomly", "-q"), *options]
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+            "PALAVER_FIXTURES": str(tmp_path / "fixtures"),
+            "PYTHONPATH": os.pathsep.join([str(tmp_path / "plugins"), str(CHECKOUT / "src")]),
+        }
+        command = [sys.executable, "-m", "pytest", *words, str(CHECKOUT / "tests" / "test_importers.py")]
+        return subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+
+    laws.case = case
+    laws.module = tmp_path / "importers" / "toy.py"
+    return laws
+
+
+def test_the_importer_of_the_walk_through_keeps_all_laws(toy):
+    written = toy("--update-golden")
+    assert written.returncode == 0, written.stdout
+    expected = (toy.case / "expected.jsonl").read_text("utf-8")
+    assert "about five centimetres deep" in expected
+    assert '"timestamp_inferred": true' in expected
+    kept = toy()
+    assert kept.returncode == 0, kept.stdout
+    assert re.search(rf"^{len(LAWS)} passed, \d+ deselected", kept.stdout, re.MULTILINE), kept.stdout
+    assert len(LAWS) > 12
+
+
+@pytest.mark.parametrize(
+    ("line", "broken", "law"),
+    [
+        ("timestamp_or_empty(metadata", "normalize_timestamp(metadata", "test_any_value_of_any_record"),
+        ("content=[build.text(text)]", "content=[build.text(text[:30])]", "test_content_survives"),
+        ("run.mapped()", "pass", "test_ledger_adds_up"),
+    ],
+)
+def test_the_laws_see_a_mistake_in_it(toy, line, broken, law):
+    """Otherwise the walk-through would prove nothing."""
+    text = toy.module.read_text("utf-8")
+    assert text.count(line) == 1
+    imported = "from palaver.model.timestamps import timestamp_or_empty"
+    text = text.replace(line, broken).replace(imported, f"{imported}, normalize_timestamp")
+    toy.module.write_text(text, "utf-8")
+    failed = toy("--update-golden")
+    assert failed.returncode == 1
+    assert law in failed.stdout
+
+
+def test_the_command_of_the_walk_through_works(tmp_path):
+    """Every step, done in a copy of the checkout: table, model, invocations, example, `make docs` and its tests."""
+    for name in ("src", "docs", "schema", "tests"):
+        shutil.copytree(CHECKOUT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("fixtures", "pyproject.toml", "README.md", "CONTRIBUTING.md", "Makefile", "CHANGELOG.md"):
+        (tmp_path / name).symlink_to(CHECKOUT / name)
+    package = tmp_path / "src" / "palaver"
+    (package / "cli" / "count.py").write_text(block_with("python", "def count("), "utf-8")
+    (tmp_path / "tests/cli/invocations/count.toml").write_text(block_with("toml", "is_answered"), "utf-8")
+    example = re.search(r"^````markdown\n(.*?)^````$", CONTRIBUTING, re.MULTILINE | re.DOTALL)[1]
+    (tmp_path / "docs/examples/count.md").write_text(example, "utf-8")
+    models = package / "model" / "json_output"
+    with (models / "statistics.py").open("a", encoding="utf-8") as module:
+        module.write(f"\n\n{block_with('python', 'class CountAnswer')}")
+    for path, table, line in (
+        (package / "cli" / "_commands.py", "COMMANDS = {\n", block_with("python", '_Entry("count"')),
+        (models / "__init__.py", "_MODELS = {\n", block_with("python", '"statistics:CountAnswer"')),
+    ):
+        text = path.read_text("utf-8")
+        assert text.count(table) == 1
+        path.write_text(text.replace(table, table + line), "utf-8")
+
+    def run(*words):
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
+            "PYTHONPATH": str(tmp_path / "src"),
+        }
+        done = subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    run("docs/build.py")
+    assert (tmp_path / "schema" / "count-answer" / "1.0.0.json").is_file()
+    assert "## palaver count" in (tmp_path / "docs" / "cli.md").read_text("utf-8")
+    options = ("-q", "-p", "no:cacheprovider", "-k", "count or no_answer or invocations_of or command_line_work")
+    run("-m", "pytest", *options, "tests/cli/test_answers.py", "tests/cli/test_reference.py")
+    run("-m", "pytest", *options[:-1], "examples_of_the_command_line and count", "tests/test_walkthroughs.py")
+
+
+def test_what_the_walk_through_names_exists():
+    named = re.findall(r"`((?:sources|model)\.[\w.]+)", CONTRIBUTING) + [
+        f"model.build.{name}" for name in re.findall(r"`build\.(\w+)", CONTRIBUTING)
+    ]
+    assert len(named) >= 10
+    for name in named:
+        module, _, attribute = name.rpartition(".")
+        assert hasattr(importlib.import_module(f"palaver.{module}"), attribute), name
+    for method in re.findall(r"`source\.(\w+)\(", CONTRIBUTING):
+        assert hasattr(Source, method), method

@@ -1,4 +1,4 @@
-"""palaver as a library: conversations as typed objects."""
+"""The public library: conversations as typed objects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,9 +11,8 @@ import orjson
 from palaver.errors import SourceError
 from palaver.model.conversation import Conversation
 from palaver.model.report import SourceReport
-from palaver.validation.judge import Judge, Verdict
-from palaver.validation.levels import Level
-from palaver.validation.schema import pointer
+from palaver.validation.judge import Judge, Level, Verdict
+from palaver.validation.schema import json_pointer
 from palaver.workflows.find_units import find_units
 from palaver.workflows.import_files import document_lines
 from palaver.workflows.validate import platform_rules
@@ -59,6 +58,6 @@ def validate(conversation: "Conversation | dict[str, Any]", level: str = "standa
 
 
 def _sentence(verdict: Verdict) -> str:
-    """What is wrong; where the schema says it in its own words, with the place."""
+    """Return what is wrong, with the JSON pointer where the message is the schema's own."""
     is_named = verdict.stage == "rule" or not verdict.code.startswith("schema-") or verdict.code == "schema-version"
-    return verdict.message if is_named else f"{pointer(verdict.path) or '/'}: {verdict.message}"
+    return verdict.message if is_named else f"{json_pointer(verdict.path) or '/'}: {verdict.message}"

@@ -1,17 +1,17 @@
-"""The user's settings: `config.toml`, read once, checked key by key.
+"""The user's settings in `config.toml`, read once and checked key by key.
 
-    [prices."my-model"]             # the name as it stands in the logs, or a prefix that ends in *
-    input = 3.00                    # USD per million tokens, as are the others
+    [prices."my-model"]             # the name in the logs, or a prefix that ends in *
+    input = 3.00                    # USD per million tokens, like all prices
     output = 15.00
-    cache_read = 0.30               # when left out: as input
-    cache_write = 3.75              # when left out: as input
-    cache_write_1h = 6.00           # when left out: as cache_write
+    cache_read = 0.30               # default: input
+    cache_write = 3.75              # default: input
+    cache_write_1h = 6.00           # default: cache_write
 
     [duplicates]
     window_ms = 5000                # equal messages this close together are marked as copies
 
-The file is `$PALAVER_CONFIG`; else `config.toml` in `$PALAVER_HOME`, where that is set; else `config.toml` in the
-folder that this system has for settings. There need not be one.
+The file is `$PALAVER_CONFIG`, else `$PALAVER_HOME/config.toml` if that variable is set, else `config.toml` in the
+system's folder for settings. It need not exist.
 """
 
 import os
@@ -26,13 +26,13 @@ from palaver.errors import OptionError
 
 __all__ = ["Config", "OwnPrice", "config_path", "load_config"]
 
-_WINDOW_MS = 5000
-_DEAREST = 1_000_000
+_DEFAULT_WINDOW_MS = 5000
+_MAX_PRICE = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class OwnPrice:
-    """What the user says a model costs, in USD per million tokens."""
+    """The user's prices for a model, in USD per million tokens."""
 
     input: Decimal
     output: Decimal
@@ -44,10 +44,10 @@ class OwnPrice:
 @dataclass(frozen=True, slots=True)
 class Config:
     prices: Mapping[str, OwnPrice] = field(default_factory=dict[str, OwnPrice])
-    duplicate_window_ms: int = _WINDOW_MS
+    duplicate_window_ms: int = _DEFAULT_WINDOW_MS
 
     def price_of(self, *names: str) -> tuple[str, OwnPrice] | None:
-        """The entry for a model known by any of these names: an exact one, else the longest prefix."""
+        """Return the entry for a model known by any of these names: an exact match, else the longest prefix."""
         for name in names:
             if name in self.prices:
                 return name, self.prices[name]
@@ -57,8 +57,8 @@ class Config:
 
 
 def config_path() -> Path:
-    if named := os.environ.get("PALAVER_CONFIG"):
-        return Path(named).expanduser()
+    if config_file := os.environ.get("PALAVER_CONFIG"):
+        return Path(config_file).expanduser()
     if home := os.environ.get("PALAVER_HOME"):
         return Path(home).expanduser() / "config.toml"
     from platformdirs import user_config_path
@@ -68,7 +68,7 @@ def config_path() -> Path:
 
 def load_config(path: Path) -> Config:
     try:
-        # Editors on Windows put a mark in front that TOML does not know.
+        # Editors on Windows add a byte order mark, which TOML does not allow.
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         return Config()
@@ -76,38 +76,38 @@ def load_config(path: Path) -> Config:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise OptionError(f"{path} cannot be read: {reason}; mend it or set PALAVER_CONFIG to another file") from error
     try:
-        # Prices are decimal: 0.1 is a tenth, not the float next to it.
+        # Prices are decimal: 0.1 is a tenth, not the nearest float.
         settings = tomllib.loads(text, parse_float=Decimal)
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise OptionError(f"{path} is not valid TOML: {' '.join(str(error).split())}") from error
-    return _Reading(path).config(settings)
+    return _ConfigReader(path).config(settings)
 
 
-class _Reading:
-    """The checks of one file; they name it, and the key."""
+class _ConfigReader:
+    """The checks of one file; their messages name the file and the key."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def config(self, settings: dict[str, Any]) -> Config:
-        self._only(settings, "", ("prices", "duplicates"))
+        self._reject_unknown(settings, "", ("prices", "duplicates"))
         duplicates = self._table(settings.get("duplicates", {}), "duplicates")
-        self._only(duplicates, "duplicates.", ("window_ms",))
+        self._reject_unknown(duplicates, "duplicates.", ("window_ms",))
         prices = self._table(settings.get("prices", {}), "prices")
         return Config(
             prices={name: self._own_price(name, price) for name, price in prices.items()},
-            duplicate_window_ms=self._window(duplicates.get("window_ms", _WINDOW_MS)),
+            duplicate_window_ms=self._window(duplicates.get("window_ms", _DEFAULT_WINDOW_MS)),
         )
 
     def _own_price(self, name: str, value: Any) -> OwnPrice:
         key = f'prices."{name}"'
         if not name or "*" in name[:-1]:
-            raise self._refused(key, "a model's name, or a prefix of names that ends in *")
+            raise self._error(key, "a model's name, or a prefix of names that ends in *")
         price = self._table(value, key)
-        self._only(price, f"{key}.", ("input", "output", "cache_read", "cache_write", "cache_write_1h"))
+        self._reject_unknown(price, f"{key}.", ("input", "output", "cache_read", "cache_write", "cache_write_1h"))
         for needed in ("input", "output"):
             if needed not in price:
-                raise self._refused(f"{key}.{needed}", "given, in USD per million tokens")
+                raise self._error(f"{key}.{needed}", "given, in USD per million tokens")
         amounts = {word: self._amount(f"{key}.{word}", amount) for word, amount in price.items()}
         written = amounts.get("cache_write", amounts["input"])
         return OwnPrice(
@@ -122,35 +122,35 @@ class _Reading:
         match value:
             case bool():
                 pass
-            case int() if 0 <= value <= _DEAREST:
+            case int() if 0 <= value <= _MAX_PRICE:
                 return Decimal(value)
-            case Decimal() if value.is_finite() and 0 <= value <= _DEAREST and value == round(value, 12):
+            case Decimal() if value.is_finite() and 0 <= value <= _MAX_PRICE and value == round(value, 12):
                 return value
             case _:
                 pass
-        raise self._refused(key, f"USD per million tokens: 0 to {_DEAREST}, with up to 12 decimal places")
+        raise self._error(key, f"USD per million tokens: 0 to {_MAX_PRICE}, with up to 12 decimal places")
 
     def _window(self, value: Any) -> int:
         if type(value) is int and 0 <= value < 2**63:
             return value
-        raise self._refused("duplicates.window_ms", "a whole number of milliseconds, 0 or more")
+        raise self._error("duplicates.window_ms", "a whole number of milliseconds, 0 or more")
 
     def _table(self, value: Any, key: str) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
-        raise self._refused(key, f"a table, written [{key}]")
+        raise self._error(key, f"a table, written [{key}]")
 
-    def _only(self, table: dict[str, Any], prefix: str, known: tuple[str, ...]) -> None:
+    def _reject_unknown(self, table: dict[str, Any], prefix: str, known: tuple[str, ...]) -> None:
         for key in table:
             if key not in known:
                 raise OptionError(
-                    f"{self._path}: there is no setting {prefix}{_shown(key)}; it has: {', '.join(known)}"
+                    f"{self._path}: there is no setting {prefix}{_printable(key)}; it has: {', '.join(known)}"
                 )
 
-    def _refused(self, key: str, allowed: str) -> OptionError:
-        return OptionError(f"{self._path}: {_shown(key)} must be {allowed}")
+    def _error(self, key: str, allowed: str) -> OptionError:
+        return OptionError(f"{self._path}: {_printable(key)} must be {allowed}")
 
 
-def _shown(key: str) -> str:
-    """A quoted key may hold line breaks; a message has one line."""
+def _printable(key: str) -> str:
+    """Escape a quoted key with line breaks, since a message has one line."""
     return key if key.isprintable() else ascii(key)

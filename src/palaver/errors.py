@@ -1,19 +1,19 @@
-"""Every error palaver raises on purpose.
+"""All errors that palaver raises on purpose.
 
     PalaverError
-    ├── SourceError          a source cannot be read: it is missing, forbidden, vanished, not a ZIP after all
-    ├── UnrecognizedError    no importer reads this path, or two of them claim it
-    ├── OptionError          there is no such option, or a setting cannot have this value
-    ├── ArchiveError         the archive cannot be opened, is damaged, or holds no such thing
-    ├── VersionError         a document states a schema version that this palaver does not know
-    └── ContentError         message content of a shape that cannot be normalised
+    ├── SourceError          a source is unreadable: missing, forbidden, vanished, or not a ZIP after all
+    ├── UnrecognizedError    no importer reads this path, or two importers claim it
+    ├── OptionError          an option does not exist, or a setting has an invalid value
+    ├── ArchiveError         the archive cannot be opened, is damaged, or lacks the requested item
+    ├── VersionError         a document has a schema version that this palaver does not know
+    └── ContentError         message content has a shape that cannot be normalised
 
-What happens inside a source (damage, oddities) is a finding on the run, not an exception.
+Damage and oddities inside a source are findings on the run, not exceptions.
 """
 
 
 class PalaverError(Exception):
-    """A foreseen failure: its message says what, where and what next, on one line."""
+    """An expected failure; its message says what happened, where, and what to do next, on one line."""
 
 
 class SourceError(PalaverError):

@@ -9,11 +9,9 @@ import pytest
 import zstandard
 
 from api_trace.tracing import SONNET, asked, call, calls, events, message, pair, sse, text_of, trace
-from palaver.importers.api_trace.bedrock import model_of
-from palaver.importers.api_trace.callers import Caller, caller_of
-from palaver.importers.api_trace.calls import Seen, call_of
-from palaver.importers.api_trace.errands import errand_of
-from palaver.importers.api_trace.traffic import wire_for
+from palaver.importers.api_trace.calls import Caller, LoggedCall, call_from_log, caller_of
+from palaver.importers.api_trace.endpoints import model_in_url, wire_of_url
+from palaver.importers.api_trace.helper_calls import helper_kind
 
 HASH = "0123456789abcdef" * 4
 CLI = {"user-agent": "claude-cli/2.1.90 (external, cli)"}
@@ -62,7 +60,7 @@ def test_a_call_names_its_session_and_who_asked(tmp_path):
     ],
 )
 def test_what_a_client_asks_for_itself(request_body, errand):
-    assert errand_of(request_body, CLI) == errand
+    assert helper_kind(request_body, CLI) == errand
 
 
 def test_a_person_may_ask_a_small_model(tmp_path):
@@ -89,7 +87,7 @@ def test_a_person_may_ask_a_small_model(tmp_path):
     ],
 )
 def test_formats_by_address(url, wire):
-    assert wire_for(url) == wire
+    assert wire_of_url(url) == wire
 
 
 @pytest.mark.parametrize(
@@ -105,7 +103,7 @@ def test_formats_by_address(url, wire):
     ],
 )
 def test_models_by_address(path, model):
-    assert model_of(f"https://host{path}") == model
+    assert model_in_url(f"https://host{path}") == model
 
 
 def test_the_id_is_the_header_then_the_records_then_the_answers(tmp_path):
@@ -212,7 +210,7 @@ def test_a_request_in_a_text_is_read(tmp_path):
 def test_histories_are_not_copied():
     """A log repeats every conversation with each request: what is parsed is what is handed on."""
     body = asked()
-    made = call_of(Seen("line 1", "trace", request=body), lambda *_: None)
+    made = call_from_log(LoggedCall("line 1", "trace", request=body), lambda *_: None)
     assert made.request is body
 
 

@@ -12,7 +12,7 @@ CASES = [case for case in cases() if case.platform == "api_trace"]
 
 def exchanges(case, folder):
     for unit in import_folder(case.lay_out(folder), "api_trace").units:
-        run = Run(unit.source.label, form=unit.form)
+        run = Run(unit.source.label, form=unit.match.form)
         yield run, list(importer("api_trace").exchanges(unit.source, run))
 
 

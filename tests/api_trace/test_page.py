@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.importers.api_trace.page import PageData, is_page
+from palaver.importers.api_trace.html_page import PageData, is_page
 
 
 def page(data: bytes, before: bytes = b"<html>") -> bytes:

@@ -7,11 +7,11 @@ import pytest
 
 from api_trace.tracing import asked, calls, events, lines, message, pair, sse, text_of
 from importing import check, import_folder
-from palaver.importers.api_trace.parts import Parts
-from palaver.importers.api_trace.reading import calls_in
+from palaver.importers.api_trace.fragmented_calls import CallParts
+from palaver.importers.api_trace.reader import calls_in
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.storage.spill import Spill
+from palaver.storage.spill import GroupSpill
 
 
 def request(name, text="Is it raining?"):
@@ -49,10 +49,10 @@ def test_the_order_of_records_does_not_matter(tmp_path, seed):
 
 
 def test_more_than_memory_holds_gives_the_same():
-    with Spill(2_000) as small, Spill() as large:
+    with GroupSpill(2_000) as small, GroupSpill() as large:
         told = []
         for spill in (small, large):
-            parts = Parts(spill)
+            parts = CallParts(spill)
             for number, record in enumerate(parts_of(30)):
                 parts.add(record, f"line {number}", 200)
             told.append(sorted((seen.stated_id, seen.where, len(records)) for seen, records in parts.calls()))
@@ -108,6 +108,6 @@ def test_chunks_that_say_nothing_are_set_aside_as_they_are(tmp_path):
     chunk = {"request_id": "r", "timestamp": 1.5, "chunk_data": "event: unheard of", "event_type": ""}
     kept = []
     (tmp_path / "log.stream.jsonl").write_bytes(lines(chunk))
-    run = Run("log", set_aside=kept.append)
+    run = Run("log", quarantine=kept.append)
     assert not list(calls_in(Source.at(tmp_path / "log.stream.jsonl"), run))
     assert [json.loads(one.raw) for one in kept] == [{"chunk_data": "event: unheard of"}]

@@ -6,7 +6,7 @@ import pytest
 
 from api_trace.tracing import asked, events, lines, message, pair, sse, trace
 from importing import CHECKOUT, FIXTURES
-from palaver.importers import importer, judge, platforms
+from palaver.importers import importer, match_importers, platforms
 from palaver.sources.discovery import discover
 from palaver.sources.source import Source
 
@@ -39,7 +39,11 @@ def test_records_that_are_known(tmp_path, record):
     assert verdict(tmp_path, lines(record)).verdict == "yes"
     assert verdict(tmp_path, b"{torn\n" + lines(record, record)).verdict == "yes"
     assert verdict(tmp_path, json.dumps([record], indent=2).encode(), "log.json").form == "array"
-    others = {name: match for name, match in judge(Source.at(tmp_path / "log.json")).items() if match.verdict != "no"}
+    others = {
+        name: match
+        for name, match in match_importers(Source.at(tmp_path / "log.json")).items()
+        if match.verdict != "no"
+    }
     assert set(others) == {"api_trace"}
 
 
@@ -98,12 +102,12 @@ def test_a_log_takes_its_chunks_and_its_page_along(tmp_path):
 
 
 def _claim(source):
-    from palaver.sources.discovery import Claim
+    from palaver.sources.match import Claim
 
     match = importer("api_trace").recognizes(source)
     if match.verdict == "no":
         return match.reason
-    return Claim("api_trace", match.reason, match.members, match.form)
+    return Claim("api_trace", match)
 
 
 def test_a_page_beside_something_else_is_read(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from importing import CHECKOUT, first_error
 from palaver.importers import importer
-from palaver.importers.api_trace.reading import calls_in
+from palaver.importers.api_trace.reader import calls_in
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.validation.schema import is_valid

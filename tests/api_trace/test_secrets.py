@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from api_trace.tracing import asked, imported, lines, message, pair
 from importing import Case, cases, golden, import_folder, set_time
-from palaver.importers.api_trace.masking import masked_bytes
-from palaver.redact import kept_headers
+from palaver.importers.api_trace.masking import mask_bytes
+from palaver.redact.policy import harmless_headers
 
 SECRET = "hunter2hunter2"  # noqa: S105
 CASES = [case for case in cases() if case.platform == "api_trace"]
@@ -48,7 +48,7 @@ def planted(value, found):
 
 def _planted_in(header, text, found):
     found.append(header)
-    return f"Bearer {SECRET}" if kept_headers({header: text}) else SECRET
+    return f"Bearer {SECRET}" if harmless_headers({header: text}) else SECRET
 
 
 def _more(found):
@@ -129,7 +129,7 @@ def test_a_secret_in_what_is_torn_apart_is_not_set_aside(tmp_path):
     ],
 )
 def test_pieces_of_json_lose_what_is_named_like_a_header(remains):
-    kept = masked_bytes(remains)
+    kept = mask_bytes(remains)
     assert SECRET.encode() not in kept
     assert (b"stays" in kept) == (b"stays" in remains)
 
@@ -140,7 +140,7 @@ def test_what_was_said_is_set_aside_as_it_was():
         "headers": {"Authorization": SECRET},
         "body": {"messages": [{"content": "the url is https://a:b@c/?d=e"}]},
     }
-    kept = json.loads(masked_bytes(json.dumps(record).encode()))
+    kept = json.loads(mask_bytes(json.dumps(record).encode()))
     assert kept["body"] == record["body"]
     assert kept["headers"] == {"Authorization": "[masked]"}
 

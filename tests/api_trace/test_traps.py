@@ -6,9 +6,9 @@ import json
 import pytest
 
 from api_trace.tracing import asked, call, calls, events, imported, lines, message, pair, sse, text_of, trace
-from palaver.cook.kitchen import Kitchen
-from palaver.importers.api_trace.chunks import WINDOW_S
-from palaver.model.hashes import message_hash
+from palaver.cook.builder import CookBuilder
+from palaver.importers.api_trace.fragmented_calls import WINDOW_S
+from palaver.model.cooked_hashes import message_hash
 from palaver.validation.schema import is_valid
 
 TEXT = {"type": "text", "text": "Sunny."}
@@ -16,10 +16,10 @@ USER = {"role": "user", "content": "What's 2+2?"}
 
 
 def cooked(*records):
-    kitchen = Kitchen()
+    builder = CookBuilder()
     for record in records:
-        kitchen.add_record(record)
-    made = json.loads(b"".join(kitchen.cooked()))
+        builder.add_record(record)
+    made = json.loads(b"".join(builder.json_chunks()))
     assert is_valid(made, "cooked")
     return made
 

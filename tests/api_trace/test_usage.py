@@ -8,7 +8,7 @@ from api_trace.tracing import asked, events, lines, message, pair, sse
 from archiving import keep_paths
 from palaver.archive.connection import open_to_read
 from palaver.archive.statistics import statistics
-from palaver.archive.usage import Scope, answers, usage_owner
+from palaver.archive.usage import Scope, counted_answers, usage_owner
 from palaver.config import Config
 from palaver.prices import Prices
 
@@ -56,7 +56,7 @@ def test_a_session_and_the_trace_of_it_count_once(tmp_path, names):
         assert not report.refused
         assert not [source.failure for source in report.sources if source.failure]
     with closing(open_to_read(archive)) as connection:
-        (only,) = answers(connection, Scope())
+        (only,) = counted_answers(connection, Scope())
         assert only.owner.api_message_id == "msg_wind"
         found = statistics(connection, Scope(), "platform", Prices(Config()))
         tokens = found.total.tokens

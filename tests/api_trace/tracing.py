@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from importing import Imported, check, import_folder, set_time
-from palaver.importers.api_trace.reading import calls_in
+from palaver.importers.api_trace.reader import calls_in
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.threads.call import Call

@@ -10,11 +10,10 @@ import pytest
 
 from archiving import exported, facts, keep_documents, keep_folder
 from palaver.archive.connection import open_to_read
-from palaver.archive.copies import CountedThere, counted_elsewhere
-from palaver.archive.costs import cost_of
+from palaver.archive.conversation_totals import conversation_cost, conversation_totals
+from palaver.archive.overview import CountedElsewhere, counted_elsewhere
 from palaver.archive.statistics import statistics
-from palaver.archive.totals import totals_of
-from palaver.archive.usage import Scope, answers, usage_owner
+from palaver.archive.usage import Scope, counted_answers, usage_owner
 from palaver.config import Config, OwnPrice
 from palaver.prices import Prices
 
@@ -71,7 +70,7 @@ def test_two_calls_with_the_same_words_both_count(kept, order):
     assert message["tokens"]["output_tokens"] in {3, 5}, "the figures of one call"
     with closing(open_to_read(archive)) as connection:
         assert sorted(
-            (one.owner.api_message_id, one.counts[1], one.owner.day) for one in answers(connection, Scope())
+            (one.owner.api_message_id, one.counts[1], one.owner.day) for one in counted_answers(connection, Scope())
         ) == [
             ("msg_1", 3, "2026-03-05"),
             ("msg_2", 5, "2026-03-06"),
@@ -80,16 +79,16 @@ def test_two_calls_with_the_same_words_both_count(kept, order):
         assert {day: tally.tokens.output for day, tally in found.groups.items()} == {"2026-03-05": 3, "2026-03-06": 5}
         assert (found.total.answers, found.total.cost, found.total.stated) == (2, Decimal("8.000008"), {"USD": 0.5})
         assert found.total.messages.total() == 1
-        [totals] = totals_of(connection, [1]).values()
+        [totals] = conversation_totals(connection, [1]).values()
         assert (totals.messages, totals.output) == (1, 8)
-        assert cost_of(connection, 1, PRICES).amount == Decimal("8.000008")
+        assert conversation_cost(connection, 1, PRICES).amount == Decimal("8.000008")
 
 
 def test_the_figures_of_each_call_are_the_greatest_of_its_own_accounts(kept):
     later = said("Yes, and no.", day=6, tokens=4, api_message_id="msg_1", update_time=at(9))
     archive = kept(FIRST, SECOND, later)
     with closing(open_to_read(archive)) as connection:
-        counted = {one.owner.api_message_id: one.counts[1] for one in answers(connection, Scope())}
+        counted = {one.owner.api_message_id: one.counts[1] for one in counted_answers(connection, Scope())}
     assert counted == {"msg_1": 4, "msg_2": 5}
     assert current(archive)[0]["tokens"]["output_tokens"] == 4
 
@@ -98,14 +97,14 @@ def test_accounts_without_an_id_tell_of_the_call_that_the_message_has(kept):
     unnamed = said(day=7, tokens=9)
     for order in ((FIRST, unnamed, SECOND), (unnamed, SECOND, FIRST)):
         with closing(open_to_read(kept(*order))) as connection:
-            assert sorted(one.counts[1] for one in answers(connection, Scope())) in ([3, 9], [5, 9])
+            assert sorted(one.counts[1] for one in counted_answers(connection, Scope())) in ([3, 9], [5, 9])
 
 
 def test_one_call_with_and_without_its_id_counts_once(kept):
     fuller = said("Yes.", day=7, tokens=2, note="a long remark that makes this account the greater one")
     for order in ((FIRST, fuller), (fuller, FIRST)):
         with closing(open_to_read(kept(*order))) as connection:
-            [only] = answers(connection, Scope())
+            [only] = counted_answers(connection, Scope())
             assert (only.owner.api_message_id, only.counts[1]) == ("msg_1", 3)
 
 
@@ -117,7 +116,7 @@ def test_a_copy_of_the_other_call_elsewhere_is_a_copy(tmp_path):
         assert usage_owner(connection, "msg_1") == usage_owner(connection, "msg_2") == ("azure_openai", "one", "m1")
         found = statistics(connection, Scope(), "day", PRICES)
         assert (found.total.tokens.output, found.copies) == (8, 2)
-        assert counted_elsewhere(connection, 2) == [CountedThere("azure_openai", "one", 2)]
+        assert counted_elsewhere(connection, 2) == [CountedElsewhere("azure_openai", "one", 2)]
         assert counted_elsewhere(connection, 1) == []
 
 
@@ -186,7 +185,7 @@ def test_figures_on_a_message_of_a_request_are_kept_and_count_as_no_usage(tmp_pa
     told = said(day=7, tokens=70, known_from="history")
     archive = kept(FIRST, told)
     with closing(open_to_read(archive)) as connection:
-        [only] = answers(connection, Scope())
+        [only] = counted_answers(connection, Scope())
         assert only.counts[1] == 3
     [revision] = facts(archive)["revision"]
     assert orjson.loads(revision[-1])["tokens"] == told["tokens"]

@@ -5,9 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from palaver.archive import checkpoints
-from palaver.archive.checkpoints import Checkpoints
-from palaver.archive.connection import PAGE_BYTES, open_to_read, open_to_write
+from palaver.archive import connection as checkpoints
+from palaver.archive.connection import PAGE_BYTES, BackgroundCheckpoints, open_to_read, open_to_write
 
 SOME_PAGES = 200
 
@@ -35,10 +34,10 @@ def log_bytes(archive):
 
 def test_a_log_stays_short_however_much_is_written(archive, monkeypatch):
     monkeypatch.setattr(checkpoints, "LOG_BYTES", SOME_PAGES * PAGE_BYTES)
-    with closing(open_to_write(archive)) as connection, closing(Checkpoints(archive, connection)) as asked:
+    with closing(open_to_write(archive)) as connection, closing(BackgroundCheckpoints(archive, connection)) as asked:
         for _ in range(20):
             write(connection)
-            asked.ask()
+            asked.request()
         assert log_bytes(archive) < 7 * SOME_PAGES * PAGE_BYTES
         assert archive.stat().st_size > 15 * SOME_PAGES * PAGE_BYTES
 
@@ -47,22 +46,22 @@ def test_who_reads_meanwhile_sees_what_was_there_and_stops_nobody(archive):
     with (
         closing(open_to_read(archive)) as reader,
         closing(open_to_write(archive)) as connection,
-        closing(Checkpoints(archive, connection)) as asked,
+        closing(BackgroundCheckpoints(archive, connection)) as asked,
     ):
         reader.execute("begin")
         before = reader.execute("select count(*) from filler").fetchone()
         for _ in range(3):
             write(connection)
-            asked.ask()
+            asked.request()
         assert reader.execute("select count(*) from filler").fetchone() == before == (0,)
         reader.execute("commit")
         assert reader.execute("select count(*) from filler").fetchone() == (3 * SOME_PAGES,)
 
 
 def test_what_goes_wrong_is_told_to_the_one_who_writes(archive):
-    with closing(open_to_write(archive)) as connection, closing(Checkpoints(archive, connection)) as asked:
+    with closing(open_to_write(archive)) as connection, closing(BackgroundCheckpoints(archive, connection)) as asked:
         write(connection)
         asked._connection.close()
-        asked.ask()
+        asked.request()
         with pytest.raises(sqlite3.Error):
-            asked.ask()
+            asked.request()

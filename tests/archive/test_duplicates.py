@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaver.archive import duplicates
-from palaver.archive.duplicates import Marked, links, marked, window_duplicates
+from palaver.archive.duplicates import RepeatedMessage, conversation_links, repeated_messages, window_duplicates
 from palaver.archive.filters import Filters
 from palaver.archive.ingest import Ingest
 from palaver.archive.migrations import migrate
-from palaver.archive.rows import rows_of
-from palaver.archive.sources import FileRow, Reading, SourceFacts, finish_source, source_key
+from palaver.archive.rows import conversation_rows
+from palaver.archive.source_records import FileRow, SourceDescription, SourceOutcome, ensure_source, record_source
 from palaver.model import build
 from palaver.model.report import SourceReport
 
@@ -53,14 +53,14 @@ def connection():
 
 
 def keep(connection, *documents, source=None):
-    Ingest(connection).add([(rows_of(document), source) for document in documents])
+    Ingest(connection).add([(conversation_rows(document), source) for document in documents])
 
 
 def named_links(connection, filters=None):
     names = dict(connection.execute("select conversation_key, conversation_id from conversation"))
     return [
         (names[link.first], names[link.other], link.shared, link.share, link.reason)
-        for link in links(connection, filters or Filters())
+        for link in conversation_links(connection, filters or Filters())
     ]
 
 
@@ -68,17 +68,17 @@ def named_links(connection, filters=None):
 
 
 def read_source(connection, label, platform="claude_code", size_bytes=100):
-    facts = SourceFacts(platform, label, files=(FileRow(label, size_bytes, 1),))
-    key = source_key(connection, facts)
-    finish_source(connection, key, facts, Reading(SourceReport(label, platform)))
+    facts = SourceDescription(platform, label, files=(FileRow(label, size_bytes, 1),))
+    key = ensure_source(connection, facts)
+    record_source(connection, key, facts, SourceOutcome(SourceReport(label, platform)))
     return key
 
 
 def test_what_was_read_is_remembered(connection):
     read_source(connection, "/a/one.jsonl")
     read_source(connection, "/a/two.zip", platform="chatgpt", size_bytes=50)
-    assert duplicates.remembered(connection, Filters()) == (2, 2, 150)
-    assert duplicates.remembered(connection, Filters(platforms=("chatgpt",))) == (1, 1, 50)
+    assert duplicates.remembered_files(connection, Filters()) == (2, 2, 150)
+    assert duplicates.remembered_files(connection, Filters(platforms=("chatgpt",))) == (1, 1, 50)
 
 
 def test_files_that_are_equal_in_length_beginning_and_end_are_told(connection):
@@ -93,9 +93,9 @@ def test_a_conversation_from_several_sources_is_told_with_them(connection):
     document = conversation("c", [said("m1", LONG)])
     keep(connection, document, conversation("d", [said("m2", "alone")]), source=read_source(connection, "/b"))
     keep(connection, document, source=read_source(connection, "/a"))
-    [merged] = duplicates.merged(connection, Filters())
+    [merged] = duplicates.merged_conversations(connection, Filters())
     assert merged.sources == ["/a", "/b"]
-    assert not list(duplicates.merged(connection, Filters(platforms=("chatgpt",))))
+    assert not list(duplicates.merged_conversations(connection, Filters(platforms=("chatgpt",))))
 
 
 # -- level 3 --------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def test_short_words_and_what_is_injected_link_nothing(connection):
         conversation("a", [said("m1", "yes"), said("m2", LONG, 1, author="harness")]),
         conversation("b", [said("n1", "yes"), said("n2", LONG, 1, author="harness")]),
     )
-    assert links(connection, Filters()) == []
+    assert conversation_links(connection, Filters()) == []
 
 
 def test_the_same_content_on_two_platforms_is_told(connection):
@@ -132,7 +132,7 @@ def test_the_same_content_on_two_platforms_is_told(connection):
         conversation("a", [said("m1", LONG)]),
         conversation("a", [said("m1", LONG, 5)], platform="api_trace"),
     )
-    [link] = links(connection, Filters())
+    [link] = conversation_links(connection, Filters())
     assert link.reason == "recorded by two platforms"
 
 
@@ -147,7 +147,7 @@ def test_two_that_hold_each_others_messages_first_are_one_link(connection):
 
 def test_a_body_in_very_many_conversations_makes_no_more_links_than_there_are(connection):
     keep(connection, *(conversation(f"c{number:04}", [said("m", LONG, number)]) for number in range(1000)))
-    assert len(links(connection, Filters())) == 999
+    assert len(conversation_links(connection, Filters())) == 999
 
 
 @given(st.randoms(use_true_random=False))
@@ -189,7 +189,10 @@ def test_the_window_is_measured_from_the_first(connection):
     assert window_duplicates(connection, 1, 5000) == {"b": "a", "d": "c"}
     assert window_duplicates(connection, 1, 0) == {}
     assert window_duplicates(connection, 1, 8000) == {"b": "a", "c": "a", "e": "d"}
-    assert list(marked(connection, Filters(), 5000)) == [Marked(1, "b", "a", 4000), Marked(1, "d", "c", 5000)]
+    assert list(repeated_messages(connection, Filters(), 5000)) == [
+        RepeatedMessage(1, "b", "a", 4000),
+        RepeatedMessage(1, "d", "c", 5000),
+    ]
     assert connection.execute("select count(*) from message").fetchone() == (8,), "nothing is removed"
 
 
@@ -199,7 +202,7 @@ def test_inferred_times_mark_nothing(connection):
         conversation("c", [said("a", "yes", timestamp_inferred=True), said("b", "yes", timestamp_inferred=True)]),
     )
     assert window_duplicates(connection, 1, 5000) == {}
-    assert list(marked(connection, Filters(), 5000)) == []
+    assert list(repeated_messages(connection, Filters(), 5000)) == []
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 20_000)), max_size=12), st.integers(0, 10_000))
@@ -211,7 +214,9 @@ def test_a_marked_message_lies_within_the_window_of_an_unmarked_equal(said_at, w
         migrate(connection, "memory")
         keep(connection, conversation("c", messages))
         found = window_duplicates(connection, 1, window_ms)
-        everywhere = {one.message_id: one.first_message_id for one in marked(connection, Filters(), window_ms)}
+        everywhere = {
+            one.message_id: one.first_message_id for one in repeated_messages(connection, Filters(), window_ms)
+        }
     assert found == everywhere
     by_id = {f"m{number}": entry for number, entry in enumerate(said_at)}
     for copy, first in found.items():

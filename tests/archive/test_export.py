@@ -12,10 +12,10 @@ from markdown_it import MarkdownIt
 
 from archiving import exported, facts, keep_documents, keep_fixtures, keep_folder, keep_paths
 from importing import CHECKOUT, cases
-from palaver.archive import reading
-from palaver.archive.choosing import bytes_of, chosen
+from palaver.archive import documents
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.filters import Filters
+from palaver.archive.selection import estimate_bytes, select_keys
 from palaver.config import Config
 from palaver.workflows import archive_import
 from palaver.workflows.export import Export, FileNames, message_cost, slug
@@ -35,7 +35,7 @@ def everything(tmp_path_factory) -> Path:
 
 def written(archive: Path, name: str = "jsonl", **options) -> bytes:
     with closing(open_to_read(archive)) as connection:
-        return b"".join(Export(connection, name, **options).pieces(chosen(connection, Filters())))
+        return b"".join(Export(connection, name, **options).pieces(select_keys(connection, Filters())))
 
 
 def came_back(lines: bytes, folder: Path) -> Path:
@@ -64,7 +64,7 @@ def test_costs_do_not_come_back(everything, tmp_path):
 def test_long_conversations_come_back_from_their_fragments(everything, tmp_path, monkeypatch):
     whole = written(everything)
     rows = written(everything, "csv")
-    monkeypatch.setattr(reading, "FRAGMENT_BYTES", 2_000)
+    monkeypatch.setattr(documents, "FRAGMENT_BYTES", 2_000)
     cut = written(everything)
     assert len(cut.splitlines()) > len(whole.splitlines())
     assert written(everything, "csv") == rows
@@ -115,14 +115,14 @@ def keep_all(archive: Path, *rounds: list[Path]) -> Path:
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason=f"there are no samples at {SAMPLES}")
 def test_all_samples_in_any_order_and_by_any_number_of_processes_are_exported_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive_import, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(archive_import, "_PARALLEL_THRESHOLD_BYTES", 0)
 
     def kept(name: str, jobs: int, *, is_reversed: bool, rounds: int = 1) -> Path:
         archive = tmp_path / f"{name}.db"
         for _ in range(rounds):
             plan = Planner(archive, {}, is_again=True).plan([SAMPLES])
             tasks = plan.tasks[::-1] if is_reversed else plan.tasks
-            archive_import.keep(tasks, plan.report, archive, jobs=jobs)
+            archive_import.import_into_archive(tasks, plan.report, archive, jobs=jobs)
             assert not [source for source in plan.report.sources if source.failure]
         return archive
 
@@ -156,7 +156,7 @@ def test_the_markdown_of_a_whole_archive_has_a_heading_for_each_conversation(eve
 
 def test_what_is_counted_is_what_is_written(everything):
     with closing(open_to_read(everything)) as connection:
-        keys = chosen(connection, Filters())
+        keys = select_keys(connection, Filters())
         told: list[int] = []
         export = Export(connection, "jsonl", advance=told.append)
         size = sum(map(len, export.pieces(keys)))
@@ -164,7 +164,7 @@ def test_what_is_counted_is_what_is_written(everything):
         assert (export.conversations, export.messages) == connection.execute(
             "select (select count(*) from conversation), (select count(*) from message)"
         ).fetchone()
-        assert 0.5 < bytes_of(connection, keys) / size < 2
+        assert 0.5 < estimate_bytes(connection, keys) / size < 2
 
 
 def a_conversation(name: str, **fields) -> dict:
@@ -197,7 +197,7 @@ def test_words_mean_conversations_and_the_agents_of_their_agents(tmp_path, words
         agent("main:agent-b", "main:agent-a"),
     )
     with closing(open_to_read(archive)) as connection:
-        keys = chosen(connection, Filters(), words, with_agents=with_agents)
+        keys = select_keys(connection, Filters(), words, with_agents=with_agents)
     assert [json.loads(line)["conversation_id"] for line in exported(archive, keys)] == expected
 
 
@@ -205,9 +205,9 @@ def test_agents_come_with_a_conversation_that_a_filter_lets_through(tmp_path):
     tagged = a_conversation("main", tags=["garden"])
     archive = keep_documents(tmp_path / "a.db", tagged, agent("x", "main"), agent("y", "none"), a_conversation("other"))
     with closing(open_to_read(archive)) as connection:
-        keys = chosen(connection, Filters(tags=("garden",)))
+        keys = select_keys(connection, Filters(tags=("garden",)))
         assert len(keys) == 2
-        assert chosen(connection, Filters(tags=("garden",)), ("other",)) == []
+        assert select_keys(connection, Filters(tags=("garden",)), ("other",)) == []
 
 
 # -- files ----------------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_names_of_files_are_short_enough_for_every_system(text):
 
 def test_a_folder_holds_the_same_as_a_file(everything, tmp_path):
     with closing(open_to_read(everything)) as connection:
-        keys = chosen(connection, Filters())
+        keys = select_keys(connection, Filters())
         export = Export(connection, "jsonl")
         export.into_folder(keys, tmp_path / "folder")
     lines = [line for path in (tmp_path / "folder").iterdir() for line in path.read_bytes().splitlines()]

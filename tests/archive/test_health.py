@@ -7,9 +7,9 @@ import pytest
 
 from archiving import exported, keep_folder
 from importing import CHECKOUT
-from palaver.archive import health, mending
+from palaver.archive import health
 from palaver.archive.connection import open_to_write
-from palaver.archive.words import searchable
+from palaver.archive.search_text import index_texts
 from palaver.validation.schema import is_valid
 
 FIXTURES = CHECKOUT / "fixtures"
@@ -25,23 +25,23 @@ def archive(tmp_path):
 
 
 CHECKS = {
-    "tables": health.tables,
-    "integrity": health.integrity,
-    "references": health.references,
-    "index": health.index,
-    "full index": lambda connection: health.index(connection, is_full=True),
-    "index structure": health.index_structure,
-    "contents": health.contents,
-    "contents, by hash": health.contents,
-    "full contents": lambda connection: health.contents(connection, is_full=True),
-    "headers": health.headers,
-    "full headers": lambda connection: health.headers(connection, is_full=True),
-    "documents": lambda connection: health.documents(connection, is_valid),
-    "full documents": lambda connection: health.documents(connection, is_valid, is_full=True),
-    "ledgers": health.ledgers,
-    "failures": health.failures,
-    "sources": lambda connection: health.vanished(connection, lambda _: True),
-    "unused space": health.unused_space,
+    "tables": health.check_tables,
+    "integrity": health.check_integrity,
+    "references": health.check_references,
+    "index": health.check_search_index,
+    "full index": lambda connection: health.check_search_index(connection, is_full=True),
+    "index structure": health.check_index_structure,
+    "contents": health.check_contents,
+    "contents, by hash": health.check_contents,
+    "full contents": lambda connection: health.check_contents(connection, is_full=True),
+    "headers": health.check_headers,
+    "full headers": lambda connection: health.check_headers(connection, is_full=True),
+    "documents": lambda connection: health.check_documents(connection, is_valid),
+    "full documents": lambda connection: health.check_documents(connection, is_valid, is_full=True),
+    "ledgers": health.check_ledgers,
+    "failures": health.check_failures,
+    "sources": lambda connection: health.check_missing_sources(connection, lambda _: True),
+    "unused space": health.check_unused_space,
 }
 
 
@@ -72,30 +72,30 @@ def test_what_is_not_well_is_found_out(archive, name):
     archive.execute(DAMAGE[name])
     check = CHECKS[name](archive)
     assert check.verdict in {"problem", "warning"}
-    assert check.told
+    assert check.message
     assert check.advice
 
 
 def test_words_that_are_not_in_the_index_are_found_out(archive):
     [(key, content)] = archive.execute("select search_key, content from body order by length(content) desc limit 1")
     remove = "insert into search (search, rowid, text, thinking, tool) values ('delete', ?, ?, ?, ?)"
-    archive.execute(remove, (key, *searchable(orjson.loads(content))))
-    assert health.index(archive).details[0] == "1 texts are not in the index"
+    archive.execute(remove, (key, *index_texts(orjson.loads(content))))
+    assert health.check_search_index(archive).details[0] == "1 texts are not in the index"
     archive.execute("insert into search (rowid, text) values (?, 'something else')", (key,))
-    assert health.index(archive).details == ("1 of the texts looked at are not found by their own words",)
+    assert health.check_search_index(archive).details == ("1 of the texts looked at are not found by their own words",)
 
 
 def test_a_source_that_vanished_is_no_fault(archive):
-    check = health.vanished(archive, lambda path: path.endswith(".jsonl"))
+    check = health.check_missing_sources(archive, lambda path: path.endswith(".jsonl"))
     assert check.verdict == "ok"
-    assert "1 of 3 sources" in check.told
+    assert "1 of 3 sources" in check.message
     assert "chatgpt" in check.details[0]
 
 
 def test_what_is_set_aside_is_a_warning(archive):
-    assert health.quarantine(archive).verdict == "warning"
+    assert health.check_quarantine(archive).verdict == "warning"
     archive.execute("delete from quarantine")
-    assert health.quarantine(archive).verdict == "ok"
+    assert health.check_quarantine(archive).verdict == "ok"
 
 
 def test_the_index_is_made_anew(archive):
@@ -103,33 +103,33 @@ def test_the_index_is_made_anew(archive):
     instances = "select term, doc, col, offset from temp.vocabulary order by 1, 2, 3, 4"
     before = archive.execute(instances).fetchall()
     archive.execute("delete from search_data where id > 10")
-    assert health.index(archive).verdict == "problem"
+    assert health.check_search_index(archive).verdict == "problem"
     archive.execute("begin")
-    assert mending.rebuild_index(archive) == archive.execute("select count(*) from search_docsize").fetchone()[0]
+    assert health.rebuild_index(archive) == archive.execute("select count(*) from search_docsize").fetchone()[0]
     archive.execute("commit")
     assert archive.execute(instances).fetchall() == before
-    assert health.index(archive, is_full=True).verdict == "ok"
-    assert health.index_structure(archive).verdict == "ok"
+    assert health.check_search_index(archive, is_full=True).verdict == "ok"
+    assert health.check_index_structure(archive).verdict == "ok"
 
 
 def test_what_nobody_uses_is_removed_and_nothing_else(archive, tmp_path):
     before = exported(tmp_path / "archive.db")
     archive.execute("insert into body values (9999, x'00', 9999, 0, '[]')")
     archive.execute("begin")
-    assert mending.remove_unused_bodies(archive) == 1
+    assert health.remove_unused_bodies(archive) == 1
     archive.execute("commit")
-    assert health.contents(archive).verdict == "ok"
+    assert health.check_contents(archive).verdict == "ok"
     assert exported(tmp_path / "archive.db") == before
 
 
 def test_a_sample_is_spread_over_everything(archive, monkeypatch):
-    monkeypatch.setattr(health, "SAMPLE", 3)
+    monkeypatch.setattr(health, "SAMPLE_SIZE", 3)
     keys = [key for (key,) in archive.execute("select body_key from body order by 1")]
-    sample = list(health._spread(archive, "body", "body_key", is_full=False))
+    sample = list(health._sampled_keys(archive, "body", "body_key", is_full=False))
     assert 3 <= len(sample) <= 5 < len(keys)
     assert set(sample) <= set(keys)
     assert sample[0] == keys[0]
-    assert list(health._spread(archive, "body", "body_key", is_full=True)) == keys
+    assert list(health._sampled_keys(archive, "body", "body_key", is_full=True)) == keys
     archive.execute("pragma foreign_keys = off")
     archive.execute("delete from body")
-    assert list(health._spread(archive, "body", "body_key", is_full=False)) == []
+    assert list(health._sampled_keys(archive, "body", "body_key", is_full=False)) == []

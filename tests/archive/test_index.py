@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from palaver.archive.body_keys import BODY_BITS, epoch_second
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
-from palaver.archive.rows import BODY_BITS, rows_of, second_of
-from palaver.archive.scratch import TOKENIZER
-from palaver.archive.words import _spaced, _spaced_one_by_one, searchable, spaced, worded
+from palaver.archive.query import TOKENIZER
+from palaver.archive.rows import conversation_rows
+from palaver.archive.search_text import _space_by_character, _space_cjk, content_texts, index_texts, space_cjk
 from palaver.model import build
 
 DAYS = ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"]
@@ -29,7 +30,7 @@ def saying(text, day, name):
 
 
 def add(connection, *documents):
-    Ingest(connection).add([(rows_of(document), None) for document in documents])
+    Ingest(connection).add([(conversation_rows(document), None) for document in documents])
 
 
 def numbers(connection, word):
@@ -43,7 +44,7 @@ def test_a_body_is_found_under_the_time_when_it_was_first_said_whatever_the_orde
     for some in [documents] if at_once else [[document] for document in documents]:
         add(archive, *some)
     [number] = numbers(archive, "morning")
-    assert number >> BODY_BITS == second_of(DAYS[0])
+    assert number >> BODY_BITS == epoch_second(DAYS[0])
     assert archive.execute("select search_key from body").fetchall() == [(number,)]
     archive.execute("insert into search (search, rank) values ('integrity-check', 0)")
 
@@ -57,13 +58,13 @@ def test_any_part_of_a_text_without_spaces_is_found(archive):
 
 def test_what_is_shown_stays_as_it_was_written():
     content = [build.text("模型"), build.thinking("考える"), build.tool_use(id="1", name="Bash", input={"a": "東京"})]
-    assert worded(content) == ("模型", "考える", "Bash\n東京")
-    assert [words.split() for words in searchable(content)] == [["模", "型"], ["考", "え", "る"], ["Bash", "東", "京"]]
+    assert content_texts(content) == ("模型", "考える", "Bash\n東京")
+    assert [words.split() for words in index_texts(content)] == [["模", "型"], ["考", "え", "る"], ["Bash", "東", "京"]]
 
 
 @given(st.text())
 def test_spacing_adds_nothing_but_spaces(text):
-    assert [sign for sign in spaced(text) if sign != " "] == [sign for sign in text if sign != " "]
+    assert [sign for sign in space_cjk(text) if sign != " "] == [sign for sign in text if sign != " "]
 
 
 def words_in(texts):
@@ -76,7 +77,7 @@ def words_in(texts):
 
 
 def are_the_same_words(texts):
-    return words_in(map(_spaced, texts)) == words_in(map(_spaced_one_by_one, texts))
+    return words_in(map(_space_cjk, texts)) == words_in(map(_space_by_character, texts))
 
 
 @pytest.mark.parametrize("beside", ["", " and many plain words"])

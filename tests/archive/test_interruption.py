@@ -67,14 +67,14 @@ def keep_and_die(folder: str, archive: str, instructions: int) -> None:
 def keep_and_tell(folder: str, archive: str, told) -> None:
     """Import in small transactions, and tell of each step, so that somebody else can choose when to strike."""
     archive_import.FRAME_BYTES = archive_import.TRANSACTION_BYTES = 4_000
-    flush = archive_import.Keeper.flush
+    flush = archive_import.ArchiveWriter.flush
 
     def telling(self):
         told.send_bytes(b"writing")
         flush(self)
         told.send_bytes(b"written")
 
-    archive_import.Keeper.flush = telling
+    archive_import.ArchiveWriter.flush = telling
     keep_folder(Path(folder), Path(archive))
     told.send_bytes(b"done")
 

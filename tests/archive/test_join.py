@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from archiving import exported, keep_folder
 from archiving import facts as all_facts
 from importing import Case, cases, import_folder
-from palaver.archive import merge
+from palaver.archive import join as merge
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
-from palaver.archive.rows import rows_of
+from palaver.archive.rows import conversation_rows
 from palaver.validation.schema import schema_errors
 
 TIMES = [f"2026-01-0{day}T00:00:00.000Z" for day in range(1, 5)]
@@ -96,7 +96,7 @@ def kept(batches) -> tuple[list[bytes], dict[str, list[tuple]]]:
             ingest = Ingest(connection)
             for batch in batches:
                 connection.execute("begin immediate")
-                ingest.add([(rows_of(orjson.loads(orjson.dumps(document))), None) for document in batch])
+                ingest.add([(conversation_rows(orjson.loads(orjson.dumps(document))), None) for document in batch])
                 connection.execute("commit")
         return exported(archive), all_facts(archive)
 
@@ -129,7 +129,7 @@ def without_metrics(line):
 @settings(max_examples=200, deadline=None)
 @given(tokens, tokens, tokens)
 def test_usage_joins_to_the_greatest_of_each_figure(one, two, three):
-    join = merge.joined_tokens
+    join = merge.join_tokens
     assert join(one, two) == join(two, one)
     assert join(join(one, two), three) == join(one, join(two, three))
     assert join(one, one) == dict(sorted(one.items()))

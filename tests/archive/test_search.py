@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from palaver.archive import hits as plan
 from palaver.archive.filters import Filters
-from palaver.archive.hits import Wanted
+from palaver.archive.hits import SearchRequest
 from palaver.archive.ingest import Ingest
 from palaver.archive.migrations import migrate
-from palaver.archive.query import parse
-from palaver.archive.rows import rows_of
-from palaver.archive.scratch import Scratch
-from palaver.archive.search import COUNTED, search, search_titles
+from palaver.archive.query import ScratchIndex, parse
+from palaver.archive.rows import conversation_rows
+from palaver.archive.search import MAX_COUNTED, search, search_titles
 from palaver.errors import OptionError
 from palaver.model import build
 
@@ -30,14 +29,14 @@ TIMES = [f"2026-01-0{day}T10:00:0{second}.{ms}00Z" for day in (1, 2, 3) for seco
 def archive_of(documents):
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection, "memory")
-        Ingest(connection).add([(rows_of(document), None) for document in documents])
+        Ingest(connection).add([(conversation_rows(document), None) for document in documents])
         yield connection
 
 
 def found(connection, typed, **settings):
-    wanted = {name: settings.pop(name) for name in list(settings) if name in Wanted.__dataclass_fields__}
-    with closing(Scratch()) as scratch:
-        return search(connection, Wanted(parse(typed, scratch), **wanted), **settings)
+    wanted = {name: settings.pop(name) for name in list(settings) if name in SearchRequest.__dataclass_fields__}
+    with closing(ScratchIndex()) as scratch:
+        return search(connection, SearchRequest(parse(typed, scratch), **wanted), **settings)
 
 
 def names(result):
@@ -160,8 +159,10 @@ def test_what_is_found_is_what_reading_everything_finds(documents, query, settin
 @given(archives, queries, settings_of_search, st.sampled_from([0, 1_000]), st.sampled_from([1, 2, 32]))
 def test_the_same_is_found_where_messages_are_collected_first(documents, query, settings, probe, ahead):
     settings = {**settings, "filters": replace(settings["filters"], platforms=("toy",))}
-    costs = patch.object(plan.Hits, "_collecting_costs", lambda _: 1)
-    constants = patch.multiple(plan, _PATIENCE=1, _PROBE=probe, _AHEAD=ahead, _ASKED_ONE_BY_ONE=1)
+    costs = patch.object(plan.Hits, "_collection_cost", lambda _: 1)
+    constants = patch.multiple(
+        plan, _HITS_BEFORE_ESTIMATE=1, _PROBE_COST=probe, _PROBE_BATCH=ahead, _MAX_SINGLE_LOOKUPS=1
+    )
     with archive_of(documents) as connection, constants, costs:
         assert_all_is_found(connection, documents, query, settings)
 
@@ -170,7 +171,7 @@ def test_the_same_is_found_where_messages_are_collected_first(documents, query, 
 def test_a_page_of_the_best_begins_all_of_them(documents, query, seem_few, columns):
     typed = typed_of(query)
     guess = patch.object(plan.Hits, "_seem_few", lambda *_: seem_few)
-    with archive_of(documents) as connection, guess, patch("palaver.archive.search.RANKED", 3):
+    with archive_of(documents) as connection, guess, patch("palaver.archive.search.MAX_RANKED", 3):
         newest = {hit.message_id for hit in found(connection, typed, limit=3, columns=columns).hits}
         best = found(connection, typed, limit=2, is_ranked=True, columns=columns)
         total = found(connection, typed, limit=1000, columns=columns).total
@@ -217,7 +218,7 @@ def test_the_order_of_import_does_not_matter(documents, order):
     shuffled = [documents[index] for index in order if index < len(documents)]
     with archive_of(documents) as one, archive_of([]) as other:
         for document in shuffled:
-            Ingest(other).add([(rows_of(document), None)])
+            Ingest(other).add([(conversation_rows(document), None)])
         for typed in ("apple", "pear OR fig"):
             assert names(found(one, typed, limit=100)) == names(found(other, typed, limit=100))
 
@@ -275,7 +276,7 @@ def test_a_result_is_told_with_the_tool_that_gave_it():
 def test_a_text_of_which_only_an_old_version_is_left_is_not_found():
     first, second = message("m", "apple"), message("m", [build.text("pear"), build.text("fig")])
     with archive_of([conversation("c", [first])]) as connection:
-        Ingest(connection).add([(rows_of(conversation("c", [second])), None)])
+        Ingest(connection).add([(conversation_rows(conversation("c", [second])), None)])
         assert names(found(connection, "pear")) == [("c", "m")]
         result = found(connection, "apple")
         assert (result.hits, result.total) == ([], 0)
@@ -285,7 +286,7 @@ def test_what_an_old_version_said_is_neither_counted_nor_ranked():
     before = conversation("c", [message(f"m{number}", f"apple {number}") for number in range(30)])
     after = [message("m0", [build.text("pear"), build.text("fig")]), message("m30", "apple 1")]
     with archive_of([before]) as connection:
-        Ingest(connection).add([(rows_of(conversation("c", after)), None)])
+        Ingest(connection).add([(conversation_rows(conversation("c", after)), None)])
         for is_ranked in (False, True):
             assert found(connection, "apple", is_ranked=is_ranked).total == 29
 
@@ -319,7 +320,7 @@ def test_filters_that_take_long_find_the_same_when_they_are_asked_of_all_at_once
     with archive_of(documents) as connection:
         for filters in (Filters(models=("gpt",)), Filters(models=("claude",), since=TIMES[2]), Filters(models=("o3",))):
             expected = found(connection, "apple", filters=filters)
-            with patch.multiple(plan, _PATIENCE=1, _SLOW=1, _ASKED_ONE_BY_ONE=1):
+            with patch.multiple(plan, _HITS_BEFORE_ESTIMATE=1, _HITS_BEFORE_SLOW_FILTERS=1, _MAX_SINGLE_LOOKUPS=1):
                 result = found(connection, "apple", filters=filters)
             assert names(result) == names(expected)
             assert result.titles == expected.titles
@@ -327,13 +328,13 @@ def test_filters_that_take_long_find_the_same_when_they_are_asked_of_all_at_once
 
 
 def test_counting_ends_somewhere():
-    some = [message(f"m{number}", f"apple {number}") for number in range(COUNTED + 5)]
+    some = [message(f"m{number}", f"apple {number}") for number in range(MAX_COUNTED + 5)]
     with archive_of([conversation("c", some)]) as connection:
         result = found(connection, "apple")
-        assert (len(result.hits), result.total, result.is_total_exact) == (20, COUNTED, False)
+        assert (len(result.hits), result.total, result.is_total_exact) == (20, MAX_COUNTED, False)
         result = found(connection, "apple", roles=("user",))
         assert (len(result.hits), result.is_total_exact) == (20, False)
-        assert 20 < result.total <= COUNTED
+        assert 20 < result.total <= MAX_COUNTED
         result = found(connection, "apple", is_ranked=True)
         assert (len(result.hits), result.is_total_exact) == (20, False)
 
@@ -345,10 +346,10 @@ def test_titles_are_found_newest_first_and_by_the_filters_of_conversations():
         conversation("not", [message("c", "x", TIMES[8])], title="suber"),
         conversation("none", [message("d", "x", TIMES[8])]),
     ]
-    with archive_of(documents) as connection, closing(Scratch()) as scratch:
+    with archive_of(documents) as connection, closing(ScratchIndex()) as scratch:
 
         def titles(typed, **settings):
-            result = search_titles(connection, Wanted(parse(typed, scratch), **settings))
+            result = search_titles(connection, SearchRequest(parse(typed, scratch), **settings))
             assert result.titles_total == len(result.titles)
             return [title.conversation.conversation_id for title in result.titles]
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.archive.query import parse
-from palaver.archive.scratch import Scratch
-from palaver.archive.snippets import COLUMNS, found_ranges, pieces, snippet
-from palaver.archive.words import worded
+from palaver.archive.query import ScratchIndex, parse
+from palaver.archive.search_text import content_texts
+from palaver.archive.snippets import COLUMNS, best_snippet, found_ranges, pieces
 from palaver.model import build
 
 WORDS = ["apple", "apples", "Pear", "FIG", "plum"]
@@ -18,7 +17,7 @@ WORDS = ["apple", "apples", "Pear", "FIG", "plum"]
 
 @pytest.fixture(scope="module")
 def scratch():
-    with closing(Scratch()) as scratch:
+    with closing(ScratchIndex()) as scratch:
         yield scratch
 
 
@@ -69,7 +68,7 @@ def test_exactly_the_words_are_marked(scratch, text, word, is_prefix):
 )
 def test_a_passage_is_part_of_the_text_and_its_marks_are_words(scratch, some, room, typed):
     query = parse(typed, scratch)
-    shown = snippet([build.text(text) for text in some], (), query, room, scratch)
+    shown = best_snippet([build.text(text) for text in some], (), query, room, scratch)
     if not any(some):
         assert shown is None
         return
@@ -90,7 +89,7 @@ def test_a_passage_is_part_of_the_text_and_its_marks_are_words(scratch, some, ro
 def test_the_passage_is_where_most_of_the_words_stand_together(scratch):
     filler = "nothing to see here " * 40
     text = f"apple {filler} pear {filler} apple and pear {filler} apple"
-    shown = snippet([build.text(text)], (), parse("apple pear", scratch), 80, scratch)
+    shown = best_snippet([build.text(text)], (), parse("apple pear", scratch), 80, scratch)
     assert "apple and pear" in shown.text
     assert (shown.is_cut_before, shown.is_cut_after) == (True, True)
     assert not shown.text[0].isspace()
@@ -99,18 +98,18 @@ def test_the_passage_is_where_most_of_the_words_stand_together(scratch):
 
 def test_a_block_with_more_of_the_words_is_preferred(scratch):
     content = [build.text("an apple"), build.thinking("an apple, a pear")]
-    assert snippet(content, (), parse("apple pear", scratch), 80, scratch).piece.column == "thinking"
-    assert snippet(content, ("text",), parse("apple pear", scratch), 80, scratch).piece.column == "text"
+    assert best_snippet(content, (), parse("apple pear", scratch), 80, scratch).piece.column == "thinking"
+    assert best_snippet(content, ("text",), parse("apple pear", scratch), 80, scratch).piece.column == "text"
 
 
 def test_words_far_inside_a_huge_text_are_found(scratch):
     text = "lorem ipsum " * 300_000 + "apple " + "dolor " * 300_000
-    shown = snippet([build.text(text)], (), parse("apple", scratch), 80, scratch)
+    shown = best_snippet([build.text(text)], (), parse("apple", scratch), 80, scratch)
     assert [shown.text[start:end] for start, end in shown.ranges] == ["apple"]
 
 
 def test_a_text_without_the_words_is_shown_from_its_beginning(scratch):
-    shown = snippet([build.text("pear " * 100)], (), parse("apple", scratch), 40, scratch)
+    shown = best_snippet([build.text("pear " * 100)], (), parse("apple", scratch), 40, scratch)
     assert (shown.start, shown.ranges, shown.is_cut_after) == (0, (), True)
 
 
@@ -129,5 +128,5 @@ def test_a_text_without_the_words_is_shown_from_its_beginning(scratch):
     )
 )
 def test_pieces_are_what_the_index_holds(content):
-    for column, text in zip(COLUMNS, worded(content), strict=True):
+    for column, text in zip(COLUMNS, content_texts(content), strict=True):
         assert "\n".join(piece.text for piece in pieces(content, (column,))) == text

@@ -4,7 +4,7 @@ from contextlib import closing
 
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
-from palaver.archive.rows import rows_of
+from palaver.archive.rows import conversation_rows
 from palaver.model import build
 
 
@@ -28,8 +28,8 @@ def test_calls_are_counted_by_tool(tmp_path):
     }
     with closing(open_to_write(tmp_path / "archive.db")) as connection:
         ingest = Ingest(connection)
-        ingest.add([(rows_of(document), None)])
-        ingest.add([(rows_of({**document, "conversation_id": "c2"}), None)])
+        ingest.add([(conversation_rows(document), None)])
+        ingest.add([(conversation_rows({**document, "conversation_id": "c2"}), None)])
         assert connection.execute("select tool, calls from tool_call order by tool").fetchall() == [
             ("Bash", 1),
             ("Read", 2),

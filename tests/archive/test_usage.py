@@ -16,9 +16,9 @@ from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.filters import Filters
 from palaver.archive.ingest import Ingest
 from palaver.archive.migrations import migrate
-from palaver.archive.rows import rows_of
-from palaver.archive.statistics import Tokens, last_days, priced, statistics, titles
-from palaver.archive.usage import Scope, answers, usage_owner
+from palaver.archive.rows import conversation_rows
+from palaver.archive.statistics import Tokens, conversation_titles, last_days, price_answer, statistics
+from palaver.archive.usage import Scope, counted_answers, usage_owner
 from palaver.config import Config, OwnPrice
 from palaver.model import build
 from palaver.prices import Prices
@@ -62,7 +62,7 @@ def kept(tmp_path):
     def keep(*documents):
         connection = open_to_write(tmp_path / f"{len(opened)}.db")
         opened.append(connection)
-        Ingest(connection).add([(rows_of(document), None) for document in documents])
+        Ingest(connection).add([(conversation_rows(document), None) for document in documents])
         return connection
 
     yield keep
@@ -165,8 +165,10 @@ def test_cost_is_the_sum_of_what_each_answer_costs(kept):
         )
     )
     total = statistics(connection, Scope(), "day", prices).total.cost
-    assert total == sum(priced(answer, prices).amount for answer in answers(connection, Scope()))
-    [mine] = [priced(answer, prices) for answer in answers(connection, Scope()) if answer.owner.model == "mine"]
+    assert total == sum(price_answer(answer, prices).amount for answer in counted_answers(connection, Scope()))
+    [mine] = [
+        price_answer(answer, prices) for answer in counted_answers(connection, Scope()) if answer.owner.model == "mine"
+    ]
     per_million = 3 * own.input + 40 * own.output + 900 * own.cache_read + 6 * own.cache_write + 4 * own.cache_write_1h
     assert mine.amount == per_million / 10**6
     sonnet = Prices().cost("claude-sonnet-4-5-20250929", long, "2026-03-05T12:00:00.000Z", "claude_code")
@@ -289,7 +291,7 @@ def in_memory(documents):
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection, "memory")
         for document in documents:
-            Ingest(connection).add([(rows_of(document), None)])
+            Ingest(connection).add([(conversation_rows(document), None)])
         yield connection
 
 
@@ -299,7 +301,11 @@ def totals(documents):
         told = {}
         for by in ("day", "model", "conversation"):
             found = counted(connection, by)
-            names = titles(connection, found.groups) if by == "conversation" else {key: key for key in found.groups}
+            names = (
+                conversation_titles(connection, found.groups)
+                if by == "conversation"
+                else {key: key for key in found.groups}
+            )
             groups = {names[key]: plain(group) for key, group in found.groups.items()}
             told[by] = groups, plain(found.total), found.naive, found.unpriced, found.copies, found.partial
         return told
@@ -367,11 +373,11 @@ def test_a_resumed_or_forked_session_counts_its_answers_once(tmp_path, case):
 def test_the_copies_in_a_forked_pair_are_told_with_their_owner(tmp_path):
     keep_folder(FIXTURES / "claude_code" / "forked_pair" / "source", tmp_path / "archive.db")
     with closing(open_to_read(tmp_path / "archive.db")) as connection:
-        copied = [answer for answer in answers(connection, Scope(), in_time_order=True) if answer.copies]
+        copied = [answer for answer in counted_answers(connection, Scope(), in_time_order=True) if answer.copies]
         assert copied
         for answer in copied:
             everyone = [answer.owner, *answer.copies]
             assert everyone == sorted(everyone, key=lambda usage: usage[1:4])
             assert len({usage.conversation_id for usage in everyone}) == len(everyone)
-        began = [answer.owner.timestamp for answer in answers(connection, Scope(), in_time_order=True)]
+        began = [answer.owner.timestamp for answer in counted_answers(connection, Scope(), in_time_order=True)]
         assert began == sorted(began)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from archiving import exported, facts, keep_documents, keep_folder, keep_usage
 from importing import FIXTURES
 from palaver.archive.connection import open_to_read, open_to_write
+from palaver.archive.deletion import forget
 from palaver.archive.filters import Filters
-from palaver.archive.forgetting import forget
 from palaver.archive.migrations import migrate
-from palaver.archive.naming import Named
+from palaver.archive.selection import ConversationRef
 from palaver.archive.statistics import Tokens, statistics
 from palaver.archive.usage import Scope
-from palaver.archive.usage_records import add_usage, usage_row
-from palaver.archive.usage_statistics import USAGE_BY, usage_statistics
+from palaver.archive.usage_record_statistics import USAGE_GROUPINGS, usage_record_statistics
+from palaver.archive.usage_records import add_usage_records, usage_row
 from palaver.model import build
 from palaver.prices import Prices
 from palaver.validation.schema import is_valid
@@ -70,7 +70,7 @@ def counted(archive, by="day", **filters):
 
 def counted_alone(archive, by="day", **filters):
     with closing(open_to_read(archive)) as connection:
-        return usage_statistics(connection, Scope(Filters(**filters), is_utc=True), by, PRICES)
+        return usage_record_statistics(connection, Scope(Filters(**filters), is_utc=True), by, PRICES)
 
 
 # -- what is kept ---------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def stored(made):
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         migrate(connection, "memory")
         for record in made:
-            add_usage(connection, [usage_row(record)], None)
+            add_usage_records(connection, [usage_row(record)], None)
         columns = "platform, usage_id, ended_at, model, output_tokens, record"
         return connection.execute(f"select {columns} from usage_record order by 1, 2").fetchall()
 
@@ -134,7 +134,7 @@ def test_records_arrive_in_another_archive(tmp_path, archive):
 def test_many_records_without_a_document_are_kept(tmp_path, archive, monkeypatch):
     monkeypatch.setattr("palaver.workflows.archive_import.FRAME_BYTES", 5000)
     with closing(open_to_write(tmp_path / "other.db")) as other:
-        add_usage(other, [usage_row(used(f"u{number}")) for number in range(1203)], None)
+        add_usage_records(other, [usage_row(used(f"u{number}")) for number in range(1203)], None)
     report = keep_folder(tmp_path / "other.db", archive)
     assert report.totals()["usage_records"] == len(facts(archive)["usage record"]) == 1203
 
@@ -144,13 +144,13 @@ def test_forgetting_a_conversation_and_the_doctor_leave_them(tmp_path, archive, 
     keep_usage(keep_documents(archive, answer("msg_1", 3)), used())
     with closing(open_to_write(archive)) as connection:
         connection.execute("begin")
-        forget(connection, [Named(1, "api_trace", "one", None)])
+        forget(connection, [ConversationRef(1, "api_trace", "one", None)])
         connection.execute("commit")
     assert len(facts(archive)["usage record"]) == 1
     assert exported(archive) == []
     found = {check.name: check for check in doctor.checks(archive)}
     assert {check.verdict for check in found.values() if check.name != "disk"} == {"ok"}
-    assert "1 usage record" in found["tables"].told
+    assert "1 usage record" in found["tables"].message
 
 
 # -- what is counted ------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_the_day_of_a_sum_is_the_one_that_it_states(archive, monkeypatch):
     time.tzset()
     try:
         with closing(open_to_read(archive)) as connection:
-            found = usage_statistics(connection, Scope(), "day", PRICES)
+            found = usage_record_statistics(connection, Scope(), "day", PRICES)
         assert {day: group.usage_records for day, group in found.groups.items()} == {"2026-03-05": 1, "2026-03-04": 1}
     finally:
         monkeypatch.undo()
@@ -224,7 +224,8 @@ def test_records_are_grouped_and_their_counts_summed(archive):
     assert found.groups["team:harbour"].counts == {"requests": 5, "lines": 0.5} == found.total.counts
     assert found.total.stated == {"EUR": 0.25}
     groups = {
-        by: {key: tally.usage_records for key, tally in counted_alone(archive, by).groups.items()} for by in USAGE_BY
+        by: {key: tally.usage_records for key, tally in counted_alone(archive, by).groups.items()}
+        for by in USAGE_GROUPINGS
     }
     assert groups == {
         "day": {"2026-03-05": 2, "2026-03-12": 1},

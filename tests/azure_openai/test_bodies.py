@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.importers.azure_openai.bodies import decoded
+from palaver.importers.azure_openai.bodies import decode_body
 
 BODY = {"messages": [{"role": "user", "content": "Grüße aus der Mühle"}], "temperature": 0.5}
 
@@ -16,7 +16,7 @@ BODY = {"messages": [{"role": "user", "content": "Grüße aus der Mühle"}], "te
 @given(st.integers(0, 200), st.booleans())
 def test_a_cut_body_is_the_beginning_of_the_whole(size, is_within_character):
     text = json.dumps(BODY, ensure_ascii=False)
-    found = decoded(text[:size] + "\ufffd" * is_within_character)
+    found = decode_body(text[:size] + "\ufffd" * is_within_character)
     if found is None or found.value is None:
         assert size <= len('{"messages": ')
         return
@@ -40,7 +40,7 @@ def is_start(part, whole):
 def test_a_packed_body_that_is_cut_gives_what_was_packed_before(size):
     long = {"messages": [{"role": "user", "content": " ".join(str(number**3) for number in range(200))}]}
     packed = base64.b64encode(gzip.compress(json.dumps(long).encode(), mtime=0)).decode()
-    found = decoded(packed[:size])
+    found = decode_body(packed[:size])
     assert found is not None
     if found.value is not None:
         assert found.is_cut
@@ -49,7 +49,7 @@ def test_a_packed_body_that_is_cut_gives_what_was_packed_before(size):
 
 @given(st.text(max_size=200) | st.binary(max_size=200) | st.integers() | st.floats() | st.booleans())
 def test_nothing_raises_and_nothing_is_lost(body):
-    found = decoded(body)
+    found = decode_body(body)
     if isinstance(body, str) and body.strip(" \t\r\n\ufeff\0"):
         assert found is not None
         assert found.value is not None or found.text
@@ -59,7 +59,7 @@ def test_nothing_raises_and_nothing_is_lost(body):
     "text", ["<html>504</html>", "plain words", "AAAABBBBCCCCDDDDEEEE", "12", "null", "data: oven"]
 )
 def test_what_is_neither_json_nor_a_stream_is_kept_as_it_is(text):
-    found = decoded(text)
+    found = decode_body(text)
     assert found.is_opaque
     assert found.text == text
 
@@ -67,24 +67,24 @@ def test_what_is_neither_json_nor_a_stream_is_kept_as_it_is(text):
 def test_a_cut_stream_keeps_the_words_of_its_last_event():
     event = {"id": "x", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "flour"}}]}
     text = f"data: {json.dumps(event)}\n\n" * 2
-    found = decoded(text[: text.rindex("our")])
+    found = decode_body(text[: text.rindex("our")])
     assert found.value["choices"][0]["message"]["content"] == "flourfl"
     assert found.is_cut
 
 
 def test_an_error_in_place_of_a_stream_is_an_error():
-    found = decoded('data: {"error": {"message": "no", "code": "429"}}\n\n')
+    found = decode_body('data: {"error": {"message": "no", "code": "429"}}\n\n')
     assert found.value == {"error": {"message": "no", "code": "429"}}
 
 
 def test_numbers_and_characters_that_json_does_not_have_are_told():
-    found = decoded('{"messages": [{"role": "user", "content": "half \\ud83d"}], "temperature": NaN}')
+    found = decode_body('{"messages": [{"role": "user", "content": "half \\ud83d"}], "temperature": NaN}')
     assert found.value == {"messages": [{"role": "user", "content": "half \ufffd"}], "temperature": None}
     assert {kind.code for kind, _ in found.remarks} == {"lone-surrogate", "non-finite-number"}
 
 
 def test_lines_that_are_no_events_are_kept():
     event = {"id": "x", "choices": [{"index": 0, "delta": {"content": "flour"}, "finish_reason": "stop"}]}
-    found = decoded(f'data: {json.dumps(event)}\n\n{{"glued": "behind it"}}\ndata: [DONE]\n\n')
+    found = decode_body(f'data: {json.dumps(event)}\n\n{{"glued": "behind it"}}\ndata: [DONE]\n\n')
     assert found.value["choices"][0]["message"]["content"] == "flour"
-    assert found.tail == '{"glued": "behind it"}'
+    assert found.unread_tail == '{"glued": "behind it"}'

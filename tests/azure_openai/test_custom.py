@@ -4,7 +4,7 @@ import pytest
 
 from azure_logs import ANSWER, QUESTION, Log, answered, asked
 from palaver.errors import OptionError
-from palaver.importers.azure_openai.custom import field_map
+from palaver.importers.azure_openai.custom_rows import field_map
 
 RECORD = {
     "trace": "t-1",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from azure_logs import ANSWER, QUESTION, URL, Log, answered, asked, gateway
 from palaver.importers.azure_openai.avro import AvroRecords
-from palaver.importers.azure_openai.batches import JoinedBatches
+from palaver.importers.azure_openai.envelopes import JoinedBatches
 from palaver.sources.run import Run
 
 ROWS = [gateway("c-1", asked(), answered()), gateway("c-2", asked(ANSWER, QUESTION), answered())]

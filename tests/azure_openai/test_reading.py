@@ -8,11 +8,11 @@ import pytest
 from azure_logs import ANSWER, QUESTION, Log, answered, asked, gateway, logged
 from importing import CHECKOUT, FIXTURES, check, import_units
 from palaver.importers import importer
-from palaver.importers.azure_openai import reading
+from palaver.importers.azure_openai import conversations
 from palaver.model.report import SourceReport
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.storage.spill import Spill
+from palaver.storage.spill import GroupSpill
 from palaver.workflows.find_units import find_units
 from palaver.workflows.import_files import document_lines
 
@@ -49,12 +49,12 @@ def test_a_log_that_outgrows_memory_gives_the_same_calls(tmp_path, monkeypatch):
     path = tmp_path / "PT1H.json"
     path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows(300)))
     spilled = []
-    close = Spill.close
-    monkeypatch.setattr(Spill, "close", lambda self: (spilled.append(self.spilled_bytes), close(self))[1])
-    few = told(reading.calls(Source.at(path), Run(""), limit_bytes=20_000))
+    close = GroupSpill.close
+    monkeypatch.setattr(GroupSpill, "close", lambda self: (spilled.append(self.spilled_bytes), close(self))[1])
+    few = told(conversations.calls(Source.at(path), Run(""), limit_bytes=20_000))
     assert max(spilled) > 100_000
     spilled.clear()
-    many = told(reading.calls(Source.at(path), Run("")))
+    many = told(conversations.calls(Source.at(path), Run("")))
     assert max(spilled) == 0
     assert few == many
     assert len(many) == 300

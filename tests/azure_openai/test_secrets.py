@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from azure_logs import Log, asked, gateway
 from importing import FIXTURES
-from palaver.importers.azure_openai.secrets import kept_value, masked_text
+from palaver.importers.azure_openai.column_values import mask_column
+from palaver.redact.text import mask_text
 
 MARK = "REDACTED-BY-FIXTURE"
 FILES = {
@@ -51,8 +52,8 @@ def inside_a_name(raw, at):
     ],
 )
 def test_secrets_are_masked_in_whatever_form(text):
-    assert "S3CRET" not in masked_text(text)
-    assert "[masked]" in masked_text(text)
+    assert "S3CRET" not in mask_text(text)
+    assert "[masked]" in mask_text(text)
 
 
 @pytest.mark.parametrize(
@@ -64,17 +65,17 @@ def test_secrets_are_masked_in_whatever_form(text):
     ],
 )
 def test_what_only_speaks_of_secrets_stays(text):
-    assert masked_text(text) == text
+    assert mask_text(text) == text
 
 
 def test_columns_lose_what_may_be_a_secret():
-    assert kept_value("subscriptionKey", "abc") is None
-    assert kept_value("requestHeaders", {"Authorization": "x", "x-ms-region": "Norway East"}) == {
+    assert mask_column("subscriptionKey", "abc") is None
+    assert mask_column("requestHeaders", {"Authorization": "x", "x-ms-region": "Norway East"}) == {
         "x-ms-region": "Norway East"
     }
-    assert kept_value("traces", [{"accessToken": "x", "note": "y"}]) == [{"note": "y"}]
-    assert kept_value("blob", "https://example.net/b?sig=x") == "https://example.net/b?sig=[masked]"
-    assert kept_value("backendTokens", 17) == 17
+    assert mask_column("traces", [{"accessToken": "x", "note": "y"}]) == [{"note": "y"}]
+    assert mask_column("blob", "https://example.net/b?sig=x") == "https://example.net/b?sig=[masked]"
+    assert mask_column("backendTokens", 17) == 17
 
 
 def test_an_error_that_quotes_a_key_is_masked(tmp_path):

@@ -3,10 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.importers._shared.tree import grow
+from palaver.importers._shared.message_tree import build_tree
 from palaver.importers.chatgpt.assets import Assets
-from palaver.importers.chatgpt.conversation import Surroundings, document
-from palaver.importers.chatgpt.feedback import Feedback
+from palaver.importers.chatgpt.conversation import ExportContext, Feedback, document
 from palaver.sources.run import Run
 
 NAMES = st.sampled_from([*"abcdefghij", "", "client-created-root"])
@@ -33,8 +32,8 @@ def mappings(draw):
 
 def read(mapping, current):
     run = Run("a test")
-    around = Surroundings(Assets(None, [], run), Feedback(), {}, lambda: "2026-01-01T00:00:00.000Z")
-    return document({"id": "c", "mapping": mapping, "current_node": current}, around, run, "element 0")
+    context = ExportContext(Assets(None, [], run), Feedback(), {}, lambda: "2026-01-01T00:00:00.000Z")
+    return document({"id": "c", "mapping": mapping, "current_node": current}, context, run, "element 0")
 
 
 def key_of(message):
@@ -86,7 +85,7 @@ def test_the_active_path_is_the_path_from_the_current_node(mapping, current):
 @given(mappings())
 def test_branches_are_numbered_where_there_are_several(mapping):
     links = {key: node.get("parent") for key, node in mapping.items()}
-    tree = grow(links, lambda _: "")
+    tree = build_tree(links, lambda _: "")
     siblings = {}
     for node in tree.order:
         if node not in tree.dangling:
@@ -104,8 +103,8 @@ def test_branches_are_numbered_where_there_are_several(mapping):
 def test_the_order_of_the_source_means_nothing(order, data):
     parents = {"a": None, **{key: data.draw(st.sampled_from("abcdefg"[:at])) for at, key in enumerate("bcdefg", 1)}}
     ages = {key: data.draw(st.sampled_from(["", "1", "2"])) for key in parents}
-    once = grow(dict(sorted(parents.items())), ages.__getitem__)
-    again = grow({key: parents[key] for key in order}, ages.__getitem__)
+    once = build_tree(dict(sorted(parents.items())), ages.__getitem__)
+    again = build_tree({key: parents[key] for key in order}, ages.__getitem__)
     assert (once.order, once.branches) == (again.order, again.branches)
 
 

@@ -3,17 +3,16 @@
 import pytest
 
 from palaver.importers.chatgpt.assets import Assets
-from palaver.importers.chatgpt.conversation import Surroundings, document
-from palaver.importers.chatgpt.feedback import Feedback
+from palaver.importers.chatgpt.conversation import ExportContext, Feedback, document
 from palaver.sources.run import Run
 
 
 def read(raw, feedback=None):
     run = Run("a test")
-    around = Surroundings(Assets(None, [], run), feedback or Feedback(), {}, lambda: "2026-01-01T00:00:00.000Z")
+    context = ExportContext(Assets(None, [], run), feedback or Feedback(), {}, lambda: "2026-01-01T00:00:00.000Z")
     message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["words"]}}
     mapping = {"m": {"id": "m", "parent": None, "message": message}}
-    made = document({"id": "c", "mapping": mapping, "current_node": "m", **raw}, around, run, "element 0")
+    made = document({"id": "c", "mapping": mapping, "current_node": "m", **raw}, context, run, "element 0")
     return made, run.findings.counts
 
 

@@ -5,7 +5,7 @@ import copy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.importers.claude_ai.calls import pair
+from palaver.importers.claude_ai.content import pair_tool_calls
 
 NAMES = ["web_search", "repl", "artifacts"]
 
@@ -46,7 +46,7 @@ def test_results_name_their_calls_whichever_ids_are_missing(messages, data):
         key = "id" if block["type"] == "tool_use" else "tool_use_id"
         if data.draw(st.booleans(), label=f"without {key}"):
             block[key] = data.draw(st.sampled_from([None, "", 7]))
-    pair(left, lambda _kind, _message: None)
+    pair_tool_calls(left, lambda _kind, _message: None)
     assert pairs(left) == expected
     ids = [block["id"] for message in left for block in message["content"] if block["type"] == "tool_use"]
     assert len(set(ids)) == len(ids)
@@ -56,6 +56,6 @@ def test_a_result_without_any_call_names_none():
     call = {"type": "tool_use", "id": "call-1", "name": "repl", "input": {}}
     result = {"type": "tool_result", "name": "web_search", "content": ""}
     found = []
-    pair([{"message_id": "m-1", "content": [call, result]}], lambda kind, _: found.append(kind.code))
+    pair_tool_calls([{"message_id": "m-1", "content": [call, result]}], lambda kind, _: found.append(kind.code))
     assert result["tool_use_id"] != "call-1"
     assert found == ["made-call-id"]

@@ -46,7 +46,7 @@ def read(tmp_path, lines):
     path = tmp_path / f"{SESSION}.jsonl"
     path.write_bytes(b"".join(orjson.dumps(entry) + b"\n" for entry in lines))
     report = SourceReport("source", "claude_code")
-    unit = Unit(Source.at(path), "claude_code", "")
+    unit = Unit(Source.at(path), "claude_code")
     made = [orjson.loads(document) for document in document_lines(unit, report, {})]
     assert not report.failure
     assert report.ledger.adds_up

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.importers.claude_code.answers import raise_usage
+from palaver.importers.claude_code.assistant_lines import raise_usage
 
 figures = st.integers(0, 1000)
 usages = st.fixed_dictionaries(

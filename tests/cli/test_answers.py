@@ -16,8 +16,8 @@ import jsonschema_rs
 import pytest
 
 from palaver.cli._reference import commands
-from palaver.model import answers
-from palaver.model.publish import answer_schema, kinds, published
+from palaver.model import json_output
+from palaver.model.schemas import answer_schema, published_kinds, published_schema
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = {command.name: command for command in commands()}
@@ -60,10 +60,10 @@ def test_a_command_exits_as_it_should_and_answers_as_published(invoke, command, 
         assert result.stderr
     elif COMMANDS[command].has_json:
         answer = json.loads(result.stdout)
-        schema = published(answers.kind(command))
+        schema = published_schema(json_output.schema_kind(command))
         jsonschema.Draft202012Validator(schema).validate(answer)
         jsonschema_rs.validator_for(schema).validate(answer)
-        read = answers.answer(command).model_validate(answer)
+        read = json_output.answer_model(command).model_validate(answer)
         assert read.model_dump(mode="json", exclude_unset=True) == answer
         if "refused" in answer:
             assert bool(answer["refused"]) == (result.exit_code == 2), "what could not be done is told"
@@ -71,15 +71,19 @@ def test_a_command_exits_as_it_should_and_answers_as_published(invoke, command, 
 
 @pytest.mark.parametrize("command", ANSWERING)
 def test_every_command_with_json_has_a_published_answer(command):
-    assert answers.kind(command) in kinds(), f"write src/palaver/model/answers/{command}.py and run `make docs`"
-    assert published(answers.kind(command)) == answer_schema(command), "run `make docs`"
+    assert json_output.schema_kind(command) in published_kinds(), (
+        "add its model to src/palaver/model/json_output/ and run `make docs`"
+    )
+    assert published_schema(json_output.schema_kind(command)) == answer_schema(command), "run `make docs`"
     answered = [name for name, entry in INVOCATIONS[command].items() if entry.get("is_answered", True)]
     assert answered, "no invocation is answered"
 
 
 def test_no_answer_is_without_its_command():
-    assert answers.commands() == sorted(ANSWERING)
-    assert set(kinds()) - {"conversation", "exchange", "cooked", "usage"} == set(map(answers.kind, ANSWERING))
+    assert json_output.commands() == sorted(ANSWERING)
+    assert set(published_kinds()) - {"conversation", "exchange", "cooked", "usage"} == set(
+        map(json_output.schema_kind, ANSWERING)
+    )
 
 
 def test_there_are_invocations_of_every_command_and_of_no_other():
@@ -95,9 +99,9 @@ def test_the_documented_exit_codes_are_those_that_are_tested(command):
 
 @pytest.mark.parametrize("command", ANSWERING)
 def test_answers_are_closed_and_every_field_is_described(command):
-    schema = published(answers.kind(command))
+    schema = published_schema(json_output.schema_kind(command))
     jsonschema.Draft202012Validator.check_schema(schema)
-    documents = published("conversation")["$defs"].keys() | {"Conversation"}
+    documents = published_schema("conversation")["$defs"].keys() | {"Conversation"}
     for name, part in {"the answer": schema, **schema["$defs"]}.items():
         if name not in documents:
             assert part["additionalProperties"] is False, name
@@ -108,8 +112,8 @@ def test_answers_are_closed_and_every_field_is_described(command):
 def test_a_published_answer_is_read_without_pydantic():
     program = """
 import sys
-from palaver.model.publish import kinds, published
-assert published("import-answer")["$id"].startswith("urn:palaver:schema:import-answer:"), kinds()
+from palaver.model.schemas import published_kinds, published_schema
+assert published_schema("import-answer")["$id"].startswith("urn:palaver:schema:import-answer:"), published_kinds()
 assert "pydantic" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT / "src")

@@ -74,7 +74,7 @@ def test_undo_says_when_no_source_is_left(run, scanned):
 
 @pytest.mark.parametrize(("said", "code"), [("y\n", 0), ("n\n", 1), ("\n", 1), ("", 1)])
 def test_whoever_can_be_asked_is_asked(run, scanned, monkeypatch, said, code):
-    monkeypatch.setattr(output, "can_ask", lambda: True)
+    monkeypatch.setattr(output, "can_prompt", lambda: True)
     result = run("forget", "5ec2", input=said)
     assert result.exit_code == code
     assert "Forget it for good? [y/N]" in result.stderr
@@ -154,7 +154,7 @@ def test_a_pipe_gets_exactly_the_bytes(finish, run, tmp_path, line):
 def test_a_terminal_is_not_steered(run, tmp_path, line, monkeypatch):
     (tmp_path / "one.jsonl").write_bytes(line("5ec2e7", "u1", "When?").encode() + b"\x1b[31m no JSON\xe2\x80\xae\n")
     run("import", tmp_path / "one.jsonl")
-    monkeypatch.setattr(output, "is_read_by_a_person", lambda: True)
+    monkeypatch.setattr(output, "is_terminal", lambda: True)
     shown = run("quarantine", "show", 1).stdout
     assert "\x1b" not in shown
     assert "\\x1b[31m no JSON" in shown

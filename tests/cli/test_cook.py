@@ -4,7 +4,7 @@ import jsonschema_rs
 import pytest
 
 from importing import FIXTURES
-from palaver.model.publish import published
+from palaver.model.schemas import published_schema
 
 TRACES = FIXTURES / "traces"
 
@@ -16,7 +16,7 @@ def cooked(run, tmp_path):
         result = run("cook", *words, "--output", out)
         assert result.exit_code == exit_code, result.stderr
         made = json.loads(out.read_bytes())
-        jsonschema_rs.validator_for(published("cooked")).validate(made)
+        jsonschema_rs.validator_for(published_schema("cooked")).validate(made)
         return made
 
     return cook

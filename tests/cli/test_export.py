@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import visible
+from palaver.cli._terminal.words import escaped_text
 from palaver.exporters import formats
 
 
@@ -178,4 +178,4 @@ def test_text_in_a_terminal_cannot_steer_it(monkeypatch):
     monkeypatch.setattr(sys, "stdout", stream)
     output.answer_bytes(["# \x1b]0;mine\x07 \u202eevil\n\tbeans\n".encode()])
     assert stream.buffer.getvalue().decode() == "# \\x1b]0;mine\\x07 \\u202eevil\n\tbeans\n"
-    assert visible("a\r\nb\rc") == "a\nb\\x0dc"
+    assert escaped_text("a\r\nb\rc") == "a\nb\\x0dc"

@@ -389,7 +389,7 @@ def test_two_processes_write_the_same_bytes_as_one(run, case, tmp_path, monkeypa
 
 
 def test_two_processes_fill_the_archive_as_one_does(run, case, tmp_path, monkeypatch):
-    monkeypatch.setattr(archive_import, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(archive_import, "_PARALLEL_THRESHOLD_BYTES", 0)
     paths = [case(name) for name in ("plain_session", "damage_bad_line_middle", "empty_file", "subagents_folder")]
     held, reports = [], []
     for jobs in ("1", "3"):

@@ -10,10 +10,10 @@ from rich.cells import cell_len
 from archiving import keep_fixtures, keep_folder
 from importing import CHECKOUT
 from palaver.archive.connection import open_to_read, open_to_write
+from palaver.archive.conversation_list import UNTITLED
 from palaver.archive.ingest import Ingest
-from palaver.archive.listing import UNTITLED
-from palaver.archive.naming import named
-from palaver.archive.rows import rows_of
+from palaver.archive.rows import conversation_rows
+from palaver.archive.selection import find_conversation
 from palaver.model import build
 
 FIXTURES = CHECKOUT / "fixtures"
@@ -31,7 +31,7 @@ def keep(archive):
     def kept_documents(*documents):
         with closing(open_to_write(archive)) as connection:
             connection.execute("begin")
-            Ingest(connection).add([(rows_of(document), None) for document in documents])
+            Ingest(connection).add([(conversation_rows(document), None) for document in documents])
             connection.execute("commit")
 
     return kept_documents
@@ -218,7 +218,7 @@ def test_every_short_id_is_understood(archive, listed):
     assert len(rows) > 100
     with closing(open_to_read(archive)) as connection:
         for row in rows:
-            found = named(connection, row["short_id"])
+            found = find_conversation(connection, row["short_id"])
             assert (found.platform, found.conversation_id) == (row["platform"], row["conversation_id"])
 
 

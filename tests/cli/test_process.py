@@ -1,6 +1,7 @@
 """How palaver starts and ends as a process, and what it sends to terminals."""
 
 import contextlib
+import inspect
 import io
 import multiprocessing
 import os
@@ -12,8 +13,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+import typer.main
 
 from palaver import __version__
+from palaver.cli import app
+from palaver.cli._commands import COMMANDS
 from palaver.cli._reference import commands
 from palaver.cli._terminal import output
 from palaver.workflows.find_units import find_units
@@ -28,9 +32,15 @@ needs_posix = pytest.mark.skipif(os.name != "posix", reason="signals and pipes a
 @pytest.mark.parametrize("word", ["--help", "--version"])
 def test_help_and_version_import_nothing_heavy(word):
     imported = _imported_by(word)
-    assert ("palaver.cli.import_" in imported) == (word == "--help")
+    assert not imported & {f"palaver.cli.{entry.module}" for entry in COMMANDS.values()}
     assert not imported & HEAVY
     assert not {name for name in imported if name.startswith("palaver.importers")}
+
+
+def test_summaries_are_the_first_sentences_of_the_help_texts():
+    loaded = typer.main.get_command(app).commands
+    first = {name: inspect.cleandoc(loaded[name].help).partition("\n")[0] for name in COMMANDS}
+    assert {name: entry.summary for name, entry in COMMANDS.items()} == first
 
 
 def test_a_scan_that_finds_nothing_new_imports_nothing_that_reads(run, home, session):
@@ -109,11 +119,11 @@ import os, signal, sys
 from palaver.workflows import import_files, outputs
 from palaver.cli import main
 
-def adopt_and_interrupt(self, unit, part, adopt=outputs.OneFile.adopt):
+def adopt_and_interrupt(self, unit, part, adopt=outputs.JsonLinesFile.adopt):
     adopt(self, unit, part)
     os.killpg(os.getpgrp(), signal.SIGINT)
 
-outputs.OneFile.adopt = adopt_and_interrupt
+outputs.JsonLinesFile.adopt = adopt_and_interrupt
 import_files._PARALLEL_THRESHOLD_BYTES = 0
 main()
 """

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from palaver.cli._reference import Option, commands
-from palaver.model.answers import kind
+from palaver.model.json_output import schema_kind
 
 bees = typer.Typer()
 hives = typer.Typer(invoke_without_command=True)
@@ -53,7 +53,7 @@ def known():
 
 def test_every_command_is_told_but_the_hidden_ones(known):
     assert list(known) == ["count", "hives", "hives open"]
-    assert kind("hives open") == "hives-open-answer"
+    assert schema_kind("hives open") == "hives-open-answer"
 
 
 def test_usage_and_arguments(known):

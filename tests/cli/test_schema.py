@@ -1,13 +1,13 @@
 import json
 
 from palaver.model import SCHEMA_VERSION
-from palaver.model.publish import published
+from palaver.model.schemas import published_schema
 
 
 def test_the_published_schema_is_printed_as_it_is_committed(run):
     result = run("schema")
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == published("conversation")
+    assert json.loads(result.stdout) == published_schema("conversation")
     assert result.stdout == run("schema", "conversation", "--version", SCHEMA_VERSION).stdout
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
-from palaver.archive.rows import rows_of
+from palaver.archive.rows import conversation_rows
 from palaver.model import build
 
 WHEN = "2026-01-31T12:00:00.000Z"
@@ -37,7 +37,7 @@ def keep(kept):
             messages=messages,
         )
         with closing(open_to_write(kept / "archive.db")) as connection:
-            Ingest(connection).add([(rows_of(document), None)])
+            Ingest(connection).add([(conversation_rows(document), None)])
 
     return keep
 

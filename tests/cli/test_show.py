@@ -10,7 +10,7 @@ from archiving import exported, keep_fixtures, keep_folder
 from importing import CHECKOUT
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.ingest import Ingest
-from palaver.archive.rows import rows_of
+from palaver.archive.rows import conversation_rows
 from palaver.model import build
 
 FIXTURES = CHECKOUT / "fixtures"
@@ -28,7 +28,7 @@ def keep(archive):
         for document in documents:
             with closing(open_to_write(archive)) as connection:
                 connection.execute("begin")
-                Ingest(connection).add([(rows_of(document), None)])
+                Ingest(connection).add([(conversation_rows(document), None)])
                 connection.execute("commit")
 
     return kept_documents
@@ -474,7 +474,7 @@ def test_a_conversation_in_fragments_is_one_document(keep, run, monkeypatch):
     ]
     keep(document)
     whole = json.loads(run("show", "one", "--json").stdout)["conversation"]
-    monkeypatch.setattr("palaver.archive.reading.FRAGMENT_BYTES", 100)
+    monkeypatch.setattr("palaver.archive.documents.FRAGMENT_BYTES", 100)
     assert json.loads(run("show", "one", "--json").stdout)["conversation"] == whole
     assert len(whole["messages"]) == whole["metrics"]["total_messages"] == 9
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from palaver.model.answers.stats import StatsAnswer
+from palaver.model.json_output.statistics import StatsAnswer
 
 
 @pytest.fixture

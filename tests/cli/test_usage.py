@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from palaver.model.answers.import_ import ImportAnswer
-from palaver.model.answers.stats import StatsAnswer
+from palaver.model.json_output.imports import ImportAnswer
+from palaver.model.json_output.statistics import StatsAnswer
 from palaver.workflows import archive_import, import_files
 
 from .conftest import ROOT
@@ -66,7 +66,7 @@ def test_what_is_not_kept_is_told(run, records, tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_the_archive_keeps_them_and_the_report_counts_them(run, records, monkeypatch, jobs):
-    monkeypatch.setattr(archive_import, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(archive_import, "_PARALLEL_THRESHOLD_BYTES", 0)
     report = ImportAnswer.model_validate_json(run("import", records, "--json", "--jobs", jobs).stdout)
     assert report.totals.usage_records == 6
     assert [source.usage_records for source in report.sources] == [3, 3]

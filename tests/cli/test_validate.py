@@ -5,7 +5,7 @@ import zipfile
 import jsonschema_rs
 import pytest
 
-from palaver.model.publish import published
+from palaver.model.schemas import published_schema
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_the_report_in_files(run, valid, tmp_path):
     result = run("validate", valid, "--report", files[0], "--report", files[1])
     assert result.exit_code == 0
     answer = json.loads(files[0].read_text("utf-8"))
-    jsonschema_rs.validator_for(published("report")).validate(answer)
+    jsonschema_rs.validator_for(published_schema("report")).validate(answer)
     assert files[1].read_text("utf-8").startswith("<!doctype html>")
     assert [line.rpartition("/")[2] for line in result.stderr.splitlines()] == ["report.json.", "report.html."]
 
@@ -244,7 +244,7 @@ def test_several_processes_say_what_one_says(report, case, monkeypatch):
     import palaver.workflows.validate
 
     alone = report(case("forked_pair"), case("resumed_pair"), case("damage_bad_line_middle"), "--jobs", "1")
-    monkeypatch.setattr(palaver.workflows.validate, "_WORTH_A_PROCESS", 0)
+    monkeypatch.setattr(palaver.workflows.validate, "_PARALLEL_THRESHOLD_BYTES", 0)
     together = report(case("forked_pair"), case("resumed_pair"), case("damage_bad_line_middle"), "--jobs", "2")
     assert {**together, "generated_at": ""} == {**alone, "generated_at": ""}
 

@@ -58,22 +58,22 @@ def test_duration(seconds, words):
 
 
 def test_the_home_folder_is_a_tilde(home):
-    assert _words.place(home / ".claude") == "~/.claude"
-    assert _words.place(home) == "~"
-    assert _words.place(f"{home}less/x") == f"{home}less/x"
-    assert _words.place("relative/x") == "relative/x"
+    assert _words.display_path(home / ".claude") == "~/.claude"
+    assert _words.display_path(home) == "~"
+    assert _words.display_path(f"{home}less/x") == f"{home}less/x"
+    assert _words.display_path("relative/x") == "relative/x"
 
 
 def test_what_could_steer_a_terminal_is_made_visible():
-    assert _words.plain("a\x1b[31m\nb\x9bc") == "a\\x1b[31m\\x0ab\\x9bc"
-    assert _words.plain("\u202ename\u2066") == "\\u202ename\\u2066"
-    assert _words.visible("a\r\n\tb\rc\x1b[0m\u202e") == "a\n\tb\\x0dc\\x1b[0m\\u202e"
-    assert _words.visible("né \U0001f469\u200d\U0001f4bb") == "né \U0001f469\u200d\U0001f4bb"
+    assert _words.escaped_line("a\x1b[31m\nb\x9bc") == "a\\x1b[31m\\x0ab\\x9bc"
+    assert _words.escaped_line("\u202ename\u2066") == "\\u202ename\\u2066"
+    assert _words.escaped_text("a\r\n\tb\rc\x1b[0m\u202e") == "a\n\tb\\x0dc\\x1b[0m\\u202e"
+    assert _words.escaped_text("né \U0001f469\u200d\U0001f4bb") == "né \U0001f469\u200d\U0001f4bb"
 
 
 def test_json_means_the_same_without_what_could_steer_a_terminal():
     told = {"a\x9b": "\x1b\x7f\u202eé\\"}
-    text = _words.escaped_in_json(json.dumps(told, ensure_ascii=False))
+    text = _words.escaped_json(json.dumps(told, ensure_ascii=False))
     assert json.loads(text) == told
     assert not {"\x9b", "\x7f", "\u202e"} & set(text)
 
@@ -98,7 +98,7 @@ def test_the_gist_of_a_text_is_one_line():
     ],
 )
 def test_amount(number, words):
-    assert _words.amount(number) == words
+    assert _words.short_number(number) == words
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_amount(number, words):
     ],
 )
 def test_ago(timestamp, words):
-    assert _words.ago(timestamp, datetime(2026, 3, 10, 12, tzinfo=UTC)) == words
+    assert _words.time_ago(timestamp, datetime(2026, 3, 10, 12, tzinfo=UTC)) == words

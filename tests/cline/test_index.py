@@ -6,11 +6,11 @@ import zipfile
 import pytest
 
 from importing import first_error
-from palaver.importers._cline_family.index import read_index, recognize_index
 from palaver.importers._cline_family.product import CLINE, KILO_CODE, PRODUCTS, ROO_CODE
+from palaver.importers._cline_family.task_index import read_index, recognize_index
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.zips import ZipFolder
+from palaver.sources.zip.folder import ZipFolder
 
 ROO_ITEM = {"id": "a", "ts": 1770112899000, "task": "Count the bees.", "number": 1, "workspace": "/w", "mode": "code"}
 CLINE_ITEM = {"id": "1736200000000", "ts": 1736200009000, "task": "Count the wasps.", "ulid": "01J", "modelId": "m"}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from importing import CHECKOUT, Said, first_error, texts_of
-from palaver.importers.cline.sdk import read_session, recognize_session
+from palaver.importers.cline.session_files import recognize_session
+from palaver.importers.cline.session_reader import read_session
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from importing import first_error
-from palaver.importers.cline import sdk_reading
-from palaver.importers.cline.sdk import read_session, recognize_session
-from palaver.importers.cline.sdk_authors import author_of, typed_words
-from palaver.sources import elements
+from palaver.importers.cline import session_reader
+from palaver.importers.cline.session_files import recognize_session
+from palaver.importers.cline.session_messages import author_of, typed_text
+from palaver.importers.cline.session_reader import read_session
+from palaver.sources.arrays import elements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
-from palaver.sources.zips import ZipFolder
+from palaver.sources.zip.folder import ZipFolder
 
 SESSION = "1784192400000_abcde"
 NOW = 1784192400000
@@ -255,7 +256,7 @@ def test_results_are_the_tools_unless_a_person_adds_something():
 
 def test_many_notices_take_no_longer_each():
     text = "<mode_notice>a</mode_notice>" * 20_000 + "<mode_notice>"
-    assert typed_words(text) == "<mode_notice>"
+    assert typed_text(text) == "<mode_notice>"
 
 
 def test_the_model_that_answered_most_often_is_the_conversations(tmp_path):
@@ -301,8 +302,8 @@ def test_what_comes_before_messages_that_a_fork_took_over_is_not_later_than_they
 
 def test_a_large_session_comes_in_fragments(tmp_path, monkeypatch):
     monkeypatch.setattr(elements, "SMALL_BYTES", 2_000)
-    monkeypatch.setattr(sdk_reading, "FRAGMENT_BYTES", 2_000)
-    monkeypatch.setattr(sdk_reading, "LATER_FRAGMENT_BYTES", 1_000)
+    monkeypatch.setattr(session_reader, "FRAGMENT_BYTES", 2_000)
+    monkeypatch.setattr(session_reader, "LATER_FRAGMENT_BYTES", 1_000)
     messages = [user(f"Message {number} " + "x" * 300, id=f"u{number}") for number in range(20)]
     source = session_in(tmp_path, *messages, system_prompt="Be kind.")
     documents, run = read(source)
@@ -321,7 +322,7 @@ def test_a_large_session_comes_in_fragments(tmp_path, monkeypatch):
 
 def test_a_system_prompt_stands_before_everything_in_a_large_session_as_well(tmp_path, monkeypatch):
     monkeypatch.setattr(elements, "SMALL_BYTES", 2_000)
-    monkeypatch.setattr(sdk_reading, "FRAGMENT_BYTES", 2_000)
+    monkeypatch.setattr(session_reader, "FRAGMENT_BYTES", 2_000)
     said = [user(f"Message {number}. {'x' * 500}", id=f"u{number}") for number in range(12)]
     path = write(
         tmp_path / SESSION / f"{SESSION}.messages.json",

@@ -9,11 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from palaver.importers._cline_family.product import CLINE, KILO_CODE, PRODUCTS, ROO_CODE, product_of_path
-from palaver.importers._cline_family.state import custom_storages, relaxed_json
-from palaver.importers._cline_family.storage import Storage
+from palaver.importers._cline_family.product import (
+    CLINE,
+    KILO_CODE,
+    PRODUCTS,
+    ROO_CODE,
+    custom_storages,
+    parse_relaxed_json,
+    product_of_path,
+)
+from palaver.importers._cline_family.task_info import Storage
 from palaver.sources.source import Source
-from palaver.sources.zips import ZipFolder
+from palaver.sources.zip.folder import ZipFolder
 
 VARIABLES = ("CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR", "XDG_CONFIG_HOME", "APPDATA", "VSCODE_PORTABLE")
 
@@ -142,7 +149,7 @@ def test_settings_of_any_kind_are_read_without_an_error(text, home):
     ],
 )
 def test_comments_and_last_commas_are_not_part_of_the_value(text, value):
-    assert relaxed_json(text) == value
+    assert parse_relaxed_json(text) == value
 
 
 # -- whose a path is ------------------------------------------------------------------------------------------------
@@ -275,7 +282,7 @@ def test_a_storage_in_a_zip_is_one_as_well(home):
         zipped.writestr("s/tasks/_index.json", json.dumps({"version": 1, "entries": [{"id": "9", "task": "zipped"}]}))
         zipped.writestr("s/settings/custom_modes.yaml", "customModes: [{slug: poet}]")
         zipped.writestr("state.vscdb", "no database")
-    known = Storage.around(Source(ZipFolder(archive).inside("s/tasks/9"), ""))
+    known = Storage.around(Source(ZipFolder(archive).subfolder("s/tasks/9"), ""))
     assert known.item("9")["task"] == "zipped"
     assert known.modes() == [{"slug": "poet"}]
     assert known.instructions() is None

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from palaver.importers._cline_family.index import read_index
 from palaver.importers._cline_family.product import ROO_CODE
-from palaver.importers._cline_family.storage import Storage
-from palaver.importers.cline.sdk import read_session, recognize_session
+from palaver.importers._cline_family.task_index import read_index
+from palaver.importers._cline_family.task_info import Storage
+from palaver.importers.cline.session_files import recognize_session
+from palaver.importers.cline.session_reader import read_session
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 

@@ -8,10 +8,10 @@ import pytest
 
 from continue_dev.folders import SESSION, assistant, event, folder, imported, row, session, texts, user
 from importing import FIXTURES, Case, check, import_folder, import_units, set_time
-from palaver.importers import importer, judge, winner
+from palaver.importers import importer, match_importers, winner
 from palaver.importers.continue_dev import session as session_module
-from palaver.importers.continue_dev.conversation import Conversation
-from palaver.sources import elements
+from palaver.importers.continue_dev.session import Conversation
+from palaver.sources.arrays import elements
 from palaver.sources.folders import DiskFolder
 from palaver.sources.source import Source
 from palaver.workflows.find_units import find_units
@@ -107,7 +107,7 @@ def test_only_continue_claims_its_files(tmp_path):
         },
     )
     for path in (root, *(path for path in root.rglob("*") if path.is_file())):
-        judgements = judge(Source.at(path))
+        judgements = match_importers(Source.at(path))
         assert [name for name, match in judgements.items() if match.verdict != "no"] == ["continue_dev"]
         assert winner(judgements, str(path))
 
@@ -171,7 +171,7 @@ def test_a_cut_file_keeps_its_whole_items(tmp_path):
 def test_units_can_be_read_without_asking_first(tmp_path):
     root = folder(tmp_path, {f"sessions/{SESSION}.json": session(user("a"))})
     units, _ = find_units([root], "continue_dev")
-    assert [unit.form for unit in units] == ["root"]
+    assert [unit.match.form for unit in units] == ["root"]
     assert len(import_units(root, units).documents) == 1
 
 
@@ -181,7 +181,7 @@ def test_a_shared_transcript_in_the_folder_is_a_source_of_its_own(tmp_path):
     )
     files = {f"sessions/{SESSION}.json": session(user("a")), "20260514T093012_session.md": shared}
     found = imported(tmp_path, files)
-    assert [unit.form for unit in found.units] == ["root", "share"]
+    assert [unit.match.form for unit in found.units] == ["root", "share"]
     assert [texts(made) for made in found.documents] == [["a"], ["Is it dry?"]]
 
 

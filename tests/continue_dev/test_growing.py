@@ -19,7 +19,7 @@ from continue_dev.folders import (
 )
 from importing import import_folder
 from palaver.importers.continue_dev import session as session_module
-from palaver.sources import elements
+from palaver.sources.arrays import elements
 
 CHATS = "dev_data/0.2.0/chatInteraction.jsonl"
 THUMBS = "dev_data/0.2.0/chatFeedback.jsonl"

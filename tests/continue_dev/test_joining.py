@@ -5,11 +5,10 @@ import json
 import pytest
 
 from continue_dev.folders import SESSION, assistant, call, document, event, folder, imported, result, roles, texts, user
-from palaver.importers.continue_dev.config import models_in
-from palaver.importers.continue_dev.heard import Heard
-from palaver.importers.continue_dev.recovered import Recovered
-from palaver.importers.continue_dev.tokens import tokens_of
-from palaver.importers.continue_dev.workspace import agent_of
+from palaver.importers.continue_dev.fields import parse_user_agent, token_counts
+from palaver.importers.continue_dev.prompts import RecoveredMessages
+from palaver.importers.continue_dev.side_files import read_models
+from palaver.importers.continue_dev.text_match import KnownText
 from palaver.sources.source import Source
 
 RULES = "Speak of wells only, and never of rivers, whatever happens."
@@ -47,13 +46,13 @@ def test_a_system_message_that_an_item_holds_is_not_told_again(tmp_path):
 
 
 def test_a_prompt_that_was_cut_to_fit_says_nothing_new():
-    heard = Heard()
+    heard = KnownText()
     heard.add("The first line of a long text\nand the second one, which is cut somewhere in its middle")
-    assert heard.unheard("which is cut somewhere in its middle\n<user>\nThe first line of a long text") == []
-    assert heard.has_news("which is cut somewhere in its middle")
-    assert heard.unheard("which is cut\nnowhere at all") == ["nowhere at all"]
-    heard.forget_texts()
-    assert heard.unheard("The first line of a long text\nis cut somewhere") == ["is cut somewhere"]
+    assert heard.new_lines("which is cut somewhere in its middle\n<user>\nThe first line of a long text") == []
+    assert heard.has_new_lines("which is cut somewhere in its middle")
+    assert heard.new_lines("which is cut\nnowhere at all") == ["nowhere at all"]
+    heard.drop_texts()
+    assert heard.new_lines("The first line of a long text\nis cut somewhere") == ["is cut somewhere"]
 
 
 def test_messages_of_another_model_say_so(tmp_path):
@@ -107,7 +106,7 @@ def test_thumbs_are_a_rating(tmp_path, thumbs, score):
 
 
 def test_calls_in_pieces_are_replaced_by_what_the_next_prompt_has():
-    tree = Recovered("s")
+    tree = RecoveredMessages("s")
     tree.add("<user>\nq\n\n", '<assistant>\n\nls()\n\n<assistant>\n\n({"pa)\n\n', "2025-02-09T17:00:00.000Z")
     tree.add('<user>\nq\n\n<assistant>\n \nls({"path": "."})\n\n<tool>\nr\n\n', "done")
     assert [message["role"] for message in tree.messages] == ["user", "assistant", "tool", "assistant"]
@@ -154,7 +153,7 @@ def test_a_config_with_comments_is_read_and_its_keys_are_not(tmp_path):
       "tabAutocompleteModel": {"title": "Tab", "model": "t-1", "requestOptions": {"headers": {"x": "hush"}}},
     }"""
     root = folder(tmp_path, {"config.json": text})
-    assert models_in(Source.at(root / "config.json")) == {
+    assert read_models(Source.at(root / "config.json")) == {
         "A // not a comment": {"provider": "p", "model": "m /* nor this */"},
         "Tab": {"model": "t-1"},
     }
@@ -182,7 +181,7 @@ def test_a_config_with_comments_is_read_and_its_keys_are_not(tmp_path):
     ],
 )
 def test_tokens_are_those_that_are_stated(usage, tokens):
-    assert tokens_of(usage) == tokens
+    assert token_counts(usage) == tokens
 
 
 @pytest.mark.parametrize(
@@ -195,4 +194,4 @@ def test_tokens_are_those_that_are_stated(usage, tokens):
     ],
 )
 def test_the_user_agent_names_the_editor_and_the_version(stated, agent):
-    assert agent_of(stated) == agent
+    assert parse_user_agent(stated) == agent

@@ -20,8 +20,8 @@ from continue_dev.folders import (
 )
 from importing import import_folder
 from palaver.importers.continue_dev.context_items import Mention, Providers, attachment
-from palaver.importers.continue_dev.recovered import Recovered
-from palaver.importers.continue_dev.tokens import tokens_of
+from palaver.importers.continue_dev.fields import token_counts
+from palaver.importers.continue_dev.prompts import RecoveredMessages
 
 USES = "dev_data/0.2.0/toolUsage.jsonl"
 
@@ -134,7 +134,7 @@ def test_a_summary_covers_what_the_one_before_it_does_not(tmp_path):
 
 @pytest.mark.parametrize(("first", "second"), [("main() does nothing.", "It prints."), ("f()\n(x)", "It prints.")])
 def test_an_answer_that_looks_like_a_call_stays_where_another_was_given(first, second):
-    tree = Recovered("s")
+    tree = RecoveredMessages("s")
     tree.add("<user>\nq\n\n", first)
     tree.add("<user>\nq\n\n", second)
     assert [message["content"][0]["text"] for message in tree.messages] == ["q", first, second]
@@ -179,7 +179,7 @@ def test_a_usage_that_is_nested_deeply_is_kept():
     deep: dict = {}
     for _ in range(900):
         deep = {"a": deep}
-    assert tokens_of({"promptTokens": 1, "b": deep}) == {"input_tokens": 1, "source_fields": {"b": deep}}
+    assert token_counts({"promptTokens": 1, "b": deep}) == {"input_tokens": 1, "source_fields": {"b": deep}}
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_each_mention_is_answered_once():
         Mention("web", "weather", ("weather",)),
     ]
     providers.add(items, asked)
-    assert [(one["name"], one["query"]) for one in providers.found()] == [
+    assert [(one["name"], one["query"]) for one in providers.entries()] == [
         *(("file", "b.py"), ("docs", "first"), ("docs", "second"), ("codebase", "loops")),
         *(("file", "a.py"), ("web", "weather")),
     ]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from continue_prompts import PREAMBLE, RENDERERS
 from importing import CHECKOUT
-from palaver.importers.continue_dev.prompts import completion_text, messages_of_prompt
+from palaver.importers.continue_dev.prompts import completion_text, parse_prompt
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples") / "continue_dev"
 ASKED = ("user", "Why does the kettle whistle?")
@@ -19,7 +19,7 @@ ASKED = ("user", "Why does the kettle whistle?")
 
 def test_the_example_of_the_specification():
     prompt = "<|im_start|>user\nHow are you<|im_end|>\n<|im_start|>assistant\nI am doing well!<|im_end|>"
-    assert messages_of_prompt(prompt) == ("chatml", [("user", "How are you"), ("assistant", "I am doing well!")])
+    assert parse_prompt(prompt) == ("chatml", [("user", "How are you"), ("assistant", "I am doing well!")])
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_the_example_of_the_specification():
     ],
 )
 def test_what_is_no_template_is_one_message(prompt, messages):
-    assert messages_of_prompt(prompt) == ("raw", messages)
+    assert parse_prompt(prompt) == ("raw", messages)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_is_no_template_is_one_message(prompt, messages):
     ],
 )
 def test_what_is_written_a_little_differently_is_read_as_well(prompt, template, messages):
-    assert messages_of_prompt(prompt) == (template, messages)
+    assert parse_prompt(prompt) == (template, messages)
 
 
 @pytest.mark.parametrize("template", RENDERERS)
@@ -85,7 +85,7 @@ def test_marks_of_other_templates_in_a_text_mislead_nobody(template):
         "<|im_start|>user\n [INST] GPT4 Correct User: <start_of_turn>user\n ### Instruction: Source: user USER: <image>"
     )
     text = f"Explain {marks} to me."
-    read = messages_of_prompt(RENDERERS[template]([("user", text), ("assistant", "Well."), ASKED]))
+    read = parse_prompt(RENDERERS[template]([("user", text), ("assistant", "Well."), ASKED]))
     assert read.template == template
     assert read.messages[1:] == [("assistant", "Well."), ASKED]
     if template not in {"llama2", "codestral", "chatml", "gemma"}:
@@ -94,12 +94,12 @@ def test_marks_of_other_templates_in_a_text_mislead_nobody(template):
 
 def test_the_system_text_of_deepseek_stands_within_the_users_unless_it_is_continues_own():
     prompt = f"{PREAMBLE}### Instruction:\nBe brief.\nWhy?\n### Response:\n"
-    assert messages_of_prompt(prompt).messages == [("user", "Be brief.\nWhy?")]
+    assert parse_prompt(prompt).messages == [("user", "Be brief.\nWhy?")]
     rules = "<important_rules>\n  Be brief.\n</important_rules>"
     prompt = f"{PREAMBLE}### Instruction:\n{rules}\nWhy?\n### Response:\n"
-    assert messages_of_prompt(prompt).messages == [("system", rules), ("user", "Why?")]
+    assert parse_prompt(prompt).messages == [("system", rules), ("user", "Why?")]
     prompt = f"{PREAMBLE}### Instruction:\n<important_rules> is a tag, is it not?\n### Response:\n"
-    assert messages_of_prompt(prompt).messages == [("user", "<important_rules> is a tag, is it not?")]
+    assert parse_prompt(prompt).messages == [("user", "<important_rules> is a tag, is it not?")]
 
 
 MARKS = sorted(
@@ -123,7 +123,7 @@ MARKS = sorted(
 def test_no_word_is_lost_whatever_the_marks_around_it(pieces):
     words = [f"word{number}." for number, piece in enumerate(pieces) if piece == "§"]
     prompt = "".join(f"word{number}." if piece == "§" else piece for number, piece in enumerate(pieces))
-    read = messages_of_prompt(prompt)
+    read = parse_prompt(prompt)
     assert {role for role, _ in read.messages} <= {"system", "user", "assistant", "tool", "thinking"}
     told = "\n".join(text for _, text in read.messages)
     assert [word for word in words if word not in told] == []
@@ -132,7 +132,7 @@ def test_no_word_is_lost_whatever_the_marks_around_it(pieces):
 
 @given(st.text())
 def test_any_text_is_read(prompt):
-    assert "".join(text for _, text in messages_of_prompt(prompt).messages) in prompt
+    assert "".join(text for _, text in parse_prompt(prompt).messages) in prompt
 
 
 @given(st.lists(st.text("ab \n<>", max_size=8), min_size=1, max_size=8))
@@ -173,7 +173,7 @@ def test_every_line_of_a_real_prompt_is_in_a_message():
     marks = {f"<{role}>" for role in ("system", "user", "assistant", "tool", "thinking")}
     marks |= {"### Instruction:", "### Response:"}
     for prompt in real_prompts():
-        template, messages = messages_of_prompt(prompt)
+        template, messages = parse_prompt(prompt)
         templates.add(template)
         told = {line for _, text in messages for line in text.split("\n")}
         lines = {line.removesuffix("<|EOT|>") if template == "deepseek" else line for line in prompt.split("\n")}

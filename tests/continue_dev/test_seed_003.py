@@ -1,14 +1,14 @@
 """The two transformations that the mapping specification shows for Continue."""
 
 from continue_dev.folders import SESSION, assistant, document, imported, texts, user
-from palaver.importers.continue_dev.prompts import messages_of_prompt
-from palaver.importers.continue_dev.workspace import context
+from palaver.importers.continue_dev.fields import document_context
+from palaver.importers.continue_dev.prompts import parse_prompt
 
 CHATML = "<|im_start|>user\nHow are you<|im_end|>\n<|im_start|>assistant\nI am doing well!<|im_end|>"
 
 
 def test_chatml_becomes_messages():
-    assert messages_of_prompt(CHATML) == ("chatml", [("user", "How are you"), ("assistant", "I am doing well!")])
+    assert parse_prompt(CHATML) == ("chatml", [("user", "How are you"), ("assistant", "I am doing well!")])
 
 
 def test_a_session_of_which_only_the_prompt_is_left_is_made_of_it(tmp_path):
@@ -23,7 +23,7 @@ def test_a_session_of_which_only_the_prompt_is_left_is_made_of_it(tmp_path):
 
 def test_the_context_of_a_conversation_is_that_of_the_specification():
     providers = [{"name": "codebase", "query": "wells", "icon": "x"}, {"name": "docs", "query": "ropes"}]
-    assert context("/home/jo/well", "main", providers, {"files": ["well.py"]}) == {
+    assert document_context("/home/jo/well", "main", providers, {"files": ["well.py"]}) == {
         "workspace": {"path": "/home/jo/well", "git_branch": "main"},
         "custom": {
             "context_providers": [{"name": "codebase", "query": "wells"}, {"name": "docs", "query": "ropes"}],

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from continue_prompts import RENDERERS, told
-from palaver.importers.continue_dev.prompts import messages_of_prompt
-from palaver.importers.continue_dev.templates import TEMPLATES
+from palaver.importers.continue_dev.marker_templates import TEMPLATES
+from palaver.importers.continue_dev.prompts import parse_prompt
 
 every_template = pytest.mark.parametrize("template", RENDERERS)
 
@@ -34,14 +34,14 @@ def test_the_renderers_are_of_all_templates():
 @every_template
 @pytest.mark.parametrize("messages", CONVERSATIONS.values(), ids=CONVERSATIONS)
 def test_what_was_written_is_read(template, messages):
-    read = messages_of_prompt(RENDERERS[template](messages))
+    read = parse_prompt(RENDERERS[template](messages))
     assert read.template == (template if template != "codestral" or messages[-1][0] == "user" else "llama2")
     assert read.messages == told(template, messages)
 
 
 @pytest.mark.parametrize("template", sorted({*RENDERERS} - {"role_tags", "codellama-70b", "anthropic"}))
 def test_a_greeting_of_the_assistant_is_not_in_the_prompt(template):
-    read = messages_of_prompt(RENDERERS[template]([("assistant", "Hi, I am here."), ASKED, ANSWERED, ASKED]))
+    read = parse_prompt(RENDERERS[template]([("assistant", "Hi, I am here."), ASKED, ANSWERED, ASKED]))
     if template == "deepseek":
         assert read.messages[0] == ("assistant", "Hi, I am here.")
     assert read.messages[-3:] == [ASKED, ANSWERED, ASKED]
@@ -50,12 +50,12 @@ def test_a_greeting_of_the_assistant_is_not_in_the_prompt(template):
 def test_the_question_that_stands_before_a_greeting_is_nobodys():
     prompt = RENDERERS["anthropic"]([("assistant", "Hi, I am here."), ASKED])
     assert prompt.startswith("\n\nHuman: Hello.\n\nAssistant: Hi")
-    assert messages_of_prompt(prompt) == ("anthropic", [("assistant", "Hi, I am here."), ASKED])
+    assert parse_prompt(prompt) == ("anthropic", [("assistant", "Hi, I am here."), ASKED])
 
 
 @pytest.mark.parametrize("template", ["llama2", "codestral"])
 def test_a_system_message_alone(template):
-    assert messages_of_prompt(RENDERERS[template]([SYSTEM])) == (template, [SYSTEM])
+    assert parse_prompt(RENDERERS[template]([SYSTEM])) == (template, [SYSTEM])
 
 
 texts = st.text("ab \n\t#<|>:[]/.é", min_size=1, max_size=30).filter(str.strip)
@@ -67,5 +67,5 @@ others = st.tuples(st.sampled_from(["user", "assistant", "tool", "thinking"]), t
 @given(systems, texts, st.lists(others, max_size=6))
 def test_whatever_was_written_without_marks_is_read(template, system, first, others):
     messages = [*([("system", system)] if system else []), ("user", first), *others]
-    read = messages_of_prompt(RENDERERS[template](messages))
+    read = parse_prompt(RENDERERS[template](messages))
     assert read.messages == told(template, messages)

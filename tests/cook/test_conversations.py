@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from importing import FIXTURES
-from palaver.cook.kitchen import Kitchen
+from palaver.cook.builder import CookBuilder
 from palaver.validation.schema import is_valid
 
 TIME = "2026-01-02T03:04:05.678Z"
 
 
 def cooked(*documents):
-    kitchen = Kitchen()
+    builder = CookBuilder()
     for document in documents:
-        kitchen.add_document(document)
-    made = json.loads(b"".join(kitchen.cooked()))
+        builder.add_document(document)
+    made = json.loads(b"".join(builder.json_chunks()))
     assert is_valid(made, "cooked")
     return made
 

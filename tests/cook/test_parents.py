@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.cook.parents import Request, parents
+from palaver.cook.parents import Request, parent_indexes
 
 
 def levenshtein(one, other):
@@ -75,7 +75,7 @@ def random_trace(seed):
 def test_on_random_traces_it_equals_the_plain_scoring(seed):
     for number in range(100):
         trace = random_trace(1000 * seed + number)
-        assert parents(trace) == plain_parents(trace), number
+        assert parent_indexes(trace) == plain_parents(trace), number
 
 
 numbers = st.integers(0, 5)
@@ -85,23 +85,23 @@ sequences = st.lists(numbers, max_size=6)
 @given(st.lists(st.tuples(st.integers(0, 4), sequences, sequences, st.sets(numbers, max_size=3)), max_size=8))
 def test_law_it_equals_the_plain_scoring(made):
     trace = [request(time, messages, response, sorted(tools)) for time, messages, response, tools in made]
-    assert parents(trace) == plain_parents(trace)
+    assert parent_indexes(trace) == plain_parents(trace)
 
 
 def test_a_talk_is_a_chain():
     trace = [request(0, [0, 1], [2]), request(1, [0, 1, 2, 3], [4]), request(2, [0, 1, 2, 3, 4, 5], [6])]
-    assert parents(trace) == [None, 0, 1]
+    assert parent_indexes(trace) == [None, 0, 1]
 
 
 def test_the_latest_of_equal_ones_wins():
-    assert parents([request(0, [0, 1], [2]), request(1, [0, 1], [2]), request(2, [0, 1, 2, 3])]) == [None, 0, 1]
+    assert parent_indexes([request(0, [0, 1], [2]), request(1, [0, 1], [2]), request(2, [0, 1, 2, 3])]) == [None, 0, 1]
 
 
 def test_another_model_and_another_topic_begin_anew():
     trace = [request(0, [0, 1], [2]), request(1, [0, 1, 2, 3], model="other"), request(2, [0, 7, 8, 9])]
-    assert parents(trace) == [None, None, None]
+    assert parent_indexes(trace) == [None, None, None]
 
 
 def test_tools_decide_between_equal_ones():
     trace = [request(0, [0, 1], [2], [1, 2]), request(1, [0, 1], [2], [1]), request(2, [0, 1, 2, 3], (), [1, 2])]
-    assert parents(trace)[2] == 0
+    assert parent_indexes(trace)[2] == 0

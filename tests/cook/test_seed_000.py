@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from palaver.cook.detection import detect
-from palaver.cook.kitchen import Kitchen
+from palaver.cook.builder import CookBuilder, detect_format
 from palaver.validation.schema import is_valid
 
 WEATHER = {
@@ -16,10 +15,10 @@ WEATHER = {
 
 
 def cooked(*records, stated=None):
-    kitchen = Kitchen()
+    builder = CookBuilder()
     for record in records:
-        kitchen.add_record(record, stated)
-    made = json.loads(b"".join(kitchen.cooked()))
+        builder.add_record(record, stated)
+    made = json.loads(b"".join(builder.json_chunks()))
     assert is_valid(made, "cooked")
     return made
 
@@ -299,7 +298,7 @@ def test_a_response_with_thinking_and_calls():
     ],
 )
 def test_formats_are_detected(record, expected):
-    assert detect(record) == expected
+    assert detect_format(record) == expected
 
 
 def test_a_request_says_when_how_long_and_of_which_model():

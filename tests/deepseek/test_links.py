@@ -2,7 +2,7 @@
 
 import pytest
 
-from palaver.importers.deepseek.shapes import NOWHERE, add_tree, chat_in
+from palaver.importers.deepseek.shapes import INVALID_ID, add_tree, find_chat
 
 
 def mapping(**parents):
@@ -19,17 +19,17 @@ def mapping(**parents):
         (mapping(A="root", root=None), None),
         (mapping(A="b", b="c", c="D", D=None), "D"),
         (mapping(A="b", b="gone"), "gone"),
-        (mapping(A="b", b="c", c="b"), NOWHERE),
-        (mapping(A="a", a="a"), NOWHERE),
+        (mapping(A="b", b="c", c="b"), INVALID_ID),
+        (mapping(A="a", a="a"), INVALID_ID),
         (mapping(A=""), None),
-        (mapping(A=["D"], D=None), NOWHERE),
-        (mapping(A=True), NOWHERE),
-        (mapping(A=1 << 70), NOWHERE),
+        (mapping(A=["D"], D=None), INVALID_ID),
+        (mapping(A=True), INVALID_ID),
+        (mapping(A=1 << 70), INVALID_ID),
         (mapping(A="A"), "A"),
     ],
 )
 def test_the_nearest_message_above(nodes, parent):
-    chat = chat_in({"mapping": nodes})
+    chat = find_chat({"mapping": nodes})
     assert chat is not None
     assert chat.parent_of("A") == parent
 
@@ -37,10 +37,10 @@ def test_the_nearest_message_above(nodes, parent):
 def test_a_broken_node_still_ties_its_children_to_those_above():
     nodes = mapping(A="b", b="C", C=None)
     nodes["b"]["message"] = "a text"
-    chat = chat_in({"mapping": nodes})
+    chat = find_chat({"mapping": nodes})
     assert chat is not None
     assert chat.parent_of("A") == "C"
-    assert [place for place, _ in chat.broken] == ["node 'b'"]
+    assert [place for place, _ in chat.malformed] == ["node 'b'"]
 
 
 def test_a_deep_tree_is_taken_in_without_recursion():
@@ -49,13 +49,13 @@ def test_a_deep_tree_is_taken_in_without_recursion():
         child = {"id": number, "type": "user", "content": ""}
         leaf["children"] = [child]
         leaf = child
-    chat = chat_in({"mapping": {}})
+    chat = find_chat({"mapping": {}})
     assert chat is not None
     assert add_tree(chat, root) == 5_000
     assert chat.parent_of("4999") == "4998"
 
 
 def test_wrapped_fields_do_not_replace_the_conversations_own():
-    chat = chat_in({"title": "outer", "chat": {"title": "inner", "mapping": {}}})
+    chat = find_chat({"title": "outer", "chat": {"title": "inner", "mapping": {}}})
     assert chat is not None
-    assert chat.facts == {"title": "inner", "title-2": "outer"}
+    assert chat.fields == {"title": "inner", "title-2": "outer"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporting import CASES, a_document, a_message, documents_of, export, ten_cents
-from palaver.exporters.csv import COLUMNS, guarded
+from palaver.exporters.csv import COLUMNS, guard_formula
 from palaver.model import build
 
 texts = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
@@ -26,11 +26,11 @@ def test_every_message_is_a_row_of_as_many_cells_as_there_are_columns(case):
     documents = documents_of(case)
     read = rows(export("csv", documents))
     messages = [(document, message) for document in documents for message in document["messages"]]
-    assert [row["message_id"] for row in read] == [guarded(message["message_id"]) for _, message in messages]
+    assert [row["message_id"] for row in read] == [guard_formula(message["message_id"]) for _, message in messages]
     for row, (document, message) in zip(read, messages, strict=True):
         assert set(row) == set(COLUMNS)
         assert row["platform"] == document["platform"]["name"]
-        assert row["title"] == guarded(document.get("title") or "")
+        assert row["title"] == guard_formula(document.get("title") or "")
         assert row["timestamp"] == message["timestamp"]
         for block in message["content"]:
             if block["type"] == "text":
@@ -42,8 +42,8 @@ def test_every_message_is_a_row_of_as_many_cells_as_there_are_columns(case):
 def test_cells_come_back_as_they_were(said, title):
     document = a_document(*(a_message(build.text(words)) for words in said), title=title)
     read = rows(export("csv", [document]))
-    assert [row["text"] for row in read] == [guarded(words) for words in said]
-    assert {row["title"] for row in read} == {guarded(title)}
+    assert [row["text"] for row in read] == [guard_formula(words) for words in said]
+    assert {row["title"] for row in read} == {guard_formula(title)}
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])

@@ -14,7 +14,7 @@ from exporting import CASES, a_document, a_message, documents_of, export, ten_ce
 from importing import LONG
 from palaver.exporters._prose import fenced, prose
 from palaver.model import build
-from palaver.model.text import block_texts
+from palaver.model.block_text import block_texts
 
 PARSER = MarkdownIt("commonmark")
 OWN_HTML = re.compile(r"<details>\n<summary>.*</summary>\n?|</details>\n?|<!-- -->\n?")

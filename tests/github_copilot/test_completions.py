@@ -8,8 +8,8 @@ import pytest
 
 from importing import check, import_folder
 from palaver.importers.github_copilot.completions import threads
-from palaver.importers.github_copilot.completions.reading import conversations
-from palaver.importers.github_copilot.completions.secrets import is_secret, masked_text
+from palaver.importers.github_copilot.completions.reader import conversations
+from palaver.importers.github_copilot.raw_records import is_private_field, mask_record
 from palaver.model.report import SourceReport
 from palaver.sources.run import Run
 from palaver.sources.source import Source
@@ -342,9 +342,9 @@ def test_texts_that_were_spread_over_properties_are_whole(tmp_path):
 )
 def test_ids_of_persons_and_machines_are_never_kept(tmp_path, name):
     found, _, _ = read(tmp_path, [completion("r1", 0, **{name: MARK})])
-    assert is_secret(name)
+    assert is_private_field(name)
     assert MARK not in json.dumps(found)
-    assert MARK not in masked_text(json.dumps({"properties": {name: MARK, "reason": "kept"}})[:-3])
+    assert MARK not in mask_record(json.dumps({"properties": {name: MARK, "reason": "kept"}})[:-3])
 
 
 def test_what_stands_in_lists_is_no_less_secret(tmp_path):

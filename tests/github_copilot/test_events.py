@@ -10,11 +10,17 @@ from typing import Any
 import pytest
 
 from importing import CHECKOUT, FIXTURES, Imported, check, import_folder, import_units, set_time, strings
-from palaver.importers import importer, judge, winner
+from palaver.importers import importer, match_importers, winner
 from palaver.importers.github_copilot import events
-from palaver.importers.github_copilot.events import reading
-from palaver.importers.github_copilot.events.handlers import HANDLERS
-from palaver.importers.github_copilot.events.kinds import PLAIN, SPECIAL, STREAM_PROGRESS, TEXTS, TYPES
+from palaver.importers.github_copilot.events import reader
+from palaver.importers.github_copilot.events.event_types import (
+    HOUSEKEEPING,
+    KNOWN_TYPES,
+    PROGRESS,
+    SPECIAL,
+    TEXT_FIELDS,
+)
+from palaver.importers.github_copilot.events.reader import HANDLERS
 from palaver.sources.source import Source
 
 Json = dict[str, Any]
@@ -47,8 +53,8 @@ def log(*lines: Json) -> bytes:
 
 
 def test_every_type_of_event_has_one_function():
-    assert HANDLERS.keys() == TYPES
-    assert len(TYPES) == len(SPECIAL) + len(PLAIN) + len(STREAM_PROGRESS) + len(TEXTS)
+    assert HANDLERS.keys() == KNOWN_TYPES
+    assert len(KNOWN_TYPES) == len(SPECIAL) + len(HOUSEKEEPING) + len(PROGRESS) + len(TEXT_FIELDS)
 
 
 # -- recognition ----------------------------------------------------------------------------------------------------
@@ -77,7 +83,7 @@ def test_an_event_is_known_by_its_envelope(kind, tmp_path):
     path = tmp_path / "anything.jsonl"
     event = {"type": kind, "data": {}, "id": "e", "timestamp": "2026-01-01T00:00:00Z", "parentId": None}
     path.write_bytes(b"\xef\xbb\xbf\n{torn\n" + log(event))
-    judgements = judge(Source.at(path))
+    judgements = match_importers(Source.at(path))
     assert winner(judgements, "")[0] == "github_copilot"
     assert judgements["github_copilot"].form == "events:log"
 
@@ -214,8 +220,8 @@ def test_chunks_are_joined_once_whatever_is_repeated(tmp_path):
 @every_case
 def test_fragments_say_what_the_whole_says(case, monkeypatch):
     whole = import_folder(case / "source", "github_copilot")
-    monkeypatch.setattr(reading, "FRAGMENT_BYTES", -1)
-    monkeypatch.setattr(reading, "LATER_FRAGMENT_BYTES", -1)
+    monkeypatch.setattr(reader, "FRAGMENT_BYTES", -1)
+    monkeypatch.setattr(reader, "LATER_FRAGMENT_BYTES", -1)
     pieces = import_folder(case / "source", "github_copilot")
     check(pieces)
     expected = {document["conversation_id"]: document for document in whole.documents}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from importing import FIXTURES, check, import_folder
-from palaver.importers import judge
+from palaver.importers import match_importers
 
 MARK = "REDACTED-BY-FIXTURE"
 CASES = sorted(path for path in (FIXTURES / "github_copilot").glob("metrics_*"))
@@ -187,7 +187,7 @@ def test_files_of_others_are_not_claimed(tmp_path, value):
 def test_no_other_importer_claims_a_report():
     for case in CASES:
         for unit in import_folder(case / "source").units:
-            claims = {name for name, match in judge(unit.source).items() if match.verdict != "no"}
+            claims = {name for name, match in match_importers(unit.source).items() if match.verdict != "no"}
             assert claims == {"github_copilot"}
 
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from importing import CHECKOUT, check, containers, import_folder, strings
 from palaver.cli import app
-from palaver.model.answers.stats import StatsAnswer
+from palaver.model.json_output.statistics import StatsAnswer
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples") / "copilot"
 

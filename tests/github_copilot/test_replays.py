@@ -8,7 +8,7 @@ import pytest
 
 from importing import CHECKOUT, FIXTURES, check, import_folder, strings
 from palaver.importers.github_copilot.replays import recognize
-from palaver.importers.github_copilot.replays.markdown import entry_in
+from palaver.importers.github_copilot.replays.markdown import parse_entry
 from palaver.sources.source import Source
 
 CASES = FIXTURES / "github_copilot"
@@ -127,12 +127,12 @@ def test_other_files_are_not_claimed(tmp_path, value):
 
 
 def test_markdown_that_is_no_request_is_a_note():
-    assert entry_in("# Model List Request\n\n## Metadata\n~~~\nrequestId : 1\n~~~\n", "latest") is None
-    assert entry_in("", "latest") is None
+    assert parse_entry("# Model List Request\n\n## Metadata\n~~~\nrequestId : 1\n~~~\n", "latest") is None
+    assert parse_entry("", "latest") is None
 
 
 def test_markdown_without_its_frame_is_read_as_far_as_it_goes():
-    log = entry_in(
+    log = parse_entry(
         "words that lost their heading\n## Request Messages\nand these too\n### User\n~~~md\nhello\n", "name"
     )
     assert log is not None

@@ -24,9 +24,8 @@ from github_copilot.chatting import (
     uri,
 )
 from importing import CHECKOUT, Said, check, import_folder, set_aside, strings
-from palaver.importers.github_copilot.sessions import KNOWN_KINDS, reading, recognize
-from palaver.importers.github_copilot.sessions.binary import base64_of
-from palaver.importers.github_copilot.sessions.uris import path_of
+from palaver.importers.github_copilot.sessions import KNOWN_KINDS, reader, recognize
+from palaver.importers.github_copilot.sessions.vscode_values import base64_of, path_of
 from palaver.sources.source import Source
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples") / "copilot"
@@ -159,8 +158,8 @@ def test_requests_of_one_id_have_ids_of_their_own(tmp_path):
 def test_a_long_session_comes_in_pieces_that_say_what_the_whole_says(tmp_path, monkeypatch):
     log = logged(begin=session(*(asked(number, "And?", said("Well.")) for number in range(5))))
     whole = document_of(tmp_path, log)
-    monkeypatch.setattr(reading, "FRAGMENT_BYTES", 100)
-    monkeypatch.setattr(reading, "LATER_FRAGMENT_BYTES", 500)
+    monkeypatch.setattr(reader, "FRAGMENT_BYTES", 100)
+    monkeypatch.setattr(reader, "LATER_FRAGMENT_BYTES", 500)
     pieces = imported(tmp_path, chat_jsonl=log).documents
     assert len(pieces) > 2
     assert [message for piece in pieces for message in piece["messages"]] == whole["messages"]

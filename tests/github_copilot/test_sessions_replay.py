@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from importing import Imported, check, import_folder
-from palaver.importers.github_copilot.sessions.replay import BadEntryError, Replay
+from palaver.importers.github_copilot.sessions.session import BadEntryError, Replay
 
 LAW = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 SHORT_LAW = settings(max_examples=25, deadline=None, derandomize=True, database=None)

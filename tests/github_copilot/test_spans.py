@@ -8,10 +8,9 @@ import pytest
 
 from importing import CHECKOUT, FIXTURES, check, import_folder, strings
 from palaver.importers.github_copilot.spans import recognize
-from palaver.importers.github_copilot.spans.attributes import attributes_of, resource_of
-from palaver.importers.github_copilot.spans.secrets import discreet
-from palaver.importers.github_copilot.spans.spoken import chat_message, listed
-from palaver.importers.github_copilot.spans.times import milliseconds_between, moment
+from palaver.importers.github_copilot.spans.attributes import mask_attributes, parse_attributes, resource_attributes
+from palaver.importers.github_copilot.spans.message_attributes import attribute_values, chat_message
+from palaver.importers.github_copilot.spans.records import milliseconds_between, timestamp_of
 from palaver.sources.source import Source
 
 CASES = FIXTURES / "github_copilot"
@@ -203,7 +202,7 @@ def test_traces_of_other_programs_are_not_claimed(tmp_path, line):
 
 def test_what_lets_somebody_in_is_masked_and_what_was_said_is_not():
     said = "Bearer is a word, and https://example.com/?key=1 is an address that somebody named."
-    kept = discreet(
+    kept = mask_attributes(
         {
             "http.request.header.authorization": "Bearer abcdefgh",
             "github.token": "abc",
@@ -228,7 +227,7 @@ def test_what_lets_somebody_in_is_masked_and_what_was_said_is_not():
 
 
 def test_values_of_otlp_are_unwrapped_and_odd_ones_kept():
-    attributes, unread = attributes_of(
+    attributes, unread = parse_attributes(
         [
             {"key": "a", "value": {"stringValue": "x"}},
             {"key": "b", "value": {"intValue": "12"}},
@@ -241,29 +240,32 @@ def test_values_of_otlp_are_unwrapped_and_odd_ones_kept():
     )
     assert attributes == {"a": "x", "b": 12, "c": [True, 1.5], "d": {"e": 3}, "f": {"intValue": "many"}}
     assert unread == [{"key": "a", "value": {"stringValue": "again"}}, 7]
-    assert resource_of({"_rawAttributes": [["service.name", "x"], ["odd"]]}) == {"service.name": "x"}
+    assert resource_attributes({"_rawAttributes": [["service.name", "x"], ["odd"]]}) == {"service.name": "x"}
 
 
 def test_times_of_both_spellings():
-    assert moment("1781293600123000000") == moment([1781293600, 123000000]) == "2026-06-12T19:46:40.123Z"
-    assert moment([12, 5]) == ""
+    assert timestamp_of("1781293600123000000") == timestamp_of([1781293600, 123000000]) == "2026-06-12T19:46:40.123Z"
+    assert timestamp_of([12, 5]) == ""
     assert milliseconds_between([1781293600, 0], [1781293600, 1500000]) == 1.5
     assert milliseconds_between("1781293601000000000", "1781293600000000000") is None
 
 
 def test_a_cut_list_is_read_up_to_the_cut():
     whole = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "one two three"}]}])
-    assert listed(whole[:-9] + "...[truncated, original 70000 chars]") == (
+    assert attribute_values(whole[:-9] + "...[truncated, original 70000 chars]") == (
         [{"role": "user", "parts": [{"type": "text", "content": "one two t"}]}],
         True,
     )
     called = json.dumps([{"role": "assistant", "parts": [{"type": "tool_call", "arguments": {"a": ["b\n" * 9]}}]}])
     for end in range(len(called)):
-        found, is_cut = listed(called[:end] + "[truncated]")
+        found, is_cut = attribute_values(called[:end] + "[truncated]")
         assert is_cut
         assert str(found).count("b") == called[:end].count("b\\n") or str(found).count("b") == called[:end].count("b")
-    assert listed("a prompt of the system, as plain text") == (["a prompt of the system, as plain text"], False)
-    assert listed(None) == ([], False)
+    assert attribute_values("a prompt of the system, as plain text") == (
+        ["a prompt of the system, as plain text"],
+        False,
+    )
+    assert attribute_values(None) == ([], False)
 
 
 def test_parts_become_calls_and_results():

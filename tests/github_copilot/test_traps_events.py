@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from importing import FIXTURES, Imported, check, import_folder
-from palaver.importers.github_copilot.events import reading
+from palaver.importers.github_copilot.events import reader
 
 Json = dict[str, Any]
 
@@ -213,8 +213,8 @@ def test_trap_20_a_transcript_is_another_account_of_the_saved_chat_and_counts_no
 
 
 def test_trap_20_no_piece_of_a_transcript_and_no_agent_in_it_counts_what_the_saved_chat_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "FRAGMENT_BYTES", -1)
-    monkeypatch.setattr(reading, "LATER_FRAGMENT_BYTES", -1)
+    monkeypatch.setattr(reader, "FRAGMENT_BYTES", -1)
+    monkeypatch.setattr(reader, "LATER_FRAGMENT_BYTES", -1)
     transcripts = tmp_path / "workspaceStorage" / "hash" / "GitHub.copilot-chat" / "transcripts"
     transcripts.mkdir(parents=True)
     chats = transcripts.parents[1] / "chatSessions"
@@ -254,7 +254,7 @@ def test_trap_21_a_rendered_prompt_alone_is_the_prompt_and_nobody_typed_it():
 def test_trap_21_empty_partitions_are_read_and_all_are_one_conversation_in_order():
     found = imported("jetbrains_partitions")
     (unit,) = found.units
-    assert unit.members == tuple(f"partition-{number}.jsonl" for number in (0, 1, 2, 3, 10))
+    assert unit.match.members == tuple(f"partition-{number}.jsonl" for number in (0, 1, 2, 3, 10))
     (document,) = found.documents
     times = [message["timestamp"] for message in document["messages"]]
     assert times == sorted(times)

@@ -31,7 +31,7 @@ def test_trap_1_the_log_is_the_truth_and_both_files_are_one_conversation(tmp_pat
     assert document["conversation_id"] == NAME
     assert [texts(message) for message in document["messages"]] == ["How deep is the lake?", "Forty metres."]
     assert found.reports[0].ledger.folded == {"its log": 1}
-    assert {unit.source.name, *unit.members} == {"lake.json", "lake.jsonl"}
+    assert {unit.source.name, *unit.match.members} == {"lake.json", "lake.jsonl"}
 
 
 def test_trap_1_either_file_of_a_session_leads_to_both(tmp_path):

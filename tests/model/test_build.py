@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 
 from palaver.model import SCHEMA_VERSION, blocks, build, conversation
-from palaver.model.publish import published
+from palaver.model.schemas import published_schema
 
 TIME = "2025-01-02T03:04:05.678Z"
 
@@ -96,11 +96,11 @@ def test_small_messages_summaries_and_conversations():
     document = build.conversation(conversation_id="c", platform={"name": "x"}, created_at=TIME, messages=[message])
     assert list(document) == ["schema_version", "conversation_id", "platform", "created_at", "messages"]
     assert document["schema_version"] == SCHEMA_VERSION
-    jsonschema_rs.validator_for(published("conversation")).validate(document)
+    jsonschema_rs.validator_for(published_schema("conversation")).validate(document)
 
 
 def test_a_full_conversation_is_valid():
-    jsonschema_rs.validator_for(published("conversation")).validate(FULL_CONVERSATION)
+    jsonschema_rs.validator_for(published_schema("conversation")).validate(FULL_CONVERSATION)
     conversation.Conversation.model_validate(FULL_CONVERSATION)
 
 
@@ -115,8 +115,8 @@ def test_every_block_type_has_a_builder():
 
 def test_building_and_reading_published_schemas_needs_no_pydantic():
     script = (
-        "import sys; from palaver.model import build, content, ids, publish, timestamps, upgrade;"
-        "publish.published('conversation'); publish.kinds(); assert 'pydantic' not in sys.modules"
+        "import sys; from palaver.model import build, ids, schemas, timestamps, upgrade;"
+        "schemas.published_schema('conversation'); schemas.published_kinds(); assert 'pydantic' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
 

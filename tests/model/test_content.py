@@ -1,7 +1,7 @@
 import pytest
 
 from palaver.errors import ContentError
-from palaver.model.content import normalize_content
+from palaver.validation.coercion import normalize_content
 
 TEXT = {"type": "text", "text": "hello"}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "done"}

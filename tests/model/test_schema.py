@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from palaver.errors import VersionError
-from palaver.model import SCHEMA_VERSION, blocks, conversation, publish
+from palaver.model import SCHEMA_VERSION, blocks, conversation, schemas
 from palaver.model.conversation import Conversation
-from palaver.model.publish import conversation_schema, kinds, published
-from palaver.model.tables import schema_tables
+from palaver.model.schema_markdown import schema_tables
+from palaver.model.schemas import conversation_schema, published_kinds, published_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = conversation_schema()
@@ -295,25 +295,25 @@ def test_every_field_is_described():
 
 
 def test_the_committed_schema_is_the_generated_one():
-    assert published("conversation", SCHEMA_VERSION) == SCHEMA
-    assert published("conversation") == SCHEMA
+    assert published_schema("conversation", SCHEMA_VERSION) == SCHEMA
+    assert published_schema("conversation") == SCHEMA
 
 
 def test_what_is_not_published_is_refused_with_what_is():
-    assert "conversation" in kinds()
+    assert "conversation" in published_kinds()
     with pytest.raises(VersionError, match=r"'weather'.*conversation"):
-        published("weather")
+        published_schema("weather")
     with pytest.raises(VersionError, match=r"'9\.9\.9'.*1\.0\.0"):
-        published("conversation", "9.9.9")
+        published_schema("conversation", "9.9.9")
     with pytest.raises(VersionError, match="is published"):
-        published("..")
+        published_schema("..")
 
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """A package folder of its own, and no checkout around it."""
     monkeypatch.setattr("importlib.resources.files", lambda _package: tmp_path)
-    monkeypatch.setattr(publish, "__file__", str(tmp_path / "a" / "b" / "c" / "publish.py"))
+    monkeypatch.setattr(schemas, "__file__", str(tmp_path / "a" / "b" / "c" / "schemas.py"))
     return tmp_path / "schema"
 
 
@@ -324,16 +324,16 @@ def test_an_installed_package_reads_its_own_files(installed):
         file.write_text(f'{{"title": "{version}"}}', "utf-8")
     (installed / "exchange" / "README.md").touch()
     (installed / "empty").mkdir()
-    assert kinds() == ["exchange"]
-    assert published("exchange") == {"title": "1.10.0"}
-    assert published("exchange", "1.9.0") == {"title": "1.9.0"}
+    assert published_kinds() == ["exchange"]
+    assert published_schema("exchange") == {"title": "1.10.0"}
+    assert published_schema("exchange", "1.9.0") == {"title": "1.9.0"}
 
 
 @pytest.mark.usefixtures("installed")
 def test_without_any_file_nothing_is_published():
-    assert kinds() == []
+    assert published_kinds() == []
     with pytest.raises(VersionError, match="there are: none"):
-        published("conversation")
+        published_schema("conversation")
 
 
 def test_the_tables_name_every_model_and_field():

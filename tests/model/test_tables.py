@@ -2,11 +2,11 @@
 
 from pydantic import Field
 
-from palaver.model.answers._answer import Answer, Part
 from palaver.model.blocks import Count
 from palaver.model.conversation import Conversation
-from palaver.model.publish import _schema
-from palaver.model.tables import fields_table
+from palaver.model.json_output.answer import Answer, Part
+from palaver.model.schema_markdown import fields_table
+from palaver.model.schemas import _generate
 
 
 class Hive(Part):
@@ -26,7 +26,7 @@ class MeadowAnswer(Answer):
 
 
 def test_parts_are_told_by_their_paths_and_documents_by_a_link():
-    lines = fields_table(_schema(MeadowAnswer, "meadow-answer", "1.0.0")).splitlines()
+    lines = fields_table(_generate(MeadowAnswer, "meadow-answer", "1.0.0")).splitlines()
     assert lines[2:] == [
         "| `first` | object | A hive. |",
         "| `first.bees` | integer ≥ 0 | How many live there. |",

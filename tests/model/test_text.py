@@ -3,7 +3,7 @@
 import pytest
 
 from palaver.model import build
-from palaver.model.text import block_texts, is_encoded, strings
+from palaver.model.block_text import block_texts, is_encoded, strings
 
 PICTURE = build.source("base64", "iVBORw0KGgo" * 100, media_type="image/png")
 

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from palaver.model import build
-from palaver.model.publish import published, usage_schema
-from palaver.model.tables import usage_tables
+from palaver.model.schema_markdown import usage_tables
+from palaver.model.schemas import published_schema, usage_schema
 from palaver.model.usage import UsageRecord
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +52,7 @@ WRONG = [
 
 def is_valid(record) -> bool:
     """What both validators and the model say of it, which must be one."""
-    schema = published("usage")
+    schema = published_schema("usage")
     said = {
         jsonschema_rs.validator_for(schema).is_valid(record),
         jsonschema.Draft202012Validator(schema).is_valid(record),
@@ -69,8 +69,8 @@ def is_valid(record) -> bool:
 
 
 def test_the_published_schema_is_the_model():
-    assert published("usage") == usage_schema()
-    assert published("usage")["$id"] == f"urn:palaver:schema:usage:{UsageRecord.SCHEMA_VERSION}"
+    assert published_schema("usage") == usage_schema()
+    assert published_schema("usage")["$id"] == f"urn:palaver:schema:usage:{UsageRecord.SCHEMA_VERSION}"
     assert (ROOT / "docs" / "usage.md").read_text("utf-8") == usage_tables()
 
 

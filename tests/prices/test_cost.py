@@ -8,8 +8,8 @@ import pytest
 from genai_prices.types import ClauseEquals, ModelInfo, ModelPrice, Provider
 
 from palaver.prices import Cost, Prices
-from palaver.prices.bundled import Listing
-from palaver.prices.names import Counting
+from palaver.prices.bundled import PriceListing
+from palaver.prices.names import TokenCounting
 
 TIME = "2025-10-01T12:00:00.000Z"
 MILLION = Decimal(1_000_000)
@@ -196,7 +196,9 @@ def test_a_price_of_zero_is_a_price():
     listed = ModelPrice(input_mtok=Decimal(3), output_mtok=Decimal(4), cache_read_mtok=Decimal(0))
     model = ModelInfo(id="m", match=ClauseEquals("m"), prices=listed)
     provider = Provider(id="p", name="P", api_pattern="", models=[model])
-    row = Listing(provider, model, Counting(cache_apart=True, thinking_apart=False), {}).row(TIME)
+    row = PriceListing(
+        provider, model, TokenCounting(input_excludes_cache=True, output_excludes_thinking=False), {}
+    ).row(TIME)
     assert row.rates == (3, 4, 0, 3, 3, 4)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.redact import MASK, kept_headers, masked_headers, masked_url
+from palaver.redact.policy import MASK, harmless_headers, mask_headers, mask_url
 
 SECRET = "planted-7f3a"  # noqa: S105 - of nobody
 SECRET_HEADERS = [
@@ -17,28 +17,28 @@ SECRET_HEADERS = [
 
 @pytest.mark.parametrize("name", SECRET_HEADERS)
 def test_a_header_that_may_hold_a_secret_is_masked(name):
-    assert masked_headers({name: SECRET}) == {name: MASK}
-    assert masked_headers({name: [SECRET, SECRET]}) == {name: [MASK, MASK]}
-    assert masked_headers([[name, SECRET]]) == [[name, MASK]]
-    assert masked_headers([{"name": name, "value": SECRET}]) == [{"name": name, "value": MASK}]
-    assert kept_headers({name: SECRET}) == {}
+    assert mask_headers({name: SECRET}) == {name: MASK}
+    assert mask_headers({name: [SECRET, SECRET]}) == {name: [MASK, MASK]}
+    assert mask_headers([[name, SECRET]]) == [[name, MASK]]
+    assert mask_headers([{"name": name, "value": SECRET}]) == [{"name": name, "value": MASK}]
+    assert harmless_headers({name: SECRET}) == {}
 
 
 @pytest.mark.parametrize("value", ["Bearer abc", "Basic YTpi", "sk-ant-api03-abcdefgh", "eyJhbGciOiJIUzI1NiJ9.e30.x"])
 def test_a_value_that_looks_like_a_secret_is_masked_under_any_name(value):
-    assert masked_headers({"x-custom": value}) == {"x-custom": MASK}
-    assert kept_headers({"user-agent": value}) == {}
+    assert mask_headers({"x-custom": value}) == {"x-custom": MASK}
+    assert harmless_headers({"user-agent": value}) == {}
 
 
 def test_harmless_headers_stay():
     headers = {"Content-Type": "text/event-stream", "Request-Id": "req_1", "X-RateLimit-Remaining-Tokens": "5"}
-    assert masked_headers(headers) == headers
-    assert kept_headers(headers) == {name.lower(): value for name, value in headers.items()}
+    assert mask_headers(headers) == headers
+    assert harmless_headers(headers) == {name.lower(): value for name, value in headers.items()}
 
 
 @given(st.text(min_size=1).filter(lambda name: name.strip()))
 def test_documents_keep_only_headers_that_are_known_to_be_harmless(name):
-    kept = kept_headers({name: SECRET})
+    kept = harmless_headers({name: SECRET})
     assert not kept or name.lower() in {"date", "user-agent", "x-app"} or "-" in name
 
 
@@ -56,9 +56,9 @@ def test_documents_keep_only_headers_that_are_known_to_be_harmless(name):
     ],
 )
 def test_nothing_in_an_address_lets_anybody_in(url):
-    assert SECRET not in masked_url(url)
+    assert SECRET not in mask_url(url)
 
 
 def test_an_address_still_tells_where_the_request_went():
     url = "https://host.example/openai/deployments/d/chat/completions?api-version=2025-01-01&key=x"
-    assert masked_url(url) == url.replace("key=x", f"key={MASK}")
+    assert mask_url(url) == url.replace("key=x", f"key={MASK}")

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from importing import FIXED_TIME, FIXTURES, first_error
-from palaver.importers._cline_family.markdown import export_product, read_export
-from palaver.importers._cline_family.markdown_blocks import answer_blocks, user_blocks
+from palaver.importers._cline_family.markdown_export import answer_blocks, export_product, read_export, user_blocks
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from task_exports import exported, exported_with_facts

@@ -6,9 +6,9 @@ import zipfile
 import pytest
 
 from importing import check, import_folder, import_units
-from palaver.importers._cline_family import history, reading
-from palaver.importers._cline_family.recognize import owner_of
-from palaver.sources import elements
+from palaver.importers._cline_family import history, task_reader
+from palaver.importers._cline_family.task_folder import owning_product
+from palaver.sources.arrays import elements
 from palaver.sources.source import Source
 from palaver.workflows.find_units import find_units
 from task_folders import TASK, answer, ask, blocks, by_author, call, request, result, say, spoken, surroundings, user
@@ -95,7 +95,7 @@ def test_a_history_under_its_old_name_counts_where_there_is_no_newer_one(tmp_pat
 )
 def test_whose_task_it_is(path, files, platform, tmp_path):
     found = folder(tmp_path / path, **{"ui_messages": [], **files})
-    assert owner_of(Source.at(found)).platform == platform
+    assert owning_product(Source.at(found)).platform == platform
     claims = {unit.platform for unit in find_units([tmp_path])[0]}
     assert claims == {platform}
 
@@ -128,8 +128,8 @@ def test_a_history_that_is_too_large_comes_in_fragments(tmp_path, monkeypatch):
     folder(tmp_path, api_conversation_history=said, ui_messages=rows)
     (whole,) = import_folder(tmp_path).documents
     monkeypatch.setattr(elements, "SMALL_BYTES", 2000)
-    monkeypatch.setattr(reading, "LARGE_BYTES", 2000)
-    monkeypatch.setattr(reading, "PORTION_BYTES", 2000)
+    monkeypatch.setattr(task_reader, "LARGE_BYTES", 2000)
+    monkeypatch.setattr(task_reader, "PORTION_BYTES", 2000)
     imported = import_folder(tmp_path)
     check(imported)
     parts = imported.documents
@@ -146,7 +146,7 @@ def test_a_small_history_beside_a_large_log_is_not_cut(tmp_path, monkeypatch):
     rows = [say(at, "error", f"The line was lost for the {at}th time.") for at in range(400)]
     log = folder(tmp_path, api_conversation_history=said, ui_messages=rows) / "ui_messages.json"
     monkeypatch.setattr(elements, "SMALL_BYTES", log.stat().st_size - 1)
-    monkeypatch.setattr(reading, "LARGE_BYTES", log.stat().st_size // 2)
+    monkeypatch.setattr(task_reader, "LARGE_BYTES", log.stat().st_size // 2)
     imported = import_folder(tmp_path)
     check(imported)
     (document,) = imported.documents

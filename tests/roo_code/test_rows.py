@@ -2,9 +2,9 @@
 
 import pytest
 
-from palaver.importers._cline_family import known
-from palaver.importers._cline_family.known import Known
-from palaver.importers._cline_family.results import Calls
+from palaver.importers._cline_family import history_search
+from palaver.importers._cline_family.history_search import HistoryText
+from palaver.importers._cline_family.task import PendingCalls
 from task_folders import TASK, answer, ask, blocks, by_author, call, request, result, say, spoken, surroundings, user
 
 FIRST = user(1, "<task>\nSort the books by their colours.\n</task>", surroundings())
@@ -137,19 +137,19 @@ def test_what_a_command_wrote_is_told_only_where_the_history_lacks_it(tasks):
 
 
 def test_results_belong_to_calls_by_name_and_then_by_order():
-    calls = Calls()
-    calls.begin([("read", "a"), ("write", "b"), ("read", "c")])
-    assert calls.holds("write")
-    assert not calls.holds("other")
+    calls = PendingCalls()
+    calls.reset([("read", "a"), ("write", "b"), ("read", "c")])
+    assert calls.has_name("write")
+    assert not calls.has_name("other")
     assert [calls.take(name) for name in ("read", "write", "write", "other", "other")] == ["a", "b", "b", "c", "c"]
-    assert Calls().take("read") is None
+    assert PendingCalls().take("read") is None
 
 
 def test_looking_for_words_comes_to_an_end(monkeypatch):
     """Every row is looked for in the records around; rows beyond number must not take time beyond measure."""
-    monkeypatch.setattr(known, "_EFFORT", 0)
+    monkeypatch.setattr(history_search, "_INITIAL_BUDGET", 0)
     line = "a line of forty characters, or even more of them"
-    found = Known({0: {"content": f"{line}\nshort"}})
+    found = HistoryText({0: {"content": f"{line}\nshort"}})
     assert [found.has("short", [0]) for _ in range(1000)].count(True) in range(50, 900)
     assert found.has_lines(line, [0])
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from importing import Imported, Json, check, import_folder, strings
-from palaver.importers._cline_family.known import long_lines
+from palaver.importers._cline_family.history_search import long_lines
 from test_samples import SAMPLES
 
 REAL = "roo_code/real-task-bc93a6f7"

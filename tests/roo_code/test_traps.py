@@ -2,7 +2,7 @@
 
 import pytest
 
-from palaver.importers._cline_family.vocabulary import mcp_of
+from palaver.importers._cline_family.tool_calls import mcp_parts
 from task_folders import TASK, answer, ask, blocks, by_author, call, request, result, say, spoken, surroundings, user
 
 MODEL_INFO = {"modelId": "claude-sonnet-4-5", "providerId": "anthropic", "mode": "act"}
@@ -192,7 +192,7 @@ def test_trap_15_an_mcp_tool_is_known_in_both_spellings(name, tasks):
     document = tasks.read([FIRST, answer(2, call(name, place="Zermatt"))])
     (made,) = blocks(document, "tool_use")
     assert (made["name"], made["metadata"]) == (name, {"server": "gazetteer", "tool": "lookup"})
-    assert mcp_of("mcp--alone") == mcp_of("read_file") == {}
+    assert mcp_parts("mcp--alone") == mcp_parts("read_file") == {}
 
 
 def test_trap_16_the_result_of_a_task_is_the_answer_and_an_answer_is_a_person_s(tasks):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from palaver.sources import arrays
-from palaver.sources.arrays import ArrayElements, elements_path
+from palaver.sources.arrays import splitter
+from palaver.sources.arrays.splitter import ArrayElements, elements_path
 
 SEPARATORS = ["},{", '"},{"id":', '}, {"id"', "]", "[", "{", '\\"', "\\", '"', ",", ":", "\n"]
 KEYS = st.sampled_from(["id", "title", "children", "a", "},{", 'q"', "\\"])
@@ -520,7 +520,7 @@ def test_no_more_than_an_element_and_a_few_chunks_is_held(element, indent):
     most = 0
     for item in elements:
         found.append(item.value)
-        most = max(most, len(elements._window.held))
+        most = max(most, len(elements._window.buffer))
     assert found == array
     assert most <= 18 * 2_048
 
@@ -535,8 +535,8 @@ def test_wrong_guesses_cost_no_more_than_the_document_again(keys, monkeypatch):
         parsed.append(len(raw))
         return orjson.loads(raw)
 
-    monkeypatch.setattr(arrays, "parse", parse)
-    monkeypatch.setattr(arrays, "NOT_JSON", orjson.JSONDecodeError)
+    monkeypatch.setattr(splitter, "parse", parse)
+    monkeypatch.setattr(splitter, "NOT_JSON", orjson.JSONDecodeError)
     array = [{key: number} for number, key in enumerate(keys * (2_000 // len(keys)))]
     document = json.dumps(array).encode()
     assert values(document, (), 4_096) == array
@@ -548,11 +548,11 @@ def test_elements_that_open_alike_are_not_scanned(monkeypatch):
     document = json.dumps(array).encode()
     scanned = []
 
-    class Counted(arrays.Scan):
+    class Counted(splitter.ValueScan):
         def __init__(self):
             scanned.append(1)
             super().__init__()
 
-    monkeypatch.setattr(arrays, "Scan", Counted)
+    monkeypatch.setattr(splitter, "ValueScan", Counted)
     assert values(document) == array
     assert not scanned

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from palaver.sources.damage import BAD_JSON, TOO_DEEP, repair, without_surrogates
+from palaver.sources.damage import BAD_JSON, TOO_DEEP, repair, replace_lone_surrogates
 
 LETTERS = st.characters(codec=None, exclude_categories=[])
 LINES = st.lists(
@@ -21,7 +21,7 @@ LINES = st.lists(
 @example(b'\0\xef\xbb\xbf{"a":"\xff\xfe"}\0\0{"b":\0"\xe2\x82x', False)
 @example(b'{"a":"\xe2\x82\xff"}\xff\xff', False)
 def test_torn_pieces_are_the_bytes_at_their_offset(line, goes_on):
-    repaired = repair(line, goes_on=goes_on)
+    repaired = repair(line, is_incomplete=goes_on)
     for start, piece, _, _ in repaired.torn:
         assert piece
         assert line[start : start + len(piece)] == piece
@@ -60,13 +60,13 @@ def test_nesting_past_the_stack_is_told_apart():
 @pytest.mark.parametrize("line", [b"12", b'"x"', b"true", b"null", b"-1.5", b"NaN", b'{"a":1} 12'])
 def test_a_bare_value_at_the_end_of_an_unfinished_line_may_go_on(line):
     assert not repair(line).torn
-    [(start, piece, _, _)] = repair(line, goes_on=True).torn
+    [(start, piece, _, _)] = repair(line, is_incomplete=True).torn
     assert start + len(piece) == len(line)
 
 
 @pytest.mark.parametrize("line", [b'{"a":1}', b"[1]", b'{"a":NaN}', b'{"a":1}{"b":2}', b'{"a":18446744073709551616}'])
 def test_a_whole_object_on_an_unfinished_line_is_whole(line):
-    assert repair(line, goes_on=True) == repair(line)
+    assert repair(line, is_incomplete=True) == repair(line)
     assert not repair(line).torn
 
 
@@ -99,7 +99,7 @@ def test_remarks_count_what_was_repaired(line, remarks):
 )
 def test_without_surrogates_every_string_can_be_encoded_and_nothing_is_lost(value):
     before = json.dumps(value)
-    after, replaced = without_surrogates(json.loads(before))
+    after, replaced = replace_lone_surrogates(json.loads(before))
     json.dumps(after, ensure_ascii=False).encode()
     assert shape(after) == shape(value)
     assert (replaced == 0) == encodes(value)
@@ -127,7 +127,7 @@ def encodes(value) -> bool:
 
 def test_broken_keys_stay_apart_and_in_order():
     value = json.loads('{"\\ud800":1,"\\ufffd":2,"\\udfff":3,"x":4}')
-    assert without_surrogates(value) == ({"\ufffd\ufffd": 1, "\ufffd": 2, "\ufffd\ufffd\ufffd": 3, "x": 4}, 2)
+    assert replace_lone_surrogates(value) == ({"\ufffd\ufffd": 1, "\ufffd": 2, "\ufffd\ufffd\ufffd": 3, "x": 4}, 2)
     assert list(value.values()) == [1, 2, 3, 4]
 
 
@@ -135,5 +135,5 @@ def test_surrogates_are_replaced_however_deep_they_stand():
     value: object = "\ud800"
     for _ in range(100_000):
         value = [value]
-    value, replaced = without_surrogates(value)
+    value, replaced = replace_lone_surrogates(value)
     assert replaced == 1

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from palaver.sources import elements
-from palaver.sources.elements import JsonElements, WholeElements, elements_of
+from palaver.sources.arrays import elements
+from palaver.sources.arrays.elements import JsonElements, WholeElements, open_elements
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
@@ -38,7 +38,9 @@ REST = b'{"a": 1},\n{"b": 2}]'
 def test_what_follows_an_odd_beginning_is_read(beginning):
     run = Run("array.json")
     read = [
-        value for value in JsonElements(io.BytesIO(beginning + REST), run, takes_cut=True) if isinstance(value, dict)
+        value
+        for value in JsonElements(io.BytesIO(beginning + REST), run, accepts_truncated=True)
+        if isinstance(value, dict)
     ]
     assert read == [{"a": 1}, {"b": 2}]
 
@@ -64,10 +66,10 @@ def test_the_quick_way_reads_the_same_as_the_careful_one(tmp_path, data, key, is
     path = tmp_path / "array.json"
     path.write_bytes(gzip.compress(data) if is_packed else data)
     quick, careful = Run("quick"), Run("careful")
-    with elements_of(Source.at(path), quick, key) as found:
+    with open_elements(Source.at(path), quick, key) as found:
         assert isinstance(found, WholeElements) == is_whole
         read = list(found)
-    wanted = JsonElements(io.BytesIO(data), careful, (key,) if key else (), takes_cut=True)
+    wanted = JsonElements(io.BytesIO(data), careful, (key,) if key else (), accepts_truncated=True)
     assert read == list(wanted)
     assert found.wrapper == wanted.wrapper
     assert quick.ledger == careful.ledger
@@ -79,7 +81,7 @@ def test_a_record_of_the_quick_way_can_be_set_aside(tmp_path):
     path.write_bytes(b'[{"a": 1}, "odd"]')
     taken = []
     run = Run("array.json", advance=taken.append)
-    with elements_of(Source.at(path), run, label="array.json") as found:
+    with open_elements(Source.at(path), run, label="array.json") as found:
         told = [(json.loads(found.raw), found.where()) for _ in found]
     assert told == [({"a": 1}, "array.json: element 0"), ("odd", "array.json: element 1")]
     assert sum(taken) == path.stat().st_size
@@ -90,6 +92,6 @@ def test_what_is_large_is_not_held_whole(tmp_path, monkeypatch):
     path = tmp_path / "array.json"
     for data in (json.dumps(["x" * 90, 1]).encode(), gzip.compress(json.dumps(["x" * 9_000, 1]).encode())):
         path.write_bytes(data)
-        with elements_of(Source.at(path), Run("array.json")) as found:
+        with open_elements(Source.at(path), Run("array.json")) as found:
             assert isinstance(found, JsonElements)
             assert list(found)[1] == 1

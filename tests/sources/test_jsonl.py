@@ -39,7 +39,7 @@ class Reading:
 
 def read(data, start=0, number=0, *, label="") -> Reading:
     reading = Reading()
-    run = Run("source", set_aside=reading.aside.append)
+    run = Run("source", quarantine=reading.aside.append)
     stream = io.BytesIO(data) if isinstance(data, bytes) else data
     if start:
         stream.seek(start)
@@ -253,8 +253,8 @@ def test_words_in_a_line_are_never_denied(numbers, chunk_bytes):
         for _ in lines:
             for number in range(10):
                 words = b"word%d." % number
-                assert lines.may_hold(words) or words not in lines.raw
-            assert not lines.may_hold(b"nowhere")
+                assert lines.may_contain(words) or words not in lines.raw
+            assert not lines.may_contain(b"nowhere")
 
 
 # Good input
@@ -529,7 +529,7 @@ def test_what_follows_an_object_is_set_aside_alone():
 def test_a_line_past_the_longest_is_set_aside_and_the_next_ones_are_read(monkeypatch, chunk_bytes):
     monkeypatch.setattr(jsonl, "CHUNK_BYTES", chunk_bytes)
     monkeypatch.setattr(jsonl, "LONGEST_LINE_BYTES", 100)
-    monkeypatch.setattr(jsonl, "_TOO_LONG_KEPT", 10)
+    monkeypatch.setattr(jsonl, "_LONG_LINE_EXCERPT_BYTES", 10)
     longest = b'{"a":"' + b"x" * 92 + b'"}'
     data = around(longest, longest.replace(b"xx", b"xxx", 1), b'{"b":1}')
     reading = read(data)

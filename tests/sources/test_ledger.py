@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.model.finding import KINDS, PLACES_KEPT, Finding, FindingTally, finding_kind
+from palaver.model.finding import KINDS, MAX_STORED_PER_CODE, Finding, FindingTally, finding_kind
 from palaver.model.ledger import Counts, Ledger
 from palaver.sources.damage import BAD_JSON
 from palaver.sources.run import Quarantined, Run
@@ -38,7 +38,7 @@ def test_the_written_ledger_tells_the_rules_in_order(ledger):
 
 def test_a_run_keeps_the_ledger():
     aside = []
-    run = Run("a.jsonl", set_aside=aside.append)
+    run = Run("a.jsonl", quarantine=aside.append)
     run.read(10)
     run.mapped(4)
     run.folded("message", 3)
@@ -77,7 +77,7 @@ def test_frequent_findings_are_counted_and_their_first_places_kept():
         tally.add(Finding("often", "note", "a", f"line {number}", "", kept=True))
     tally.add(Finding("once", "note", "a", "line 5", "", kept=True))
     assert tally.counts == {"often": 1000, "once": 1}
-    assert [finding.where for finding in tally.first] == [f"line {number}" for number in range(PLACES_KEPT)] + [
+    assert [finding.where for finding in tally.first] == [f"line {number}" for number in range(MAX_STORED_PER_CODE)] + [
         "line 5"
     ]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palaver.errors import SourceError
-from palaver.sources import sections as room
+from palaver.sources import sections as sections_module
 from palaver.sources.run import Run
 from palaver.sources.sections import Sections
 
@@ -36,12 +36,12 @@ def test_sections_with_their_places():
 
 def test_a_text_without_headings_is_all_preface_and_can_be_set_aside():
     kept = []
-    run = Run("text", set_aside=kept.append)
+    run = Run("text", quarantine=kept.append)
     sections = Sections(io.BytesIO(b"# one two\n"), run, HEADING)
     assert sections.preface == "# one two\n"
     assert list(sections) == []
     assert run.ledger.read == 0
-    sections.set_aside()
+    sections.quarantine_all()
     assert run.ledger.read == 1
     assert [entry.raw for entry in kept] == [b"# one two\n"]
 
@@ -79,8 +79,8 @@ def test_what_came_before_damage_is_kept():
 
 
 def test_what_comes_behind_the_limit_is_not_read(monkeypatch):
-    monkeypatch.setattr(room, "LARGEST_BYTES", 20)
-    monkeypatch.setattr(room, "CHUNK_BYTES", 8)
+    monkeypatch.setattr(sections_module, "MAX_BYTES", 20)
+    monkeypatch.setattr(sections_module, "CHUNK_BYTES", 8)
     _, found, run = read(b"# one\nabcdefghijklmnopqrstuvwxyz\n")
     assert found == [("one", "\nabcdefghij")]
     assert codes(run) == {"source-cut-off": 1}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from palaver.importers._shared import vscode
-from palaver.importers._shared.side_files import side_value
-from palaver.importers._shared.vscode import global_storage, path_in, remembered
+from palaver.importers._shared.side_files import read_side_file
+from palaver.importers._shared.vscode import global_storage, path_from_uri, read_state
 from palaver.sources.source import Source
 
 
@@ -30,16 +30,16 @@ from palaver.sources.source import Source
 def test_a_side_file_is_a_value_or_nothing(tmp_path, name, content, value):
     if content is not None:
         (tmp_path / name).write_text(content)
-    assert side_value(Source.at(tmp_path / name)) == value
+    assert read_side_file(Source.at(tmp_path / name)) == value
 
 
 def test_a_side_file_that_changed_is_read_anew(tmp_path):
     path = tmp_path / "index.json"
     path.write_text("[1]")
-    first = side_value(Source.at(path))
-    assert side_value(Source.at(path)) is first == [1]
+    first = read_side_file(Source.at(path))
+    assert read_side_file(Source.at(path)) is first == [1]
     path.write_text("[1, 2]")
-    assert side_value(Source.at(path)) == [1, 2]
+    assert read_side_file(Source.at(path)) == [1, 2]
 
 
 @pytest.fixture
@@ -59,19 +59,19 @@ def state(tmp_path) -> Path:
     [("maker.tool", {"history": [1]}), ("MAKER.TOOL", {"history": [1]}), ("other", "words"), ("broken", None)],
 )
 def test_what_an_editor_remembers(state, key, value):
-    assert remembered(state, key) == value
+    assert read_state(state, key) == value
 
 
 def test_nothing_is_remembered_where_nothing_can_be_read(state, tmp_path):
-    assert remembered(state, "number") is None
-    assert remembered(state, "absent") is None
-    assert remembered(tmp_path / "none.vscdb", "other") is None
+    assert read_state(state, "number") is None
+    assert read_state(state, "absent") is None
+    assert read_state(tmp_path / "none.vscdb", "other") is None
     (tmp_path / "text.vscdb").write_text("no database")
-    assert remembered(tmp_path / "text.vscdb", "other") is None
+    assert read_state(tmp_path / "text.vscdb", "other") is None
     with sqlite3.connect(tmp_path / "empty.vscdb") as connection:
         connection.execute("CREATE TABLE other (key)")
     connection.close()
-    assert remembered(tmp_path / "empty.vscdb", "other") is None
+    assert read_state(tmp_path / "empty.vscdb", "other") is None
 
 
 @pytest.mark.parametrize(
@@ -117,4 +117,4 @@ def test_a_portable_editor_has_its_files_with_it(tmp_path, monkeypatch):
     ],
 )
 def test_an_address_of_a_file_is_its_path(address, path):
-    assert path_in(address) == path
+    assert path_from_uri(address) == path

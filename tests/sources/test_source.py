@@ -15,14 +15,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from palaver.errors import SourceError
-from palaver.sources import folders, whole
-from palaver.sources.decompress import decompressed, is_compressed
+from palaver.sources import folders, small_files
+from palaver.sources.decompress import is_compressed, open_decompressed
 from palaver.sources.folders import DiskFolder, StandardInput, files_of, walk_folders
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
+from palaver.sources.small_files import json_document
 from palaver.sources.source import HEAD_BYTES, Source
-from palaver.sources.whole import json_document
-from palaver.sources.zips import ZipFolder
+from palaver.sources.zip.folder import ZipFolder
 
 RECORDS = [{"n": number, "text": hashlib.blake2b(b"%d" % number, digest_size=15).hexdigest()} for number in range(4000)]
 LINES = [json.dumps(record).encode() + b"\n" for record in RECORDS]
@@ -126,7 +126,7 @@ def test_small_files_are_files_too(put, wrap, data):
 def test_reading_in_pieces_gives_the_whole(data, sizes, wrapping):
     assume(wrapping != "plain" or not is_compressed(data))
     wrapped = WRAPPINGS[wrapping](data)
-    with decompressed(io.BytesIO(wrapped), wrapped, "a") as stream:
+    with open_decompressed(io.BytesIO(wrapped), wrapped, "a") as stream:
         pieces = [stream.read(size) for size in sizes]
         assert all(len(piece) <= size for piece, size in zip(pieces, sizes, strict=True))
         assert b"".join([*pieces, stream.read()]) == data
@@ -137,7 +137,7 @@ def test_closing_closes_the_file_beneath(tmp_path):
         path = tmp_path / "a"
         path.write_bytes(wrap(DATA))
         beneath = path.open("rb")
-        stream = decompressed(beneath, path.read_bytes(), "a")
+        stream = open_decompressed(beneath, path.read_bytes(), "a")
         stream.read(10)
         stream.close()
         assert beneath.closed
@@ -163,7 +163,7 @@ def test_what_came_before_a_cut_is_kept(put, wrap, kept):
 def test_a_gzip_cut_at_any_byte_gives_all_that_can_be_inflated(chosen):
     data = gzip.compress(DATA[:20_000], mtime=0)
     cut = data[: chosen.draw(st.integers(2, len(data) - 1))]
-    stream = decompressed(io.BytesIO(cut), cut, "a.gz")
+    stream = open_decompressed(io.BytesIO(cut), cut, "a.gz")
     inflated = zlib.decompressobj(wbits=31).decompress(cut)
     assert b"".join(stream.read(777) for _ in range(0, len(inflated), 777)) == inflated
     with pytest.raises(SourceError, match=r"a\.gz is damaged or cut off: "):
@@ -187,8 +187,8 @@ def test_the_quick_way_through_a_gzip_tells_the_same_as_the_careful_one(share, e
     at = 10 + int((len(data) - 10) * share)
     data[at : at + len(edit)] = edit
     data += junk
-    quick, quick_problem = inflated(decompressed(io.BytesIO(data), bytes(data), "a.gz"))
-    careful, careful_problem = inflated(decompressed(io.BufferedReader(Dribble(data, 4096)), bytes(data), "a.gz"))
+    quick, quick_problem = inflated(open_decompressed(io.BytesIO(data), bytes(data), "a.gz"))
+    careful, careful_problem = inflated(open_decompressed(io.BufferedReader(Dribble(data, 4096)), bytes(data), "a.gz"))
     assert quick_problem == careful_problem
     assert quick.startswith(careful) or careful.startswith(quick)
     assert quick_problem or quick == careful
@@ -200,7 +200,7 @@ def test_a_cut_zstd_frame_is_never_taken_for_the_end(chosen):
     data = zstandard.ZstdCompressor().compress(DATA[:20_000])
     cut = data[: chosen.draw(st.integers(4, len(data) - 1))]
     with pytest.raises(SourceError, match="a frame has no end"):
-        decompressed(io.BytesIO(cut), cut, "a.zst").read()
+        open_decompressed(io.BytesIO(cut), cut, "a.zst").read()
 
 
 @pytest.mark.parametrize("wrap", [gzip.compress, in_frames], ids=["gzip", "zstd frames"])
@@ -255,7 +255,7 @@ def test_a_file_knows_its_names(tmp_path):
     assert source.size_bytes == path.stat().st_size
     assert source.modified_at() == path.stat().st_mtime
     assert source.exists()
-    assert source.can_move
+    assert source.is_reopenable
     assert not source.is_folder
     assert not source.is_plain_file()
 
@@ -277,10 +277,10 @@ def test_what_lies_beside_and_below(tmp_path):
         (Source.at(tmp_path / "s.jsonl"), ""),
         (Source(ZipFolder(tmp_path / "a.zip"), "top/s.jsonl"), "top/"),
     ):
-        assert [side.name for side in source.under("s")] == [f"{top}s/a/x.json", f"{top}s/b.json"]
-        assert source.under("missing") == []
-        assert source.beside("s/b.json").exists()
-        assert not source.beside("missing.json").exists()
+        assert [side.name for side in source.files_below("s")] == [f"{top}s/a/x.json", f"{top}s/b.json"]
+        assert source.files_below("missing") == []
+        assert source.sibling("s/b.json").exists()
+        assert not source.sibling("missing.json").exists()
 
 
 @pytest.mark.parametrize("is_zipped", [False, True], ids=["disk", "zip"])
@@ -296,22 +296,22 @@ def test_what_lies_around_and_inside(tmp_path, is_zipped):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text("{}")
         top = Source.at(tmp_path)
-    inner = top.within("outer/inner")
+    inner = top.subfolder("outer/inner")
     assert inner.listing() == (["leaf.json"], [])
-    assert inner.above().listing() == (["index.json"], ["inner"])
-    assert inner.above().label == top.within("outer").label
-    assert inner.above().above().listing() == top.listing()
+    assert inner.parent_folder().listing() == (["index.json"], ["inner"])
+    assert inner.parent_folder().label == top.subfolder("outer").label
+    assert inner.parent_folder().parent_folder().listing() == top.listing()
     leaf = Source(top.folder, "outer/inner/leaf.json")
-    assert leaf.above().label == inner.label
-    assert Source(inner.folder, "leaf.json").above().label == inner.label
-    assert inner.within("nothing").listing() == ([], [])
-    assert (top.above() is None) == is_zipped
+    assert leaf.parent_folder().label == inner.label
+    assert Source(inner.folder, "leaf.json").parent_folder().label == inner.label
+    assert inner.subfolder("nothing").listing() == ([], [])
+    assert (top.parent_folder() is None) == is_zipped
 
 
 def test_the_folder_around_the_current_one_is_known(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert Source.at(Path()).above().label == str(tmp_path.parent)
-    assert Source(StandardInput(), "-").above() is None
+    assert Source.at(Path()).parent_folder().label == str(tmp_path.parent)
+    assert Source(StandardInput(), "-").parent_folder() is None
 
 
 def test_a_folder_is_a_source_without_a_head(tmp_path):
@@ -356,7 +356,7 @@ def test_a_source_in_a_zip_survives_pickling_while_it_is_open(tmp_path):
 def test_a_source_that_was_not_looked_at_is_looked_at_by_another_process(tmp_path):
     (tmp_path / "a.json").write_bytes(b'{"a": 1}')
     source = pickle.loads(pickle.dumps(Source.at(tmp_path / "a.json")))  # noqa: S301 - our own
-    assert source.glimpse() == {"a": 1}
+    assert source.parsed_head() == {"a": 1}
 
 
 def test_a_source_on_disk_survives_pickling(tmp_path):
@@ -371,7 +371,7 @@ def test_a_source_on_disk_survives_pickling(tmp_path):
 def test_standard_input_is_read_once():
     source = Source(StandardInput(io.BytesIO(DATA)), "-")
     assert (source.label, source.size_bytes, source.modified_at()) == ("-", 0, None)
-    assert not source.can_move
+    assert not source.is_reopenable
     assert not source.is_plain_file()
     assert records_of(source) == (RECORDS, {})
     with pytest.raises(SourceError, match="once only"):
@@ -556,7 +556,7 @@ def test_a_document_that_cannot_be_read_is_quarantined(data, code, tmp_path):
 
 
 def test_a_side_file_that_cannot_be_opened_or_is_cut_off_is_skipped(tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "LARGEST_BYTES", 1000)
+    monkeypatch.setattr(small_files, "LARGEST_BYTES", 1000)
     for data in (None, gzip.compress(DATA[:900], mtime=0)[:-5], b"x" * 1001):
         result, run = document(data, tmp_path)
         assert not result

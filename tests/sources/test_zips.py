@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaver.errors import OptionError, PalaverError, SourceError
-from palaver.sources import allowance, inflate, salvage, zip_directory, zips
-from palaver.sources.allowance import Limits
 from palaver.sources.discovery import Unclaimed, discover
 from palaver.sources.source import Source
-from palaver.sources.zip_directory import read_directory
-from palaver.sources.zips import ZipFolder
+from palaver.sources.zip import directory, inflate, limits
+from palaver.sources.zip import folder as zips
+from palaver.sources.zip.directory import read_directory
+from palaver.sources.zip.folder import ZipFolder
+from palaver.sources.zip.limits import Limits
 
 WORDS = b"".join(b'{"n":%d,"text":"%08x"}\n' % (number, number * 2654435761 % 2**32) for number in range(400))
 MEMBERS = {"a.jsonl": WORDS, "empty": b"", "dir/b.jsonl": b"{}\n", "dir/deep/c.json": WORDS[:3000] * 3, "z": b"P"}
@@ -116,8 +117,8 @@ def test_every_member_is_read_whole_however_the_zip_was_made(tmp_path, making):
 
 def test_a_folder_in_a_zip_is_a_folder_of_its_own(tmp_path):
     folder = put(tmp_path, zipped({**MEMBERS, "dir0": b"", "dir/void/": b""}))
-    below = folder.inside("dir")
-    deep = below.inside("deep/")
+    below = folder.subfolder("dir")
+    deep = below.subfolder("deep/")
     assert (below.label, deep.label) == (f"{folder.label}!dir", f"{folder.label}!dir/deep")
     assert below.label_of("b.jsonl") == folder.label_of("dir/b.jsonl")
     assert (below.names(), below.names("deep"), deep.names()) == (
@@ -129,18 +130,18 @@ def test_a_folder_in_a_zip_is_a_folder_of_its_own(tmp_path):
     assert (below.has("b.jsonl"), below.has("a.jsonl"), folder.has("dir")) == (True, False, False)
     assert below.size_bytes("b.jsonl") == 3
     assert (below.path_of("b.jsonl"), below.modified_at("b.jsonl")) == (None, folder.path.stat().st_mtime)
-    assert folder.inside("") is folder
-    assert folder.inside("missing").names() == []
+    assert folder.subfolder("") is folder
+    assert folder.subfolder("missing").names() == []
 
 
 def test_a_listing_names_the_files_and_the_folders_directly_in_it(tmp_path):
     folder = put(tmp_path, zipped({**MEMBERS, "dir/void/": b"", "x/y/z/deepest": b""}))
     assert folder.listing() == (["a.jsonl", "empty", "z"], ["dir", "x"])
-    assert folder.inside("dir").listing() == (["b.jsonl"], ["deep", "void"])
-    assert folder.inside("dir/void").listing() == ([], [])
-    assert folder.inside("x").listing() == ([], ["y"])
-    assert folder.inside("x/y/z").listing() == (["deepest"], [])
-    assert folder.inside("missing").listing() == ([], [])
+    assert folder.subfolder("dir").listing() == (["b.jsonl"], ["deep", "void"])
+    assert folder.subfolder("dir/void").listing() == ([], [])
+    assert folder.subfolder("x").listing() == ([], ["y"])
+    assert folder.subfolder("x/y/z").listing() == (["deepest"], [])
+    assert folder.subfolder("missing").listing() == ([], [])
 
 
 @given(st.sets(st.lists(st.sampled_from("ab0. -"), min_size=1, max_size=4).map("/".join), max_size=8))
@@ -149,7 +150,7 @@ def test_walking_the_listings_finds_every_name(tmp_path_factory, names):
 
     def walk(folder):
         files, folders = folder.listing()
-        return files + [f"{below}/{name}" for below in folders for name in walk(folder.inside(below))]
+        return files + [f"{below}/{name}" for below in folders for name in walk(folder.subfolder(below))]
 
     assert sorted(walk(folder)) == folder.names()
     for below in folder.listing()[1]:
@@ -158,14 +159,14 @@ def test_walking_the_listings_finds_every_name(tmp_path_factory, names):
 
 def test_the_folders_of_a_zip_share_what_was_opened(tmp_path):
     folder = put(tmp_path, zipped())
-    below = folder.inside("dir")
+    below = folder.subfolder("dir")
     assert folder.names()
     folder.path.unlink()
     assert below.names() == ["b.jsonl", "deep/c.json"]
 
 
 def test_a_folder_in_a_zip_survives_pickling(tmp_path, monkeypatch):
-    below = put(tmp_path, zipped()).inside("dir")
+    below = put(tmp_path, zipped()).subfolder("dir")
     assert below.names()
     opened = []
     monkeypatch.setattr(zips, "read_directory", lambda *about: opened.append(about) or read_directory(*about))
@@ -329,8 +330,8 @@ def test_an_encrypted_member_is_told_and_left_out(tmp_path):
     folder = put(tmp_path, bytes(data))
     assert (folder.names(), folder.has("dir/a")) == (["dir/b"], False)
     assert told(folder) == [("encrypted-member", "dir/a")]
-    assert told(folder.inside("dir")) == [("encrypted-member", "a")]
-    assert told(folder.inside("elsewhere")) == []
+    assert told(folder.subfolder("dir")) == [("encrypted-member", "a")]
+    assert told(folder.subfolder("elsewhere")) == []
     with pytest.raises(SourceError, match="unpack it with its password"):
         folder.open("dir/a")
     with pytest.raises(SourceError, match="there is no such member"):
@@ -352,7 +353,7 @@ def test_a_zip_within_is_told(tmp_path):
     inner = zipped()
     folder = put(tmp_path, zipped({"x/in.ZIP": inner, "fake.zip": b"hello", "report.docx": inner, "void.zip": b""}))
     assert told(folder) == [("nested-zip", "x/in.ZIP")]
-    assert told(folder.inside("x")) == [("nested-zip", "in.ZIP")]
+    assert told(folder.subfolder("x")) == [("nested-zip", "in.ZIP")]
     assert "unpack the outer one" in folder.remarks()[0][2]
 
 
@@ -395,7 +396,7 @@ def test_all_members_together_are_limited_and_reading_again_counts_once(tmp_path
 def test_a_member_that_inflates_too_much_is_stopped(tmp_path, monkeypatch):
     folder = put(tmp_path, zipped({"a": bytes(3_000_000)}))
     assert handed_out(folder, "a") == (bytes(3_000_000), "")
-    monkeypatch.setattr(allowance, "RATIO_FLOOR_BYTES", 1_000_000)
+    monkeypatch.setattr(limits, "RATIO_FLOOR_BYTES", 1_000_000)
     folder = ZipFolder(folder.path)
     assert told(folder) == [("oversized-member", "a")]
     plain, error = handed_out(folder, "a", 100_000)
@@ -406,7 +407,7 @@ def test_a_member_that_inflates_too_much_is_stopped(tmp_path, monkeypatch):
 
 
 def test_members_that_share_their_bytes_are_a_bomb_as_well(tmp_path, monkeypatch):
-    monkeypatch.setattr(allowance, "RATIO_FLOOR_BYTES", 1_000_000)
+    monkeypatch.setattr(limits, "RATIO_FLOOR_BYTES", 1_000_000)
     data = zipped({"a": bytes(900_000)})
     start = directory_start(data)
     entry = data[start : data.index(b"PK\x05\x06")]
@@ -427,10 +428,10 @@ def test_a_limit_that_is_no_number_is_told(tmp_path, monkeypatch, variable, text
 
 
 def test_the_limits_are_those_of_the_environment(monkeypatch):
-    assert Limits.of_environment() == Limits(64 << 30, 200)
+    assert Limits.from_environment() == Limits(64 << 30, 200)
     monkeypatch.setenv("PALAVER_ZIP_MAX_BYTES", " 12 ")
     monkeypatch.setenv("PALAVER_ZIP_MAX_RATIO", "")
-    assert Limits.of_environment() == Limits(12, 200)
+    assert Limits.from_environment() == Limits(12, 200)
 
 
 # Archives without a directory, or with a wrong one
@@ -596,7 +597,7 @@ def test_a_whole_zip_stored_in_a_cut_one_is_not_taken_for_it(tmp_path):
 
 def test_forged_headers_do_not_have_the_same_bytes_inflated_again_and_again(tmp_path, monkeypatch):
     """Each member holds all the headers behind it in blocks that are fine, and the last block is not."""
-    header = salvage.LOCAL_HEADER.pack(b"PK\x03\x04", 20, 8, 8, 0, 0, 0, 0, 0, 1, 0) + b"a"
+    header = directory.LOCAL_HEADER.pack(b"PK\x03\x04", 20, 8, 8, 0, 0, 0, 0, 0, 1, 0) + b"a"
     block = struct.pack("<BHH", 0, 100, 100 ^ 0xFFFF) + bytes(100 - len(header))
     data = (header + block) * 300 + header + b"\xff" * 10
     inflated = []
@@ -612,9 +613,9 @@ def test_forged_headers_do_not_have_the_same_bytes_inflated_again_and_again(tmp_
             inflated.append(len(piece))
             return self.inflater.decompress(piece, most)
 
-    monkeypatch.setattr(salvage, "zlib", SimpleNamespace(decompressobj=Counting, error=zlib.error))
-    monkeypatch.setattr(salvage, "_STEP_BYTES", 100)
-    monkeypatch.setattr(salvage, "_WINDOW_BYTES", 1000)
+    monkeypatch.setattr(directory, "zlib", SimpleNamespace(decompressobj=Counting, error=zlib.error))
+    monkeypatch.setattr(directory, "_STEP_BYTES", 100)
+    monkeypatch.setattr(directory, "_WINDOW_BYTES", 1000)
     folder = put(tmp_path, data)
     assert folder.names() == ["a"]
     assert told(folder).count(("duplicate-member", "a")) == 300
@@ -645,8 +646,7 @@ def test_a_size_that_was_damaged_costs_no_other_member(tmp_path):
 
 
 def test_no_more_members_are_salvaged_than_memory_holds(tmp_path, monkeypatch):
-    for module in (salvage, zip_directory):
-        monkeypatch.setattr(module, "MOST_MEMBERS", 2)
+    monkeypatch.setattr(directory, "MAX_MEMBERS", 2)
     folder = put(tmp_path, made("deflated")[:-30])
     assert folder.names() == ["a.jsonl", "empty"]
     assert "the first 2 found by their own headers" in folder.remarks()[0][2]
@@ -654,7 +654,7 @@ def test_no_more_members_are_salvaged_than_memory_holds(tmp_path, monkeypatch):
 
 def test_marks_at_the_edge_of_the_window_are_seen(tmp_path, monkeypatch):
     for window in (64, 65, 66, 67, 100):
-        monkeypatch.setattr(salvage, "_WINDOW_BYTES", window)
+        monkeypatch.setattr(directory, "_WINDOW_BYTES", window)
         for making in ("stored streamed", "deflated streamed"):
             folder = put(tmp_path, b"junk" + made(making)[: max(packed_ends(making).values())])
             assert {name: handed_out(folder, name)[0] for name in folder.names()} == MEMBERS

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cassettes import needs_samples
 from palaver.streams import assemble, assembler, recognize
-from palaver.streams.sse import events_of, events_of_lines
+from palaver.streams.event_parsers import events_of, events_of_lines
 from streaming import assembled, kinds, sse, streams, without_unsaid
 
 START = {

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jiter import from_json
 
-from palaver.streams._cut_json import closed
+from palaver.streams._event_data import close_truncated_json
 
 JSON = st.recursive(
     st.none()
@@ -22,12 +22,12 @@ JSON = st.recursive(
 @example(value={"a\\": '"', "b": ["\U0001f600", {"c": None}], "d": True}, is_ascii=True)
 def test_the_beginning_of_any_json_is_closed_as_the_sdks_close_it(value, is_ascii):
     text = json.dumps(value, ensure_ascii=is_ascii)
-    assert closed(text) == value
+    assert close_truncated_json(text) == value
     for at in range(1, len(text)):
         cut = text[:at]
         # A number at the very end could have gone on: there the two differ on purpose.
         if cut[-1] not in "0123456789":
-            assert closed(cut) == from_json(cut.encode(), partial_mode="trailing-strings"), cut
+            assert close_truncated_json(cut) == from_json(cut.encode(), partial_mode="trailing-strings"), cut
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_the_beginning_of_any_json_is_closed_as_the_sdks_close_it(value, is_asci
     ],
 )
 def test_what_could_have_gone_on_is_left_out(text, value):
-    assert closed(text) == value
+    assert close_truncated_json(text) == value
 
 
 @pytest.mark.parametrize("text", ["", " ", "x", "]", '{"a": }', "{]", '{"a": 1}}', "1"])
 def test_what_is_no_beginning_of_json_is_refused(text):
     with pytest.raises(ValueError):  # noqa: PT011 - each has its own words
-        closed(text)
+        close_truncated_json(text)

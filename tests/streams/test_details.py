@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from cassettes import needs_samples
 from merging import END, message
 from palaver.streams import assemble
-from palaver.streams._writing import written
-from palaver.streams.cutting import Cutter
-from palaver.streams.details import Details, as_body, details_of
-from palaver.streams.sse import SseParser
+from palaver.streams.details import StreamingDetails, details_of_body, encode_json, sse_bytes
+from palaver.streams.event_parsers import SseParser
+from palaver.streams.stream_splitter import StreamSplitter
 from streaming import all_streams, parsed, sse
 
 RECORDED = list(all_streams())
@@ -21,7 +20,7 @@ STREAM = message("msg_1", "on", "ward")
 
 def found(*data, wire_format="anthropic"):
     """The kinds of issues that a stream has, each with the number of its event."""
-    details, made = details_of(sse(*data), 1.0)
+    details, made = details_of_body(sse(*data), 1.0)
     assert details.wire_format == wire_format
     return [(issue["type"], issue["sequence"]) for issue in made.get("issues", [])]
 
@@ -29,15 +28,15 @@ def found(*data, wire_format="anthropic"):
 @needs_samples
 @pytest.mark.parametrize(("wire_format", "call"), RECORDED, ids=[f"{one} {call.name}" for one, call in RECORDED])
 def test_a_whole_stream_has_no_issues_and_a_cut_one_says_so(wire_format, call):
-    details, made = details_of(call.stream, 1.0)
+    details, made = details_of_body(call.stream, 1.0)
     assert details.wire_format == wire_format
     assert "issues" not in made
     events = parsed([call.stream])
-    body = b"".join(map(as_body, events))
+    body = b"".join(map(sse_bytes, events))
     assert assemble(wire_format, body).payload == assemble(wire_format, call.stream).payload
     # Of OpenAI's chat, [DONE] and usage may be missing.
     few = events[: len(events) - 4]
-    _, cut = details_of(b"".join(map(as_body, few)), 1.0)
+    _, cut = details_of_body(b"".join(map(sse_bytes, few)), 1.0)
     assert "incomplete_stream_end" in [issue["type"] for issue in cut["issues"]]
 
 
@@ -108,7 +107,7 @@ def test_gemini_ends_with_a_reason_or_a_refusal():
 
 
 def test_text_that_is_almost_json_is_read_generously():
-    details, made = details_of(sse(STREAM[0]) + b'data: {"type": "message_delta", "a": NaN, "b": "\x01"}\n\n', 1.0)
+    details, made = details_of_body(sse(STREAM[0]) + b'data: {"type": "message_delta", "a": NaN, "b": "\x01"}\n\n', 1.0)
     assert details.count == 2
     assert made["chunks"].value()[1]["data"] == {"type": "message_delta", "a": "NaN", "b": "\x01"}
     assert made["issues"][0]["type"] == "lenient_json"
@@ -116,32 +115,32 @@ def test_text_that_is_almost_json_is_read_generously():
 
 def test_an_event_that_the_end_cuts_off():
     whole = sse(STREAM[0]) + b'event: message_stop\ndata: {"type":"message_stop"}'
-    assert "issues" not in details_of(whole, 1.0)[1], "only its line ends are missing"
-    _, made = details_of(whole[:-3], 1.0)
+    assert "issues" not in details_of_body(whole, 1.0)[1], "only its line ends are missing"
+    _, made = details_of_body(whole[:-3], 1.0)
     assert made["issues"][0]["type"] == "cut_event"
     assert made["chunks"].value()[1]["data"] == {"corrupted_data": '{"type":"message_sto'}
 
 
 def test_what_else_an_event_says_is_kept():
-    _, made = details_of(b'id: 7\nretry: 50\ndata: {"type":\ndata: "message_stop"}\n\n', 1.0)
+    _, made = details_of_body(b'id: 7\nretry: 50\ndata: {"type":\ndata: "message_stop"}\n\n', 1.0)
     [chunk] = made["chunks"].value()
     assert (chunk["id"], chunk["retry_ms"], chunk["data"]) == ("7", 50, {"type": "message_stop"})
-    assert b"\n" not in written(made)
+    assert b"\n" not in encode_json(made)
 
 
 def test_nobody_knows_the_time_of_a_body_without_one():
-    _, made = details_of(sse(*STREAM), None)
+    _, made = details_of_body(sse(*STREAM), None)
     assert made["first_chunk_timestamp"] is made["last_chunk_timestamp"] is None
     assert {chunk["timestamp"] for chunk in made["chunks"].value()} == {None}
     assert made["total_duration_ms"] == 0
 
 
 def test_lines_that_mean_nothing_are_strays():
-    parser = SseParser(keeps_strays=True)
+    parser = SseParser(collect_strays=True)
     events = parser.feed(b": fine\nretry: 5\nid: 1\nno field\ndata: x\n\nevent: alone\n\nevent: ping\n\nodd: field\n")
     assert [event.data for event in events] == [b"x"]
-    assert parser.strays == [b"no field", b"event: alone", b"odd: field"]
-    assert SseParser().strays is None
+    assert parser.stray_lines == [b"no field", b"event: alone", b"odd: field"]
+    assert SseParser().stray_lines is None
 
 
 @given(st.lists(st.sampled_from([b"torn", b" line", b"\n", b"data: {}\n\n", b"event: x\n"]), max_size=12))
@@ -150,7 +149,7 @@ def test_a_stray_line_is_kept_however_it_is_cut(pieces):
     whole = []
     for chunks in ([body], [bytes([one]) for one in body]):
         out = []
-        details = Details(out.append)
+        details = StreamingDetails(out.append)
         for chunk in chunks:
             details.feed(chunk, 1.0)
         details.close()
@@ -162,13 +161,13 @@ def test_a_stray_line_is_kept_however_it_is_cut(pieces):
 
 def cut(*chunks):
     """The texts of each stream that chunks without ids are cut into, and the numbers of those that are tangled."""
-    cutter = Cutter()
+    cutter = StreamSplitter()
     placed = [one for chunk in chunks for one in cutter.add(chunk, chunk)] + cutter.end()
     assert sorted(chunk for _, chunk in placed) == sorted(chunks)
     streams = {}
     for number, chunk in placed:
         streams.setdefault(number, []).append(chunk)
-    return [b"".join(stream) for stream in streams.values()], cutter.tangled
+    return [b"".join(stream) for stream in streams.values()], cutter.interleaved
 
 
 ONE, OTHER = sse(*STREAM), sse(*message("msg_2", "back"))

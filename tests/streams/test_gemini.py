@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from cassettes import needs_samples
 from palaver.streams import assemble, assembler, recognize
-from palaver.streams.elements import ElementParser
-from palaver.streams.sse import events_of
+from palaver.streams.event_parsers import JsonElementParser, events_of
 from streaming import assembled, kinds, parsed, sse, streams
 
 USAGE = {"promptTokenCount": 5, "candidatesTokenCount": 3, "totalTokenCount": 8}
@@ -62,8 +61,8 @@ def test_recorded_streams_are_the_same_as_an_array(call):
     assert assemble("gemini", body) == assemble("gemini", call.stream)
     assert recognize(events_of(body)) == "gemini"
     for at in range(len(body)):
-        assert parsed([body[:at], body[at:]], ElementParser()) == events
-    assert parsed((body[at : at + 1] for at in range(len(body))), ElementParser()) == events
+        assert parsed([body[:at], body[at:]], JsonElementParser()) == events
+    assert parsed((body[at : at + 1] for at in range(len(body))), JsonElementParser()) == events
 
 
 def test_text_is_joined_where_thought_is_equal():
@@ -240,7 +239,7 @@ JSON = st.recursive(
 def test_any_array_gives_its_elements_however_it_is_cut(values, is_wide, cuts):
     body = json.dumps(values, indent=2 if is_wide else None, ensure_ascii=False).encode()
     bounds = [0, *sorted(min(cut, len(body)) for cut in cuts), len(body)]
-    events = parsed((body[a:b] for a, b in pairwise(bounds)), ElementParser())
+    events = parsed((body[a:b] for a, b in pairwise(bounds)), JsonElementParser())
     assert [json.loads(event.data) for event in events] == values
     assert not any(event.is_cut for event in events)
 

@@ -14,7 +14,7 @@ from cassettes import needs_samples
 from palaver.errors import UnrecognizedError
 from palaver.streams import FORMATS, assemble, assemble_events, assembler, recognize
 from palaver.streams._contract import Event
-from palaver.streams.sse import events_of
+from palaver.streams.event_parsers import events_of
 from streaming import all_streams, assembled, parsed, sse
 
 RECORDED = list(all_streams())

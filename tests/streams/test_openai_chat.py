@@ -8,7 +8,7 @@ from openai.types.chat import ChatCompletionChunk
 
 from cassettes import needs_samples
 from palaver.streams import assemble, assembler, recognize
-from palaver.streams.sse import events_of, events_of_lines
+from palaver.streams.event_parsers import events_of, events_of_lines
 from streaming import assembled, kinds, sse, streams, without_unsaid
 
 HEAD = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 5, "model": "gpt-5", "service_tier": "auto"}

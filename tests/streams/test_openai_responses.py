@@ -8,7 +8,7 @@ from openai.types.responses import ResponseStreamEvent
 
 from cassettes import needs_samples
 from palaver.streams import assemble, assembler, recognize
-from palaver.streams.sse import events_of
+from palaver.streams.event_parsers import events_of
 from streaming import assembled, kinds, sse, streams, without_unsaid
 
 HEAD = {"id": "resp_1", "object": "response", "model": "gpt-5", "status": "in_progress", "error": None}

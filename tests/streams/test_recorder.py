@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from cassettes import needs_samples
 from merging import message
 from palaver.errors import ContentError
+from palaver.storage.spill import ByteSpill, MemoryBudget
 from palaver.streams import assemble
-from palaver.streams.journal import Budget, Journal
 from palaver.streams.recorder import StreamRecorder
 from streaming import all_streams, parsed, sse
 
@@ -134,8 +134,8 @@ def test_no_bytes_raise_and_none_are_lost(chunks):
 
 @given(st.lists(st.binary(max_size=40), max_size=20), st.integers(0, 200))
 def test_a_journal_gives_back_what_was_written(pieces, held_bytes):
-    budget = Budget(held_bytes)
-    first, second = Journal(budget), Journal(budget)
+    budget = MemoryBudget(held_bytes)
+    first, second = ByteSpill(budget), ByteSpill(budget)
     for at, piece in enumerate(pieces):
         (second if at % 3 else first).write(piece)
     assert b"".join(first.pieces()) == b"".join(pieces[::3])

@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from palaver.streams._contract import Event
-from palaver.streams.sse import SseParser, events_of, events_of_lines
+from palaver.streams.event_parsers import SseParser, events_of, events_of_lines
 from streaming import parsed
 
 

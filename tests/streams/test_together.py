@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.streams import assemble, assemble_together, recognize
-from palaver.streams.sse import events_of
-from palaver.streams.together import read_together
+from palaver.streams import assemble, assemble_in_one_pass, recognize
+from palaver.streams.anthropic import read_in_one_pass
+from palaver.streams.event_parsers import events_of
 
 LAW = settings(max_examples=300, deadline=None, derandomize=True, database=None)
 START = {"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": {"a": 1}}}
@@ -42,7 +42,7 @@ def test_at_once_is_the_same_as_one_by_one(events, end):
     body = "".join(
         f"{name}data: {data}{end}" for name, data in [("event: message_start\n", json.dumps(START)), *events]
     ).encode()
-    together = assemble_together(body)
+    together = assemble_in_one_pass(body)
     if together is not None:
         assert recognize(events_of(body)) == together[0]
         assert together[1] == assemble("anthropic", body)
@@ -54,12 +54,12 @@ def body_of(*datas: str) -> bytes:
 
 def test_a_stream_by_the_book_is_read_at_once():
     events = [START, BLOCK, DELTA, DELTA, *EVENTS[-6:-1]]
-    assert assemble_together(body_of(*map(json.dumps, events))) is not None
+    assert assemble_in_one_pass(body_of(*map(json.dumps, events))) is not None
 
 
 def test_pieces_of_a_text_are_joined():
     pieces = [json.dumps({**DELTA, "delta": {"type": "text_delta", "text": word}}) for word in ("a", '"b"', "é", "")]
-    read = read_together(body_of(json.dumps(START), *pieces, '{"type":"ping"}'))
+    read = read_in_one_pass(body_of(json.dumps(START), *pieces, '{"type":"ping"}'))
     assert read is not None
     assert [(count, data.get("delta")) for count, _, data in read] == [
         *((1, None), (4, {"type": "text_delta", "text": 'a"b"é'}), (1, None))
@@ -70,7 +70,7 @@ def test_pieces_of_a_text_are_joined():
 def test_what_is_no_text_joins_nothing(word):
     before, after = json.dumps(DELTA).split('"a"')
     for other in (json.dumps(DELTA), f'{before}"a"'):
-        assert read_together(body_of(json.dumps(START), other, f"{before}{word}{after}")) is None
+        assert read_in_one_pass(body_of(json.dumps(START), other, f"{before}{word}{after}")) is None
 
 
 @pytest.mark.parametrize(
@@ -85,4 +85,4 @@ def test_what_is_no_text_joins_nothing(word):
     ],
 )
 def test_others_are_not(body):
-    assert assemble_together(body) is None
+    assert assemble_in_one_pass(body) is None

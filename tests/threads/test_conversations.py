@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from calling import TIME, answer, call
-from palaver.importers._shared.calls import kept_apart
+from palaver.importers._shared.call_errors import quarantine_on_error
 from palaver.model.ids import deterministic_uuid
 from palaver.sources.run import Quarantined, Run
 from palaver.threads.call import Call
-from palaver.threads.chain import following
+from palaver.threads.chain import chain_after
 from palaver.threads.conversations import Threads
 from palaver.validation.schema import is_valid
 
@@ -54,7 +54,7 @@ def test_a_history_that_grows_is_one_conversation():
 def test_the_id_is_made_of_the_caller_and_of_all_up_to_the_first_answer():
     chain = b""
     for role, text in (("system", "P"), ("user", "one"), ("assistant", "ONE")):
-        chain = following(chain, role, [{"type": "text", "text": text}])
+        chain = chain_after(chain, role, [{"type": "text", "text": text}])
     for calls in ([FIRST], [SECOND], [FIRST, SECOND]):
         (document,), _ = threaded(*calls)
         assert document["conversation_id"] == deterministic_uuid(f"azure_openai---{chain.hex()}")
@@ -292,10 +292,10 @@ def test_what_is_said_of_a_call_to_which_nothing_came_back_is_kept():
 
 def test_a_bug_in_one_call_does_not_cost_the_others():
     asides: list[Quarantined] = []
-    run = Run("a log", set_aside=asides.append)
+    run = Run("a log", quarantine=asides.append)
     with Threads("azure_openai", run.note, TIME) as threads:
         for one in (FIRST, replace(FIRST, call_id="broken", wire="unheard-of"), SECOND):
-            with kept_apart(one, run):
+            with quarantine_on_error(one, run):
                 threads.add(one)
         documents = list(threads.documents())
     assert len(documents) == 1

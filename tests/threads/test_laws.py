@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from archiving import exported, keep_documents
 from calling import TIME, many_calls
 from palaver.archive.connection import open_to_read
-from palaver.archive.usage import Scope, answers
+from palaver.archive.usage import Scope, counted_answers
 from palaver.threads.call import Call
 from palaver.threads.conversations import Threads
 from palaver.validation.schema import is_valid
@@ -35,7 +35,7 @@ def archived(files: list[list[Call]]) -> tuple[list[bytes], dict[str | None, Any
         documents = [document for calls in files for document in threaded(calls)]
         keep_documents(archive, *documents)
         with closing(open_to_read(archive)) as connection:
-            used = {one.owner.api_message_id: one.counts for one in answers(connection, Scope())}
+            used = {one.owner.api_message_id: one.counts for one in counted_answers(connection, Scope())}
         return sorted(exported(archive)), used
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from palaver.threads.call import Call
-from palaver.threads.history import Histories
-from palaver.threads.marks import Place
+from palaver.threads.history import HistoryReader
+from palaver.threads.prefix_index import Position
 
 Json = dict[str, Any]
 
@@ -20,12 +20,12 @@ def text(said: str, **beside: Any) -> Json:
 
 def skipped(wire: str, first: list[Json], second: list[Json], answer: list[Json] = ANSWER) -> int:
     """How many messages of a request need not be read after another one was, and its answer."""
-    histories = Histories()
-    said, marks = histories.read(Call("1", wire, {"messages": first}))
+    histories = HistoryReader()
+    said, marks = histories.read_new(Call("1", wire, {"messages": first}))
     marks.remember(said.turns, "conversation")
-    marks.expect(answer, Place(b"after the answer", len(first) + 1, "conversation"))
-    _, marks = histories.read(Call("2", wire, {"messages": second}))
-    return marks.skipped
+    marks.remember_answer(answer, Position(b"after the answer", len(first) + 1, "conversation"))
+    _, marks = histories.read_new(Call("2", wire, {"messages": second}))
+    return marks.skipped_items
 
 
 @pytest.mark.parametrize(

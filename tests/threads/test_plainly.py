@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.threads.history import plain
-from palaver.threads.plainly import plain_answer, plain_request
+from palaver.threads.history import without_format_notes
+from palaver.threads.plain_text import plain_answer, plain_request
 from palaver.wire import wire_format
 
 LAW = settings(max_examples=200, deadline=None, derandomize=True, database=None)
@@ -31,9 +31,10 @@ def test_a_plain_request_is_what_its_format_gives(wire, messages, prompts):
         return
     given_by_format = wire_format(wire).request_from_wire({**prompts, "messages": messages})
     prompt, said = found
-    assert [plain(block) for block in given_by_format.get("system") or []] == prompt
+    assert [without_format_notes(block) for block in given_by_format.get("system") or []] == prompt
     assert [
-        (message["role"], [plain(block) for block in message["content"]], {}) for message in given_by_format["messages"]
+        (message["role"], [without_format_notes(block) for block in message["content"]], {})
+        for message in given_by_format["messages"]
     ] == said
 
 
@@ -46,7 +47,7 @@ def test_a_plain_answer_is_what_its_format_gives(message):
         found = plain_answer(wire, payload)
         if found is not None:
             given_by_format = wire_format(wire).response_from_wire(payload)["content"]
-            assert found == [plain(block) for block in given_by_format]
+            assert found == [without_format_notes(block) for block in given_by_format]
 
 
 def test_plain_messages_are_seen_as_such():

@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from importing import Case, bytes_of, cases, check, import_folder
-from palaver.importers import importer, judge
+from palaver.importers import importer, match_importers
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 from palaver.workflows.find_units import find_units
@@ -81,7 +81,7 @@ def test_nobody_else_claims_a_document_however_long_it_is_and_whatever_its_file_
                 path = tmp_path / str(number) / name
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(json.dumps(made, indent=indent) + "\n", "utf-8")
-                verdicts = {platform: match.verdict for platform, match in judge(Source.at(path)).items()}
+                verdicts = {platform: match.verdict for platform, match in match_importers(Source.at(path)).items()}
                 assert {platform for platform, verdict in verdicts.items() if verdict == "yes"} == {"ucs"}
 
 
@@ -116,14 +116,14 @@ def test_every_form_gives_the_same_documents(name, store, tmp_path):
 def test_totals_that_differ_stand_and_those_that_do_not_are_no_statement(tmp_path):
     metrics = {"total_messages": 1, "tool_calls": 0, "duration_ms": 7, "turns": 1}
     [unit] = find_units([write(tmp_path / "a.jsonl", a_document(metrics=metrics))])[0]
-    [document] = importer("ucs").read(unit.source, Run("a.jsonl", form=unit.form))
+    [document] = importer("ucs").read(unit.source, Run("a.jsonl", form=unit.match.form))
     assert document["metrics"] == {"duration_ms": 7, "turns": 1}
 
 
 def test_a_damaged_first_line_leaves_the_file_recognizable(tmp_path):
     path = write(tmp_path / "a.jsonl", a_document())
     path.write_bytes(b'{"schema_version": "1.0.0", "conver\n' + path.read_bytes())
-    assert judge(Source.at(path))["ucs"].verdict == "maybe"
+    assert match_importers(Source.at(path))["ucs"].verdict == "maybe"
     imported = import_folder(tmp_path)
     assert len(imported.documents) == 1
     assert [entry.code for entry in imported.quarantined] == ["bad-json"]
@@ -134,7 +134,7 @@ def test_what_was_set_aside_is_known_to_be_no_conversation(tmp_path):
     root = case.lay_out(tmp_path)
     aside = Source.at(root / "out.jsonl.quarantine.jsonl")
     assert bytes_of(aside)
-    match = judge(aside)["ucs"]
+    match = match_importers(aside)["ucs"]
     assert (match.verdict, match.reason) == ("no", "records that an import of palaver has set aside")
     assert import_folder(root).report.unclaimed == []
 

@@ -16,7 +16,7 @@ import exchanging
 from cassettes import SAMPLES, needs_samples, recorded
 from exchanging import agrees, lost_words
 from palaver.model import build, compose
-from palaver.model.publish import published
+from palaver.model.schemas import published_schema
 from palaver.streams import assemble
 from palaver.wire import anthropic, formats, wire_format
 from palaver.wire._contract import Loss
@@ -24,7 +24,7 @@ from palaver.wire._errors import is_retryable
 
 OTHERS = [name for name in formats() if name != "anthropic"]
 SONNET = "claude-sonnet-4-5-20250929"
-EXCHANGE = jsonschema_rs.validator_for(published("exchange"))
+EXCHANGE = jsonschema_rs.validator_for(published_schema("exchange"))
 REQUEST = TypeAdapter(MessageCreateParams)
 BETA_REQUEST = TypeAdapter(BetaMessageCreateParams)
 law = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,4 +1,4 @@
-"""The archive: one SQLite file in which a conversation exists once, whatever the number of its copies.
+"""The archive: one SQLite file that stores each conversation once, however many copies its sources hold.
 
 Every table is documented in `docs/archive.md`; any SQLite tool can read the file.
 """

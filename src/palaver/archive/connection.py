@@ -1,4 +1,4 @@
-"""Opening the archive's file: for one who writes, and for those who read meanwhile."""
+"""Connections to the archive file: one writer, and any number of readers at the same time."""
 
 import os
 import sqlite3
@@ -6,25 +6,29 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from palaver.archive.migrations import APPLICATION_ID, MIGRATIONS, migrate, version
 from palaver.errors import ArchiveError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 FILE_NAME = "archive.db"
 PAGE_BYTES = 1 << 14
 CACHE_KILOBYTES = 16 << 10
 LOG_BYTES = 1 << 26
 BUSY_SECONDS = 120.0
-"""How long one import waits for another one's transaction, which takes a fraction of a second."""
+"""How long an import waits for another import's transaction, which takes a fraction of a second."""
 
 if sys.version_info < (3, 12):
-    # To learn that nobody adapts these, an older sqlite3 raises and drops an exception for each value of each row.
+    # Without an adapter, older sqlite3 modules raise and discard an exception for each such value of each row.
     sqlite3.register_adapter(bytes, lambda value: value)
     sqlite3.register_adapter(type(None), lambda value: value)
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """The archive, made if it is not there; only its owner may read it."""
+    """Open the archive for writing, and create it, readable only by its owner, if it does not exist."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
@@ -32,52 +36,52 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         connection = _connect(path)
     except (OSError, sqlite3.Error) as error:
         raise ArchiveError(f"cannot open the archive {path}: {_reason(error)}") from error
-    with told(path):
-        _set_up(connection)
+    with archive_errors(path):
+        _configure_new_file(connection)
         connection.execute("pragma synchronous = normal")
         connection.execute("pragma foreign_keys = on")
         connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
         connection.execute(f"pragma wal_autocheckpoint = {LOG_BYTES // PAGE_BYTES}")
         connection.execute(f"pragma journal_size_limit = {LOG_BYTES}")
         migrate(connection, str(path))
-        _refuse_anothers(connection, path)
+        _reject_foreign_file(connection, path)
     return connection
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """The archive as it is at this moment; whoever writes is neither waited for nor held up."""
+    """Open the archive for reading, without waiting for a writer or blocking it."""
     if not path.exists():
         raise ArchiveError(f"there is no archive at {path} yet: `palaver scan` or `palaver import PATH` makes one")
     try:
         connection = _connect(path)
     except sqlite3.Error as error:
         raise ArchiveError(f"cannot open the archive {path}: {_reason(error)}") from error
-    with told(path):
+    with archive_errors(path):
         if version(connection) != len(MIGRATIONS):
-            _set_up(connection)
+            _configure_new_file(connection)
             migrate(connection, str(path))
-        _refuse_anothers(connection, path)
+        _reject_foreign_file(connection, path)
         connection.execute("pragma query_only = on")
         connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
     return connection
 
 
 @contextmanager
-def told(path: Path) -> Generator[None]:
-    """What goes wrong with the file, said with its name and what to do."""
+def archive_errors(path: Path) -> Generator[None]:
+    """Raise SQLite errors as ArchiveError, with the file's name and advice."""
     try:
         yield
     except sqlite3.Error as error:
         raise ArchiveError(f"the archive {path}: {_reason(error)}") from error
 
 
-def _refuse_anothers(connection: sqlite3.Connection, path: Path) -> None:
+def _reject_foreign_file(connection: sqlite3.Connection, path: Path) -> None:
     if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
         raise ArchiveError(f"{path} is an SQLite file of another program: name another place with PALAVER_HOME")
 
 
-def _set_up(connection: sqlite3.Connection) -> None:
-    """What a file is given once; whoever made it may have been stopped before."""
+def _configure_new_file(connection: sqlite3.Connection) -> None:
+    """Set what only a new file accepts; the process that created the file may have been killed before doing so."""
     connection.execute(f"pragma page_size = {PAGE_BYTES}")
     connection.execute("pragma journal_mode = wal")
 
@@ -98,3 +102,37 @@ def _reason(error: Exception) -> str:
             return "the file or its folder may not be written to"
         case _:
             return getattr(error, "strerror", None) or str(error)
+
+
+class BackgroundCheckpoints:
+    """Checkpoints of the write-ahead log, made by a thread with its own connection while the writer goes on."""
+
+    def __init__(self, path: Path, writer: sqlite3.Connection) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        writer.execute("pragma wal_autocheckpoint = 0")
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._connection.execute("pragma synchronous = normal")
+        self._thread = ThreadPoolExecutor(1)
+        self._pending: Future[int] | None = None
+
+    def request(self) -> None:
+        """Start a checkpoint of what has been committed.
+
+        Waits for the previous checkpoint and, once the log is long, for this one too: SQLite restarts the log only if
+        nothing is written until all of it has been copied.
+        """
+        log_bytes = self._pending.result() if self._pending else 0
+        self._pending = self._thread.submit(self._checkpoint)
+        if log_bytes > 2 * LOG_BYTES:
+            self._pending.result()
+
+    def close(self) -> None:
+        """Stop the thread; SQLite copies the rest of the log when the last connection closes."""
+        self._thread.shutdown()
+        self._connection.close()
+
+    def _checkpoint(self) -> int:
+        """Copy the log's pages into the file, and return the length of the log in bytes."""
+        _, pages, _ = self._connection.execute("pragma wal_checkpoint(passive)").fetchone()
+        return pages * PAGE_BYTES

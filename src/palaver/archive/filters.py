@@ -1,4 +1,4 @@
-"""Which conversations are meant: the same filters for listing, searching, counting and exporting."""
+"""Filters on conversations, shared by listing, searching, counting and exporting."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,13 +24,13 @@ HAS = tuple(_HAS)
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Empty fields let everything through; several values of one field are alternatives, fields add up."""
+    """Conditions on a conversation: all fields must match, any value of a field is enough, empty fields match all."""
 
     platforms: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
-    """A folder, or the last part of its name."""
+    """Folders, by full path or by the last part of it."""
     models: tuple[str, ...] = ()
-    """A model's name or its beginning."""
+    """Models, by name or prefix."""
     since: str = ""
     until: str = ""
     has: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Filters:
     with_sidechains: bool = True
 
     def where(self) -> tuple[str, list[Any]]:
-        """A condition on `conversation c`, with its values."""
+        """Return an SQL condition on `conversation c`, with its values."""
         conditions: list[str] = []
         values: list[Any] = []
 
@@ -50,13 +50,13 @@ class Filters:
 
         any_of("c.platform = ?", self.platforms, "{}")
         if self.projects:
-            named = [_in_project(project.rstrip("/\\")) for project in self.projects]
-            conditions.append(f"({' or '.join(condition for condition, _ in named)})")
-            values += [value for _, words in named for value in words]
+            projects = [_project_condition(project.rstrip("/\\")) for project in self.projects]
+            conditions.append(f"({' or '.join(condition for condition, _ in projects)})")
+            values += [value for _, words in projects for value in words]
         any_of(
             "(c.model like ? escape '\\' or exists (select 1 from message m where m.conversation = c.conversation_key "
             "and m.model like ? escape '\\'))",
-            tuple(_literal(model) for model in self.models),
+            tuple(_escape_like(model) for model in self.models),
             *("{}%", "{}%"),
         )
         if self.since:
@@ -88,15 +88,15 @@ class Filters:
         return " and ".join(conditions) or "true", values
 
 
-def _in_project(name: str) -> tuple[str, list[str]]:
-    word = _literal(name)
-    if "/" in name:  # between the parts of the path there may be the other sign
+def _project_condition(name: str) -> tuple[str, list[str]]:
+    word = _escape_like(name)
+    if "/" in name:  # the stored path may use backslashes
         ends, values = "replace(c.project, '\\', '/') like ? escape '\\'", [f"%/{word}"]
     else:
         ends, values = "c.project like ? escape '\\' or c.project like ? escape '\\'", [f"%/{word}", f"%\\\\{word}"]
     return f"(c.project = ? or {ends} or c.project like ? escape '\\')", [name, *values, f"{word}/%"]
 
 
-def _literal(word: str) -> str:
-    """A word in which nothing stands for anything else."""
+def _escape_like(word: str) -> str:
+    """Escape the wildcards of LIKE."""
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

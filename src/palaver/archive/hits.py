@@ -1,9 +1,8 @@
-"""Which messages a search finds, newest first, without ever looking at more of them than it has to.
+"""The hits of a search, newest first, reading no more of them than necessary.
 
-A hit is a body: what was said once, however many messages repeat it. Its number in the index grows with the time when
-it was first said, so the index itself gives hits in the order of time, one after the other. Each is then looked up
-among the messages. Where hardly any of them passes the filters, it goes the other way round: what passes is collected
-first, and looked up in the index.
+A hit is a body, however many messages repeat it. Search keys ascend with the time when a body was first written, so the
+index yields hits in order of time. Each hit is then looked up in the message table. If hardly any hit passes the
+filters, the search works the other way round: it collects the bodies that pass, and looks them up in the index.
 """
 
 import sqlite3
@@ -14,43 +13,42 @@ from typing import Any
 
 import orjson
 
+from palaver.archive.body_keys import BODY_BITS, epoch_second
 from palaver.archive.filters import Filters
-from palaver.archive.query import Query
-from palaver.archive.rows import BODY_BITS, second_of
-from palaver.archive.scratch import Scratch
-from palaver.archive.words import worded
+from palaver.archive.query import Query, ScratchIndex
+from palaver.archive.search_text import content_texts
 
 BODY_MASK = (1 << BODY_BITS) - 1
-_LAST = (1 << 63) - 1
-_PATIENCE = 1_000
-"""How many hits are looked at before it is asked whether only few messages pass the filters.
+_MAX_KEY = (1 << 63) - 1
+_HITS_BEFORE_ESTIMATE = 1_000
+"""Number of hits to read before estimating how many messages pass the filters.
 
-If so, as many more are looked at as collecting those messages would cost; then they are collected.
+If they are few, the search reads as many further hits as collecting those messages would cost, then collects them.
 """
-_SLOW = 5_000
-"""The same for filters that take long to ask, before they are asked of all conversations at once."""
-_FEW = 20_000
-_FEW_CONVERSATIONS = 1_000
-_LISTED = 20_000
+_HITS_BEFORE_SLOW_FILTERS = 5_000
+"""Number of further hits to read before slow filters are applied to all conversations at once."""
+_MAX_CANDIDATE_MESSAGES = 20_000
+_MAX_CANDIDATE_CONVERSATIONS = 1_000
+_MAX_REMAINING_HITS = 20_000
 _NEVER = 1 << 62
-_PROBE = 80
-"""Asking the index about one body, and scoring it later, costs as much as looking at this many hits."""
-_AHEAD = 32
-"""How many hits are taken along whenever it is asked: that costs a quarter of asking."""
-_ASKED_ONE_BY_ONE = 100
-_ANY = ("true", "true")
-# Every body is some message's, but for those that only older versions of messages have.
-_IS_SAID = (
-    f"(search.rowid & {BODY_MASK} not in (select body from revision) "  # noqa: S608 - a number
+_PROBE_COST = 80
+"""Looking up one body in the index, and scoring it later, costs as much as reading this many hits."""
+_PROBE_BATCH = 32
+"""Number of hits fetched with each lookup, which adds a quarter to its cost."""
+_MAX_SINGLE_LOOKUPS = 100
+_NO_CONDITIONS = ("true", "true")
+# Every body belongs to a message, except those that only older versions of messages have.
+_HAS_MESSAGE = (
+    f"(search.rowid & {BODY_MASK} not in (select body from revision) "  # noqa: S608 - constants, bound values
     f"or exists (select 1 from message m where m.body = search.rowid & {BODY_MASK}))"
 )
 _COLUMNS = {"text": 3.0, "thinking": 1.5, "tool": 1.0}
-"""Of the index, with their weights: what was said counts more than what a tool gave back."""
+"""Columns of the index with their weights: message text counts more than tool output."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is searched for, and where; of the filters, the dates are meant for each message."""
+class SearchRequest:
+    """A query with its filters; the dates of the filters apply to messages, not to conversations."""
 
     query: Query
     filters: Filters = field(default_factory=Filters)
@@ -60,28 +58,28 @@ class Wanted:
     only_errors: bool = False
 
     @property
-    def is_about_messages(self) -> bool:
-        """Whether it asks for something that a title has not."""
+    def has_message_filters(self) -> bool:
+        """Whether there are filters that cannot apply to titles."""
         return bool(self.columns or self.roles or self.authors or self.only_errors)
 
-    def of_conversation(self) -> Filters:
+    def conversation_filters(self) -> Filters:
         return replace(self.filters, since="", until="")
 
-    def quick(self) -> Filters:
-        """Those filters for which a conversation's own row is enough."""
+    def quick_filters(self) -> Filters:
+        """Return the filters that need only the conversation's own row."""
         return Filters(platforms=self.filters.platforms, projects=self.filters.projects, tags=self.filters.tags)
 
-    def of_message(self) -> tuple[str, list[Any]]:
-        """A condition on `message m`, with its values."""
+    def message_condition(self) -> tuple[str, list[Any]]:
+        """Return an SQL condition on `message m`, with its values."""
         conditions: list[str] = []
         values: list[Any] = []
         for column, words in (("role", self.roles), ("author_kind", self.authors)):
             if words:
                 conditions.append(f"m.{column} in ({', '.join('?' * len(words))})")
                 values += words
-        for sign, moment in ((">=", self.filters.since), ("<", self.filters.until)):
+        for operator, moment in ((">=", self.filters.since), ("<", self.filters.until)):
             if moment:
-                conditions.append(f"m.timestamp {sign} ?")
+                conditions.append(f"m.timestamp {operator} ?")
                 values.append(moment)
         if self.only_errors:
             conditions.append("(select b.is_error from body b where b.body_key = m.body)")
@@ -89,99 +87,101 @@ class Wanted:
 
 
 class Hits:
-    def __init__(self, connection: sqlite3.Connection, wanted: Wanted, scratch: Scratch) -> None:
+    """The hits of one search request, identified by their search keys."""
+
+    def __init__(self, connection: sqlite3.Connection, request: SearchRequest, scratch: ScratchIndex) -> None:
         self._connection = connection
-        self._wanted = wanted
+        self._request = request
         self._scratch = scratch
-        self._expression = wanted.query.expression(wanted.columns)
-        self._message, self._message_values = wanted.of_message()
-        self._conversation, self._conversation_values = wanted.of_conversation().where()
-        self._must_be_read = self._expression is None or wanted.query.is_looser
-        self._signs = wanted.query.signs()
+        self._expression = request.query.expression(request.columns)
+        self._message, self._message_values = request.message_condition()
+        self._conversation, self._conversation_values = request.conversation_filters().where()
+        self._needs_text_check = self._expression is None or request.query.needs_text_check
+        self._symbols = request.query.required_symbols()
         self._passes: dict[int, bool] = {}
-        self._quick = wanted.quick().where()
-        self._is_quick = wanted.quick() == wanted.of_conversation()
+        self._quick = request.quick_filters().where()
+        self._is_quick = request.quick_filters() == request.conversation_filters()
         self._likely: set[int] | None = None
         self.looked_at = 0
-        """How many hits of the index, counting what was asked of it one by one for what that costs."""
-        self.enough: int | None = None
-        """How many of them to look at."""
+        """Number of hits read so far, with single lookups counted at their cost."""
+        self.max_looked_at: int | None = None
+        """Limit for `looked_at`."""
         self.is_cut = False
-        """Whether there are hits that were not looked at."""
+        """Whether the limit was reached before the last hit."""
 
     @property
-    def finds_all(self) -> bool:
-        """Whether everything is meant that the index finds, and some message says."""
-        return not self._must_be_read and (self._message, self._conversation) == _ANY
+    def is_unfiltered(self) -> bool:
+        """Whether every hit of the index that belongs to a message is a result."""
+        return not self._needs_text_check and (self._message, self._conversation) == _NO_CONDITIONS
 
     @property
-    def few_conversations(self) -> str | None:
-        """Those that may pass, as JSON, where it is known by now that they are few."""
-        few = self._likely is not None and len(self._likely) <= _FEW_CONVERSATIONS
+    def candidate_conversations(self) -> str | None:
+        """Keys of the conversations that may pass, as JSON, once they are known to be few; otherwise None."""
+        few = self._likely is not None and len(self._likely) <= _MAX_CANDIDATE_CONVERSATIONS
         return orjson.dumps(list(self._likely or ())).decode() if few else None
 
     def newest(self) -> Iterator[int]:
-        """Numbers in the index of what is found."""
+        """Yield the search keys of the results."""
         previous = 0
-        patience = _PATIENCE
+        next_estimate = _HITS_BEFORE_ESTIMATE
         for key, conversation in self._from_index():
             if key == previous:
                 continue
-            if self._has_enough():
+            if self._reached_limit():
                 return
             self.looked_at += 1
-            if conversation is not None and self.is_allowed(conversation) and self._is_meant(key):
+            if conversation is not None and self.passes_filters(conversation) and self._matches_text(key):
                 previous = key
                 yield key
-            if self.looked_at == patience and self.enough is None:
-                if patience == _PATIENCE and not self._is_quick:
-                    patience += _SLOW
-                elif patience in {_PATIENCE, _PATIENCE + _SLOW}:
-                    patience += self._collecting_costs()
+            if self.looked_at == next_estimate and self.max_looked_at is None:
+                if next_estimate == _HITS_BEFORE_ESTIMATE and not self._is_quick:
+                    next_estimate += _HITS_BEFORE_SLOW_FILTERS
+                elif next_estimate in {_HITS_BEFORE_ESTIMATE, _HITS_BEFORE_ESTIMATE + _HITS_BEFORE_SLOW_FILTERS}:
+                    next_estimate += self._collection_cost()
                 else:
-                    # Another message may say the same, and pass.
-                    yield from self._among_few(key if key == previous else key + 1)
+                    # Another message with this body may pass.
+                    yield from self._hits_among_candidates(key if key == previous else key + 1)
                     return
 
-    def count(self, most: int) -> int | None:
-        """How many there are, up to a number; None where that would mean to look at them one by one."""
-        if not self.finds_all:
+    def count(self, limit: int) -> int | None:
+        """Return the number of results up to a limit, or None if each would have to be read."""
+        if not self.is_unfiltered:
             return None
-        query = f"select count(*) from (select 1 from search where search match ? and {_IS_SAID} limit ?)"  # noqa: S608
-        return self._connection.execute(query, (self._expression, most)).fetchone()[0]
+        query = f"select count(*) from (select 1 from search where search match ? and {_HAS_MESSAGE} limit ?)"  # noqa: S608 - constants, bound values
+        return self._connection.execute(query, (self._expression, limit)).fetchone()[0]
 
-    def newest_scored(self, most: int, first: list[int]) -> dict[int, float]:
-        """The newest of all with their scores, where `finds_all` and some were found already.
+    def newest_scored(self, limit: int, first: list[int]) -> dict[int, float]:
+        """Return the newest results with their scores; requires `is_unfiltered` and the `first` results.
 
-        The index is quicker forwards: if there seem to be few, all of them come that way.
+        The index is faster in ascending order: if there seem to be few results, all of them are read that way.
         """
-        is_scored = not (self._wanted.query.excluded or self._wanted.columns)
+        is_scored = not (self._request.query.excluded or self._request.columns)
         score = self._score if is_scored else "0.0"
-        query = f"select rowid, {score} from search where search match ? and {_IS_SAID} order by rowid"  # noqa: S608
+        query = f"select rowid, {score} from search where search match ? and {_HAS_MESSAGE} order by rowid"  # noqa: S608 - constants, bound values
         rows: list[tuple[int, float]] = []
-        if self._seem_few(first, most):
-            rows = self._connection.execute(f"{query} limit ?", (self._expression, most)).fetchall()[::-1]
-        if not 0 < len(rows) < most:
-            rows = self._connection.execute(f"{query} desc limit ?", (self._expression, most)).fetchall()
+        if self._seem_few(first, limit):
+            rows = self._connection.execute(f"{query} limit ?", (self._expression, limit)).fetchall()[::-1]
+        if not 0 < len(rows) < limit:
+            rows = self._connection.execute(f"{query} desc limit ?", (self._expression, limit)).fetchall()
         found = dict(rows)
         return found if is_scored else found | self.scores(list(found))
 
-    def _seem_few(self, first: list[int], most: int) -> bool:
-        """Whether there are fewer hits than that, if they are spread over time as the first of them are."""
+    def _seem_few(self, first: list[int], limit: int) -> bool:
+        """Estimate whether there are fewer hits than the limit, from how the first ones are spread over time."""
         query = "select (select min(id) from search_docsize), (select max(id) from search_docsize)"
         oldest, newest = self._connection.execute(query).fetchone()
-        return len(first) * (newest - oldest) < most * (newest - first[-1])
+        return len(first) * (newest - oldest) < limit * (newest - first[-1])
 
     def scores(self, keys: list[int]) -> dict[int, float]:
-        """How well each of them fits, the less the better."""
-        # What is excluded would be scored as well, and has been left out already; so have words in other columns.
-        expression = Query(self._wanted.query.required).expression()
+        """Return the score of each key; lower is better."""
+        # The keys passed the whole query already; excluded terms and other columns must not affect the score.
+        expression = Query(self._request.query.required).expression()
         if expression is None or not keys:
             return {}
-        # The plus keeps SQLite from asking the index for each number by itself, which would take minutes.
+        # The plus keeps SQLite from looking up each rowid in the index separately, which would take minutes.
         return dict(
             self._connection.execute(
-                f"select rowid, {self._score} from search where search match ? and rowid between ? and ? "  # noqa: S608 - ours
+                f"select rowid, {self._score} from search where search match ? and rowid between ? and ? "  # noqa: S608 - constants, bound values
                 "and +rowid in (select value from json_each(?))",
                 (expression, min(keys), max(keys), orjson.dumps(keys).decode()),
             )
@@ -189,134 +189,137 @@ class Hits:
 
     @property
     def _score(self) -> str:
-        columns = self._wanted.columns or _COLUMNS
+        columns = self._request.columns or _COLUMNS
         return f"bm25(search, {', '.join(str(_COLUMNS[name] * (name in columns)) for name in _COLUMNS)})"
 
     def messages(self, key: int) -> list[tuple[Any, ...]]:
-        """The messages that say it and pass, the first of them first."""
+        """Return the messages with this body that pass the filters, earliest first."""
         query = (
-            "select m.conversation, m.message_id, m.parent_message_id, m.role, m.author_kind, m.timestamp, m.model, "  # noqa: S608 - conditions of ours
+            "select m.conversation, m.message_id, m.parent_message_id, m.role, m.author_kind, m.timestamp, m.model, "  # noqa: S608 - constants, bound values
             "c.platform, c.conversation_id from message m join conversation c on c.conversation_key = m.conversation "
             f"where m.body = ? and {self._message} order by m.timestamp, c.conversation_id, m.message_id, c.platform"
         )
         rows = self._connection.execute(query, (key & BODY_MASK, *self._message_values))
-        return [row for row in rows if self.is_allowed(row[0])]
+        return [row for row in rows if self.passes_filters(row[0])]
 
     def content(self, key: int) -> list[dict[str, Any]]:
-        return orjson.loads(self._stored(key))
+        return orjson.loads(self._stored_content(key))
 
-    def _stored(self, key: int) -> bytes:
+    def _stored_content(self, key: int) -> bytes:
         query = "select cast(content as blob) from body where body_key = ?"
         return self._connection.execute(query, (key & BODY_MASK,)).fetchone()[0]
 
     def _from_index(self) -> Iterator[tuple[int, int | None]]:
-        """Every hit, with the conversation of each message that says it and passes for itself, or with none.
+        """Yield each hit with the conversation of each message that passes the message filters, or with None.
 
-        Where everything passes, no message is looked at.
+        If everything passes, no message is read.
         """
-        before = (second_of(self._wanted.filters.until) + 1) << BODY_BITS if self._wanted.filters.until else _LAST
+        before = (
+            (epoch_second(self._request.filters.until) + 1) << BODY_BITS if self._request.filters.until else _MAX_KEY
+        )
         match, values = ("true", []) if self._expression is None else ("search match ?", [self._expression])
-        if self.finds_all:
-            query = f"select rowid, 0 from search where {match} and rowid < ? and {_IS_SAID} order by rowid desc"  # noqa: S608
+        if self.is_unfiltered:
+            query = f"select rowid, 0 from search where {match} and rowid < ? and {_HAS_MESSAGE} order by rowid desc"  # noqa: S608 - constants, bound values
             return self._connection.execute(query, (*values, before))
         query = (
-            "select search.rowid, m.conversation from search left join message m "  # noqa: S608 - conditions of ours
+            "select search.rowid, m.conversation from search left join message m "  # noqa: S608 - constants, bound values
             f"on m.body = search.rowid & ? and {self._message} where {match} and search.rowid < ? "
             "order by search.rowid desc"
         )
         return self._connection.execute(query, (BODY_MASK, *self._message_values, *values, before))
 
-    def is_allowed(self, conversation: int) -> bool:
-        """Whether a conversation passes; asked once of each, or of all at once when it gets to be many."""
+    def passes_filters(self, conversation: int) -> bool:
+        """Return whether a conversation passes the filters; after many lookups, all are checked at once."""
         if self._conversation == "true":
             return True
         if (passes := self._passes.get(conversation)) is None:
-            if len(self._passes) == _ASKED_ONE_BY_ONE and self._quick[0] != "true":
-                self._likely = set(self._conversations(*self._quick))
+            if len(self._passes) == _MAX_SINGLE_LOOKUPS and self._quick[0] != "true":
+                self._likely = set(self._conversation_keys(*self._quick))
             passes = conversation in self._likely if self._likely is not None else True
             if passes and not (self._likely is not None and self._is_quick):
-                query = f"select 1 from conversation c where c.conversation_key = ? and {self._conversation}"  # noqa: S608
+                query = f"select 1 from conversation c where c.conversation_key = ? and {self._conversation}"  # noqa: S608 - constants, bound values
                 values = (conversation, *self._conversation_values)
                 passes = self._connection.execute(query, values).fetchone() is not None
             self._passes[conversation] = passes
         return passes
 
-    def _is_meant(self, key: int) -> bool:
-        if not self._must_be_read:
+    def _matches_text(self, key: int) -> bool:
+        if not self._needs_text_check:
             return True
-        stored = self._stored(key)
-        if not all(sign in stored for sign in self._signs):
+        stored = self._stored_content(key)
+        if not all(symbol in stored for symbol in self._symbols):
             return False
-        texts = zip(("text", "thinking", "tool"), worded(orjson.loads(stored)), strict=True)
-        columns = self._wanted.columns
-        read = [text for column, text in texts if not columns or column in columns]
-        return self._wanted.query.holds(read, self._scratch)
+        texts = zip(("text", "thinking", "tool"), content_texts(orjson.loads(stored)), strict=True)
+        columns = self._request.columns
+        searched = [text for column, text in texts if not columns or column in columns]
+        return self._request.query.matches(searched, self._scratch)
 
-    def _collecting_costs(self) -> int:
-        """What it would take to collect the bodies that may pass, in hits that could be looked at instead."""
+    def _collection_cost(self) -> int:
+        """Return the cost of collecting the bodies that may pass, as a number of hits."""
         if not self._is_quick:
-            self._likely, self._is_quick = set(self._conversations(self._conversation, self._conversation_values)), True
+            self._likely = set(self._conversation_keys(self._conversation, self._conversation_values))
+            self._is_quick = True
         if (conversations := self._likely_conversations) is None:
             return _NEVER
         count = (
             "select count(*) from (select 1 from json_each(?) join message on conversation = json_each.value limit ?)"
         )
-        messages = self._connection.execute(count, (conversations, _FEW + 1)).fetchone()[0]
-        return messages + 1 if messages <= _FEW else _NEVER
+        messages = self._connection.execute(count, (conversations, _MAX_CANDIDATE_MESSAGES + 1)).fetchone()[0]
+        return messages + 1 if messages <= _MAX_CANDIDATE_MESSAGES else _NEVER
 
-    def _among_few(self, below: int) -> Iterator[int]:
-        """Of the bodies that may pass the filters, those that the index finds."""
+    def _hits_among_candidates(self, below: int) -> Iterator[int]:
+        """Yield the bodies that may pass the filters and are found by the index."""
         query = (
             "select search_key from body where body_key in (select body from json_each(?) "
             "join message on conversation = json_each.value) and search_key < ? order by 1 desc"
         )
-        few = [key for (key,) in self._connection.execute(query, (self._likely_conversations, below))]
+        candidates = [key for (key,) in self._connection.execute(query, (self._likely_conversations, below))]
         match, values = ("true", []) if self._expression is None else ("search match ?", [self._expression])
-        listed = self._listed(below, min(_PROBE * len(few), _LISTED))
-        query = f"select rowid from search where {match} and rowid <= ? order by rowid desc limit {_AHEAD}"  # noqa: S608 - conditions of ours
-        known, down_to = (set[int](), below) if listed is None else (listed, 0)
-        for key in few:
-            if self._has_enough():
+        remaining = self._remaining_hits(below, min(_PROBE_COST * len(candidates), _MAX_REMAINING_HITS))
+        query = f"select rowid from search where {match} and rowid <= ? order by rowid desc limit {_PROBE_BATCH}"  # noqa: S608 - constants, bound values
+        known, down_to = (set[int](), below) if remaining is None else (remaining, 0)
+        for key in candidates:
+            if self._reached_limit():
                 return
-            self.looked_at += _PROBE if listed is None else 1
+            self.looked_at += _PROBE_COST if remaining is None else 1
             if key < down_to:
-                # What one conversation says was mostly said in one go: those that are asked for next are near.
+                # Messages of one conversation are mostly close in time: the next candidates are near.
                 rows = [found for (found,) in self._connection.execute(query, (*values, key))]
-                known, down_to = set(rows), rows[-1] if len(rows) == _AHEAD else 0
-            if key in known and self._is_said(key) and self._is_meant(key):
+                known, down_to = set(rows), rows[-1] if len(rows) == _PROBE_BATCH else 0
+            if key in known and self._has_passing_message(key) and self._matches_text(key):
                 yield key
 
     @cached_property
     def _likely_conversations(self) -> str | None:
-        """Those that pass the filters which are quick to ask, as JSON; None if there are no such filters."""
+        """Keys of the conversations that pass the quick filters, as JSON, or None if there are no such filters."""
         if self._likely is None and self._quick[0] != "true":
-            self._likely = set(self._conversations(*self._quick))
+            self._likely = set(self._conversation_keys(*self._quick))
         likely = self._likely
-        if since := self._wanted.filters.since:
-            late = self._conversations("coalesce(c.updated_at, ?) >= ?", [since, since])
+        if since := self._request.filters.since:
+            late = self._conversation_keys("coalesce(c.updated_at, ?) >= ?", [since, since])
             likely = late if likely is None else likely.intersection(late)
         return None if likely is None else orjson.dumps(list(likely)).decode()
 
-    def _conversations(self, condition: str, values: list[Any]) -> list[int]:
-        query = f"select c.conversation_key from conversation c where {condition}"  # noqa: S608 - ours
+    def _conversation_keys(self, condition: str, values: list[Any]) -> list[int]:
+        query = f"select c.conversation_key from conversation c where {condition}"  # noqa: S608 - constants, bound values
         return [key for (key,) in self._connection.execute(query, values)]
 
-    def _listed(self, below: int, most: int) -> set[int] | None:
-        """All hits that are left; None where there are so many that asking for one after the other takes less."""
+    def _remaining_hits(self, below: int, limit: int) -> set[int] | None:
+        """Return all remaining hits, or None if there are so many that single lookups cost less."""
         if self._expression is None:
             return None
         left = "from search where search match ? and rowid < ?"
-        query = f"select count(*) from (select 1 {left} limit ?)"  # noqa: S608 - ours
-        if self._connection.execute(query, (self._expression, below, most)).fetchone()[0] == most:
+        query = f"select count(*) from (select 1 {left} limit ?)"  # noqa: S608 - constants, bound values
+        if self._connection.execute(query, (self._expression, below, limit)).fetchone()[0] == limit:
             return None
         query = f"select rowid {left}"
         return {key for (key,) in self._connection.execute(query, (self._expression, below))}
 
-    def _has_enough(self) -> bool:
-        self.is_cut = self.enough is not None and self.looked_at >= self.enough
+    def _reached_limit(self) -> bool:
+        self.is_cut = self.max_looked_at is not None and self.looked_at >= self.max_looked_at
         return self.is_cut
 
-    def _is_said(self, key: int) -> bool:
-        query = f"select m.conversation from message m where m.body = ? and {self._message}"  # noqa: S608 - ours
+    def _has_passing_message(self, key: int) -> bool:
+        query = f"select m.conversation from message m where m.body = ? and {self._message}"  # noqa: S608 - constants, bound values
         rows = self._connection.execute(query, (key & BODY_MASK, *self._message_values))
-        return any(self.is_allowed(conversation) for (conversation,) in rows)
+        return any(self.passes_filters(conversation) for (conversation,) in rows)

@@ -1,6 +1,6 @@
-"""The tables of the archive, as numbered steps; each is applied with its record in one transaction.
+"""The schema of the archive, as numbered migrations.
 
-A step that was released never changes: the next one alters what it made.
+A released migration never changes; a new one alters what it created.
 """
 
 import sqlite3
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from palaver.errors import ArchiveError
 
 APPLICATION_ID = 0x50414C56
-"""Spells "PALV" in the file's header, so that the file is known by its first bytes."""
+"""Spells "PALV" in the file's header, so that an archive is recognized by its first bytes."""
 
 
 class Migration(NamedTuple):
@@ -91,7 +91,7 @@ MIGRATIONS: tuple[Migration, ...] = (
                 rest text not null
             )""",
             "create unique index message_by_id on message (conversation, message_id)",
-            # With all that search asks of a message, so that it need not read it.
+            # Covers what search needs of a message, so that it need not read the row.
             "create index message_by_body on message (body, conversation, timestamp, role, author_kind)",
             "create index message_by_api_message_id on message (api_message_id) where api_message_id is not null",
             """
@@ -240,7 +240,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             create virtual table search using fts5 (
                 text, thinking, tool, content = '', tokenize = 'unicode61 remove_diacritics 2'
             )""",
-            # Words are gathered in 16 MB before they are sorted into the index: that saves a third of its time.
+            # Collecting words in 16 MB before sorting them into the index saves a third of indexing time.
             "insert into search (search, rank) values ('hashsize', 16777216)",
             "insert into search (search, rank) values ('automerge', 8)",
         ),
@@ -297,10 +297,10 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration(
         "what grows with the archive is written anew less often",
         (
-            # Every transaction adds a part to the index. Where eight become one, that is a third of the index's time at
-            # a gigabyte, and an import takes a quarter longer; searching is as quick in more parts.
+            # Every transaction adds a segment to the index. Merging eight at a time takes a third of indexing time at a
+            # gigabyte, and makes an import a quarter slower; searching more segments is just as fast.
             "insert into search (search, rank) values ('automerge', 64)",
-            # Never all at once, which would make one transaction as large as the index: a little with each of them.
+            # Merge a little in each transaction: merging everything at once would write as much as the whole index.
             "insert into search (search, rank) values ('crisismerge', 256)",
             "insert into search (search, rank) values ('pgsz', 8000)",
             "create table settled_hash (hash blob primary key, body integer not null) without rowid",
@@ -317,14 +317,14 @@ MIGRATIONS: tuple[Migration, ...] = (
 )
 
 
-def migrate(connection: sqlite3.Connection, place: str) -> None:
-    """Bring a file to the newest tables; several processes may try at once, one of them does it."""
+def migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Migrate a file to the newest schema in one transaction; concurrent processes wait for the first one."""
     if version(connection) == len(MIGRATIONS):
         return
     connection.execute("begin immediate")
     try:
         current = version(connection)
-        _refuse_what_is_not_ours(connection, current, place)
+        _reject_foreign_file(connection, current, path)
         for number, migration in enumerate(MIGRATIONS[current:], current + 1):
             _apply(connection, number, migration)
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
@@ -338,15 +338,15 @@ def version(connection: sqlite3.Connection) -> int:
     return connection.execute("pragma user_version").fetchone()[0]
 
 
-def _refuse_what_is_not_ours(connection: sqlite3.Connection, current: int, place: str) -> None:
+def _reject_foreign_file(connection: sqlite3.Connection, current: int, path: str) -> None:
     if current > len(MIGRATIONS):
         raise ArchiveError(
-            f"{place} was made by a newer palaver (tables {current}, this one knows {len(MIGRATIONS)}): upgrade palaver"
+            f"{path} was made by a newer palaver (tables {current}, this one knows {len(MIGRATIONS)}): upgrade palaver"
         )
     if connection.execute("pragma application_id").fetchone()[0] == APPLICATION_ID:
         return
     if current or connection.execute("select 1 from sqlite_master limit 1").fetchone():
-        raise ArchiveError(f"{place} is an SQLite file of another program: name another place with PALAVER_HOME")
+        raise ArchiveError(f"{path} is an SQLite file of another program: name another place with PALAVER_HOME")
 
 
 def _apply(connection: sqlite3.Connection, number: int, migration: Migration) -> None:

@@ -1,63 +1,63 @@
-"""What people type to search: words, all required; "a phrase"; the beginning of a word*; -without; this OR that.
+"""The search query language: words, all required; "a phrase"; a prefix*; -without; this OR that.
 
-Everything else is taken for what it looks like, and is never an error of SQLite: `foo-bar` and `col:x` are two words
-one after the other, `AND`, `NOT` and `NEAR(` are words. The index holds letters and digits only. Signs that mean
-something by themselves (`C++`, `$HOME`, an emoji) are therefore looked for in the text of what the index finds.
+Everything else is taken literally, and never causes an SQLite error: `foo-bar` and `col:x` are two consecutive words,
+`AND`, `NOT` and `NEAR(` are words. The index holds letters and digits only. Symbols with a meaning of their own (`C++`,
+`$HOME`, an emoji) are therefore looked for in the texts of the hits.
 """
 
 import re
+import sqlite3
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
-from palaver.archive.scratch import Scratch
-from palaver.archive.words import spaced
+from palaver.archive.search_text import space_cjk
 from palaver.errors import OptionError
 
-LONGEST = 5_000
+MAX_QUERY_CHARACTERS = 5_000
 _PIECE = re.compile(
     r'(?P<minus>-(?=[^\s-]))?(?:"(?P<phrase>[^"]*)(?:"(?P<star>\*(?!\*))?|$)|(?P<word>[^\s"]+))',
 )
-_BEGINNING = re.compile(r"[^*]+\*")
-_SIGNS_IN_JSON = re.compile(r'[^\w\s"\\]+')
-_MEANING_SIGNS = frozenset("#@&%")
-_MEANING_CATEGORIES = frozenset(("Sm", "Sc", "So"))
-_ALSO_A_SPACE = frozenset(("Cc", "Cs", "Zl", "Zp"))
+_PREFIX = re.compile(r"[^*]+\*")
+_SYMBOLS_IN_JSON = re.compile(r'[^\w\s"\\]+')
+_MEANINGFUL_SYMBOLS = frozenset("#@&%")
+_MEANINGFUL_CATEGORIES = frozenset(("Sm", "Sc", "So"))
+_SPACE_CATEGORIES = frozenset(("Cc", "Cs", "Zl", "Zp"))
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word, a phrase, or the beginning of one."""
+    """A word, a phrase, or a prefix of one."""
 
     text: str
     tokens: tuple[str, ...]
-    """As the index spells them."""
+    """Words as the index normalizes them."""
     is_prefix: bool = False
     is_phrase: bool = False
-    signs: re.Pattern[str] | None = None
-    """The whole as it was typed, where the index alone could not tell it from something else."""
+    typed_pattern: re.Pattern[str] | None = None
+    """Pattern for the term as typed, if the index alone cannot distinguish it."""
 
     @property
     def expression(self) -> str:
-        quoted = spaced(self.text).replace('"', '""')
+        quoted = space_cjk(self.text).replace('"', '""')
         return f'"{quoted}" *' if self.is_prefix else f'"{quoted}"'
 
-    def stands_in(self, words: tuple[str, ...]) -> bool:
-        """Whether it is among the words of a text, one after the other."""
+    def occurs_in(self, words: tuple[str, ...]) -> bool:
+        """Return whether the tokens occur consecutively among the words of a text."""
         length = len(self.tokens)
-        *first, last = self.tokens
+        last = self.tokens[-1]
         for start in range(len(words) - length + 1):
             end = words[start + length - 1]
-            if (end.startswith(last) if self.is_prefix else end == last) and words[start : start + length - 1] == tuple(
-                first
-            ):
+            is_last = end.startswith(last) if self.is_prefix else end == last
+            if is_last and words[start : start + length - 1] == self.tokens[:-1]:
                 return True
         return False
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Of each group in `required` one term has to be there, and none of `excluded`."""
+    """A parsed query: one term of each group in `required` must occur, and no term in `excluded`."""
 
     required: tuple[tuple[Term, ...], ...]
     excluded: tuple[Term, ...] = ()
@@ -67,63 +67,66 @@ class Query:
             yield from group
 
     def expression(self, columns: Iterable[str] = ()) -> str | None:
-        """For the index, which may find more than is meant if `is_looser`; None if it holds nothing of this."""
+        """Return the FTS5 expression, or None if the index holds none of the terms.
+
+        If `needs_text_check` is set, the index may find more than the query asks for.
+        """
         groups = [group for group in self.required if all(term.tokens for term in group)]
         if not groups:
             return None
-        wanted = " AND ".join(f"({_either(group)})" for group in groups)
-        if unwanted := [term for term in self.excluded if term.signs is None]:
-            wanted = f"({wanted}) NOT ({_either(unwanted)})"
-        return f"{{{' '.join(columns)}}} : ({wanted})" if columns else wanted
+        expression = " AND ".join(f"({_or_expression(group)})" for group in groups)
+        if excluded := [term for term in self.excluded if term.typed_pattern is None]:
+            expression = f"({expression}) NOT ({_or_expression(excluded)})"
+        return f"{{{' '.join(columns)}}} : ({expression})" if columns else expression
 
     @property
-    def is_looser(self) -> bool:
-        """Whether what the index finds has to be read."""
-        return any(term.signs for term in (*self.terms(), *self.excluded))
+    def needs_text_check(self) -> bool:
+        """Whether the text of each hit must be checked."""
+        return any(term.typed_pattern for term in (*self.terms(), *self.excluded))
 
-    def signs(self) -> list[bytes]:
-        """Signs that have to stand in the JSON of a message: a quick way to pass over most of them."""
-        alone = [group[0] for group in self.required if len(group) == 1 and group[0].signs is not None]
-        return [max(runs, key=len).encode() for term in alone if (runs := _SIGNS_IN_JSON.findall(term.text))]
+    def required_symbols(self) -> list[bytes]:
+        """Return symbols that must occur in the JSON of a matching message, to rule out most of them quickly."""
+        single = [group[0] for group in self.required if len(group) == 1 and group[0].typed_pattern is not None]
+        return [max(runs, key=len).encode() for term in single if (runs := _SYMBOLS_IN_JSON.findall(term.text))]
 
-    def holds(self, texts: Iterable[str], scratch: Scratch) -> bool:
-        """Whether it is so in these texts, whatever the index says."""
-        read = [(text, scratch.tokens(text)) for text in texts if text]
+    def matches(self, texts: Iterable[str], scratch: "ScratchIndex") -> bool:
+        """Return whether the query matches these texts, without asking the index."""
+        tokenized = [(text, scratch.tokens(text)) for text in texts if text]
 
-        def stands(term: Term) -> bool:
-            if term.signs is not None:
-                return any(term.signs.search(text) for text, _ in read)
-            return any(term.stands_in(words) for _, words in read)
+        def occurs(term: Term) -> bool:
+            if term.typed_pattern is not None:
+                return any(term.typed_pattern.search(text) for text, _ in tokenized)
+            return any(term.occurs_in(words) for _, words in tokenized)
 
-        return all(any(map(stands, group)) for group in self.required) and not any(map(stands, self.excluded))
+        return all(any(map(occurs, group)) for group in self.required) and not any(map(occurs, self.excluded))
 
 
-def _either(terms: Iterable[Term]) -> str:
+def _or_expression(terms: Iterable[Term]) -> str:
     return " OR ".join(term.expression for term in terms)
 
 
-def any_of(terms: Iterable[Term]) -> str:
-    """For highlighting: whatever of these the index knows; empty if it knows none."""
-    return _either(term for term in terms if term.tokens)
+def any_term_expression(terms: Iterable[Term]) -> str:
+    """Return an FTS5 expression for any of the terms, to highlight them; empty if the index knows none of them."""
+    return _or_expression(term for term in terms if term.tokens)
 
 
-def parse(text: str, scratch: Scratch) -> Query:
-    """Understand a query; one that asks for nothing is an OptionError with advice."""
-    if len(text) > LONGEST:
+def parse(text: str, scratch: "ScratchIndex") -> Query:
+    """Parse a query; raise OptionError, with advice, if it asks for nothing."""
+    if len(text) > MAX_QUERY_CHARACTERS:
         raise OptionError(f"that is too long to search for ({len(text):,} characters): some of its words will do")
-    text = "".join(" " if unicodedata.category(sign) in _ALSO_A_SPACE else sign for sign in text)
+    text = "".join(" " if unicodedata.category(character) in _SPACE_CATEGORIES else character for character in text)
     required: list[list[Term]] = []
     excluded: list[Term] = []
-    joins = False
+    is_alternative = False
     pieces = list(_pieces(text, scratch))
     for number, (term, is_excluded) in enumerate(pieces):
         if is_excluded:
             excluded.append(term)
         elif _is_or(term) and required and _is_required(pieces, number - 1) and _is_required(pieces, number + 1):
-            joins = True
-        elif joins:
+            is_alternative = True
+        elif is_alternative:
             required[-1].append(term)
-            joins = False
+            is_alternative = False
         else:
             required.append([term])
     if required:
@@ -147,29 +150,107 @@ def _is_required(pieces: list[tuple[Term, bool]], number: int) -> bool:
     return not is_excluded and not _is_or(term)
 
 
-def _pieces(text: str, scratch: Scratch) -> Iterator[tuple[Term, bool]]:
-    """Each term with whether it is excluded; what holds neither a word nor a sign is passed over."""
+def _pieces(text: str, scratch: "ScratchIndex") -> Iterator[tuple[Term, bool]]:
+    """Yield each term and whether it is excluded, skipping input with neither a word nor a meaningful symbol."""
     for piece in _PIECE.finditer(text):
         is_phrase = piece["word"] is None
         words = piece["phrase"] if is_phrase else piece["word"]
-        is_prefix = bool(piece["star"]) if is_phrase else _BEGINNING.fullmatch(words) is not None
+        is_prefix = bool(piece["star"]) if is_phrase else _PREFIX.fullmatch(words) is not None
         if is_prefix and not is_phrase:
             words = words[:-1]
         tokens = scratch.tokens(words)
-        is_meant = any(map(_means_something, words)) or (is_phrase and not tokens and bool(words.strip()))
-        if tokens or is_meant:
-            signs = _as_typed(words, is_prefix=is_prefix) if is_meant else None
-            yield Term(words, tokens, is_prefix and bool(tokens), is_phrase, signs), bool(piece["minus"])
+        has_symbols = any(map(_is_meaningful_symbol, words)) or (is_phrase and not tokens and bool(words.strip()))
+        if tokens or has_symbols:
+            pattern = _typed_pattern(words, is_prefix=is_prefix) if has_symbols else None
+            yield Term(words, tokens, is_prefix and bool(tokens), is_phrase, pattern), bool(piece["minus"])
 
 
-def _means_something(sign: str) -> bool:
-    return sign in _MEANING_SIGNS or unicodedata.category(sign) in _MEANING_CATEGORIES
+def _is_meaningful_symbol(character: str) -> bool:
+    return character in _MEANINGFUL_SYMBOLS or unicodedata.category(character) in _MEANINGFUL_CATEGORIES
 
 
-def _as_typed(words: str, *, is_prefix: bool) -> re.Pattern[str]:
+def _typed_pattern(words: str, *, is_prefix: bool) -> re.Pattern[str]:
     pattern = r"\s+".join(map(re.escape, words.split()))
     if words.strip()[0].isalnum():
         pattern = rf"(?<![^\W_]){pattern}"
     if words.strip()[-1].isalnum() and not is_prefix:
         pattern = rf"{pattern}(?![^\W_])"
     return re.compile(pattern, re.IGNORECASE)
+
+
+TOKENIZER = "unicode61 remove_diacritics 2"
+_OPENS, _CLOSES = "\x02", "\x03"
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_MARKER = re.compile(f"[{_OPENS}{_CLOSES}]")
+# Characters that end a text for SQLite, or are used as markers; none of them is part of a word.
+_BLANKED = {0: " ", ord(_OPENS): " ", ord(_CLOSES): " "}
+
+Range = tuple[int, int]
+
+
+class ScratchIndex:
+    """An in-memory index for one text at a time, which splits words exactly as the archive's index does."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect(":memory:", isolation_level=None)
+        self._rows = 0
+        self._connection.execute(f"create virtual table search using fts5 (text, tokenize = '{TOKENIZER}')")
+        self._connection.execute("create virtual table vocabulary using fts5vocab (search, instance)")
+        self._connection.execute("begin")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def tokens(self, text: str) -> tuple[str, ...]:
+        """Return the words of a text as the index normalizes them."""
+        if text.isascii():
+            return tuple(_ASCII_WORD.findall(text.lower()))
+        row = self._add(space_cjk(text.translate(_BLANKED)))
+        query = "select term from vocabulary where doc = ? order by offset"
+        found = tuple(term for (term,) in self._connection.execute(query, (row,)))
+        self._clear()
+        return found
+
+    def ranges(self, text: str, expression: str) -> list[Range]:
+        """Return where the phrases of an expression occur in a text."""
+        cleaned = text.translate(_BLANKED)
+        row = self._add(space_cjk(cleaned))
+        query = f"select highlight(search, 0, '{_OPENS}', '{_CLOSES}') from search where search match ? and rowid = ?"  # noqa: S608 - constants, bound values
+        marked = self._connection.execute(query, (expression, row)).fetchone()
+        self._clear()
+        if marked is None:
+            return []
+        found = list(_marked_ranges(marked[0]))
+        if cleaned.isascii():
+            return found
+        origins = _origins(cleaned)
+        return [(origins[start], origins[end - 1] + 1) for start, end in found]
+
+    def _add(self, text: str) -> int:
+        self._rows += 1
+        self._connection.execute("insert into search (rowid, text) values (?, ?)", (self._rows, text))
+        return self._rows
+
+    def _clear(self) -> None:
+        """Remove the row by rolling back, which is free; deleting it would cost as much as inserting it."""
+        self._connection.execute("rollback")
+        self._connection.execute("begin")
+
+
+def _marked_ranges(marked: str) -> Iterator[Range]:
+    """Yield ranges in the text without its markers; each marker shifts what follows by one."""
+    offsets = [found.start() - number for number, found in enumerate(_MARKER.finditer(marked))]
+    for number, (start, end) in enumerate(pairwise(offsets)):
+        if number % 2 == 0:
+            yield start, end
+
+
+def _origins(text: str) -> list[int]:
+    """Return the offset in the text of each character of the spaced text."""
+    origins: list[int] = []
+    offset = 0
+    for character in space_cjk(text):
+        origins.append(min(offset, len(text) - 1))
+        if offset < len(text) and character == text[offset]:
+            offset += 1
+    return origins

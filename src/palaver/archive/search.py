@@ -1,52 +1,52 @@
-"""Searching the archive: what is found, in which conversation, with the passage that shows it.
+"""Search in messages and titles: each result with its conversation and a snippet.
 
-Newest first: what was said counts from when it was first said. Ranking looks at the newest hits only, since scoring all
-that a common word finds takes seconds in a large archive.
+Results are ordered by when a body was first written, newest first. Ranking considers only the newest hits, since
+scoring all hits of a common word takes seconds in a large archive.
 """
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
-from palaver.archive.hits import Hits, Wanted
-from palaver.archive.listing import readable_title
-from palaver.archive.naming import Names
-from palaver.archive.scratch import Range, Scratch
-from palaver.archive.snippets import Snippet, found_ranges, snippet
-from palaver.archive.titles import Titles
+from palaver.archive.conversation_list import display_title
+from palaver.archive.hits import Hits, SearchRequest
+from palaver.archive.query import Query, Range, ScratchIndex
+from palaver.archive.selection import ShortIds
+from palaver.archive.snippets import Snippet, best_snippet, found_ranges
 
-RANKED = 2_000
-COUNTED = 10_000
+MAX_RANKED = 2_000
+MAX_COUNTED = 10_000
 CACHE_KILOBYTES = 128 << 10
-"""Hits come out of the index and out of the messages in turns: neither shall have to be read again."""
-_COUNTED_ONE_BY_ONE = 2_000
-_LOOKED_AT_TO_RANK = 6_000
-TITLES_COUNTED = 100
-_TITLES = 5
-_TITLES_READ = 300
-_OTHERS = 100
-_STEPS_UP = 4
+"""Index and message pages are read alternately; the cache must hold both."""
+_MAX_COUNTED_SINGLY = 2_000
+_MAX_LOOKED_AT_TO_RANK = 6_000
+MAX_TITLES_COUNTED = 100
+_MAX_TITLES = 5
+_MAX_TITLES_READ = 300
+_MAX_OTHERS = 100
+_MAX_STEPS_UP = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class HitConversation:
     platform: str
     conversation_id: str
     short_id: str
     title: str
-    """Its first words where it has none."""
+    """Its title, or else its opening words."""
     has_title: bool
     project: str | None
     created_at: str
     updated_at: str | None
 
 
-class Place(NamedTuple):
-    """A message that says the same."""
+class OtherMessage(NamedTuple):
+    """Another message with the same body."""
 
     platform: str
     conversation_id: str
@@ -56,9 +56,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What was found once, in the first message that says it and passes the filters."""
+    """A body that was found, with the first message that has it and passes the filters."""
 
-    conversation: Conversation
+    conversation: HitConversation
     message_id: str
     role: str
     author_kind: str | None
@@ -66,24 +66,24 @@ class Hit:
     timestamp: str
     snippet: Snippet | None
     tool: str | None
-    """Of the call or the result that the snippet is from, if it is known."""
+    """Name of the tool whose call or result the snippet is from, if known."""
     score: float | None
-    others: list[Place]
+    others: list[OtherMessage]
     others_total: int
 
 
 @dataclass(frozen=True, slots=True)
 class TitleHit:
-    conversation: Conversation
+    conversation: HitConversation
     ranges: list[Range]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     hits: list[Hit]
     total: int
     is_total_exact: bool
-    """Otherwise nobody has looked at all of them; there are more than COUNTED if it is that."""
+    """Whether all hits were counted; if not, and the total is `MAX_COUNTED`, there are more."""
     titles: list[TitleHit] = field(default_factory=list[TitleHit])
     titles_total: int = 0
     is_titles_total_exact: bool = True
@@ -91,42 +91,44 @@ class Found:
 
 def search(
     connection: sqlite3.Connection,
-    wanted: Wanted,
+    request: SearchRequest,
     *,
     limit: int = 20,
     offset: int = 0,
     is_ranked: bool = False,
-    room: int = 160,
-) -> Found:
-    """One page of what is found; snippets are of about `room` characters."""
+    snippet_length: int = 160,
+) -> SearchResult:
+    """Return one page of results, with snippets of about `snippet_length` characters."""
     connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
-    with closing(Scratch()) as scratch:
-        hits = Hits(connection, wanted, scratch)
-        shown = _Shown(connection, wanted, hits, scratch, room)
+    with closing(ScratchIndex()) as scratch:
+        hits = Hits(connection, request, scratch)
+        builder = _ResultBuilder(connection, request, hits, scratch, snippet_length)
         if is_ranked:
             keys, total, is_exact = _ranked(hits, limit, offset)
         else:
             keys, total, is_exact = _newest(hits, limit, offset)
-        page = [shown.hit(key, score) for key, score in keys]
+        page = [builder.hit(key, score) for key, score in keys]
         if not is_ranked:
             page.sort(key=lambda hit: (hit.timestamp, hit.conversation.conversation_id, hit.message_id), reverse=True)
-        if wanted.is_about_messages or offset:
-            return Found(page, total, is_exact)
-        titles = Titles(connection, wanted, hits, scratch)
-        named = list(islice(titles.newest(_TITLES_READ), TITLES_COUNTED + 1))
-        first = [shown.title(row) for row in named[:_TITLES]]
-        are_all = titles.are_all and len(named) <= TITLES_COUNTED
-        return Found(page, total, is_exact, first, min(len(named), TITLES_COUNTED), are_all)
+        if request.has_message_filters or offset:
+            return SearchResult(page, total, is_exact)
+        titles = TitleHits(connection, request, hits, scratch)
+        found = list(islice(titles.newest(_MAX_TITLES_READ), MAX_TITLES_COUNTED + 1))
+        first = [builder.title(row) for row in found[:_MAX_TITLES]]
+        is_complete = titles.is_complete and len(found) <= MAX_TITLES_COUNTED
+        return SearchResult(page, total, is_exact, first, min(len(found), MAX_TITLES_COUNTED), is_complete)
 
 
-def search_titles(connection: sqlite3.Connection, wanted: Wanted, *, limit: int = 20, offset: int = 0) -> Found:
-    """Conversations whose title holds the words, newest first."""
-    with closing(Scratch()) as scratch:
-        hits = Hits(connection, wanted, scratch)
-        shown = _Shown(connection, wanted, hits, scratch, 0)
-        named = list(Titles(connection, wanted, hits, scratch).newest())
-        page = [shown.title(row) for row in named[offset : offset + limit]]
-        return Found([], 0, is_total_exact=True, titles=page, titles_total=len(named))
+def search_titles(
+    connection: sqlite3.Connection, request: SearchRequest, *, limit: int = 20, offset: int = 0
+) -> SearchResult:
+    """Return one page of conversations whose title matches, newest first."""
+    with closing(ScratchIndex()) as scratch:
+        hits = Hits(connection, request, scratch)
+        builder = _ResultBuilder(connection, request, hits, scratch, 0)
+        found = list(TitleHits(connection, request, hits, scratch).newest())
+        page = [builder.title(row) for row in found[offset : offset + limit]]
+        return SearchResult([], 0, is_total_exact=True, titles=page, titles_total=len(found))
 
 
 Scored = list[tuple[int, float | None]]
@@ -139,11 +141,11 @@ def _newest(hits: Hits, limit: int, offset: int) -> tuple[Scored, int, bool]:
     total = before + len(keys)
     if len(keys) < limit:
         return keys, total, True
-    if (count := hits.count(COUNTED + 1)) is not None:
-        return keys, max(total, min(count, COUNTED)), count <= COUNTED
-    hits.enough = hits.looked_at + _COUNTED_ONE_BY_ONE
+    if (count := hits.count(MAX_COUNTED + 1)) is not None:
+        return keys, max(total, min(count, MAX_COUNTED)), count <= MAX_COUNTED
+    hits.max_looked_at = hits.looked_at + _MAX_COUNTED_SINGLY
     for _ in newest:
-        if total >= COUNTED:
+        if total >= MAX_COUNTED:
             return keys, total, False
         total += 1
     return keys, total, not hits.is_cut
@@ -152,41 +154,50 @@ def _newest(hits: Hits, limit: int, offset: int) -> tuple[Scored, int, bool]:
 def _ranked(hits: Hits, limit: int, offset: int) -> tuple[Scored, int, bool]:
     newest = hits.newest()
     pool = list(islice(newest, offset + limit))
-    if hits.finds_all and len(pool) == offset + limit:
-        most = max(RANKED, len(pool))
+    if hits.is_unfiltered and len(pool) == offset + limit:
+        most = max(MAX_RANKED, len(pool))
         scores = hits.newest_scored(most + 1, pool)
         pool = list(scores)[:most]
         is_exact = len(scores) <= most
     else:
-        hits.enough = max(_LOOKED_AT_TO_RANK, hits.looked_at + 1)
-        pool += islice(newest, max(0, RANKED - len(pool)))
+        hits.max_looked_at = max(_MAX_LOOKED_AT_TO_RANK, hits.looked_at + 1)
+        pool += islice(newest, max(0, MAX_RANKED - len(pool)))
         is_exact = not hits.is_cut and next(newest, None) is None and not hits.is_cut
         scores = hits.scores(pool)
-    # Of two that fit equally well, the newer one comes first: sorting keeps their order.
+    # Sorting is stable: of two with equal scores, the newer comes first.
     pool.sort(key=lambda key: scores.get(key, 0.0))
     return [(key, scores.get(key)) for key in pool[offset : offset + limit]], len(pool), is_exact
 
 
-class _Shown:
-    """What is told about each hit."""
+class _ResultBuilder:
+    """Builds results from the keys of hits."""
 
-    def __init__(self, connection: sqlite3.Connection, wanted: Wanted, hits: Hits, scratch: Scratch, room: int) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        request: SearchRequest,
+        hits: Hits,
+        scratch: ScratchIndex,
+        snippet_length: int,
+    ) -> None:
         self._connection = connection
-        self._wanted = wanted
+        self._request = request
         self._hits = hits
         self._scratch = scratch
-        self._room = room
-        self._names = Names(connection)
-        self._conversations: dict[int, Conversation] = {}
+        self._snippet_length = snippet_length
+        self._short_ids = ShortIds(connection)
+        self._conversations: dict[int, HitConversation] = {}
 
     def hit(self, key: int, score: float | None) -> Hit:
         rows = self._hits.messages(key)
         conversation, message_id, parent, role, author_kind, timestamp, model, _, _ = rows[0]
-        passage = snippet(self._hits.content(key), self._wanted.columns, self._wanted.query, self._room, self._scratch)
+        passage = best_snippet(
+            self._hits.content(key), self._request.columns, self._request.query, self._snippet_length, self._scratch
+        )
         tool = None if passage is None else passage.piece.tool
         if passage is not None and passage.piece.tool_use_id is not None:
-            tool = self._answered(conversation, parent, passage.piece.tool_use_id)
-        others = [Place(row[7], row[8], row[1], row[5]) for row in rows[1 : _OTHERS + 1]]
+            tool = self._tool_of_result(conversation, parent, passage.piece.tool_use_id)
+        others = [OtherMessage(row[7], row[8], row[1], row[5]) for row in rows[1 : _MAX_OTHERS + 1]]
         return Hit(
             self.conversation(conversation),
             *(message_id, role, author_kind, model, timestamp),
@@ -195,28 +206,28 @@ class _Shown:
 
     def title(self, row: tuple[int, str]) -> TitleHit:
         key, title = row
-        return TitleHit(self.conversation(key), found_ranges(title, list(self._wanted.query.terms()), self._scratch))
+        return TitleHit(self.conversation(key), found_ranges(title, list(self._request.query.terms()), self._scratch))
 
-    def conversation(self, key: int) -> Conversation:
+    def conversation(self, key: int) -> HitConversation:
         if key not in self._conversations:
             platform, conversation_id, title, *others = self._connection.execute(
                 "select platform, conversation_id, title, project, created_at, updated_at from conversation "
                 "where conversation_key = ?",
                 (key,),
             ).fetchone()
-            self._conversations[key] = Conversation(
-                *(platform, conversation_id, self._names.short(platform, conversation_id)),
-                *(readable_title(self._connection, key, title), bool(title and title.strip()), *others),
+            self._conversations[key] = HitConversation(
+                *(platform, conversation_id, self._short_ids.short_id(platform, conversation_id)),
+                *(display_title(self._connection, key, title), bool(title and title.strip()), *others),
             )
         return self._conversations[key]
 
-    def _answered(self, conversation: int, message_id: str | None, call: str) -> str | None:
-        """The tool that gave a result: its call stands a few messages before it at most."""
+    def _tool_of_result(self, conversation: int, message_id: str | None, call: str) -> str | None:
+        """Return the name of the tool that a result is from; its call is at most a few messages before."""
         query = (
             "select m.parent_message_id, cast(b.content as blob) from message m join body b on b.body_key = m.body "
             "where m.conversation = ? and m.message_id = ?"
         )
-        for _ in range(_STEPS_UP):
+        for _ in range(_MAX_STEPS_UP):
             row = None if message_id is None else self._connection.execute(query, (conversation, message_id)).fetchone()
             if row is None:
                 break
@@ -225,3 +236,56 @@ class _Shown:
                 if block["type"] == "tool_use" and block["id"] == call:
                     return block["name"]
         return None
+
+
+class TitleHits:
+    """Conversations whose titles match a search request."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, request: SearchRequest, hits: Hits, scratch: ScratchIndex
+    ) -> None:
+        self._connection = connection
+        self._request = request
+        self._hits = hits
+        self._scratch = scratch
+        self.is_complete = True
+        """Whether all matching titles were read."""
+
+    def newest(self, limit: int | None = None) -> Iterator[tuple[int, str]]:
+        """Yield keys and titles, newest first; the limit applies only with slow filters, to the titles checked."""
+        filters = self._request.filters
+        quick = replace(self._request.quick_filters(), since=filters.since, until=filters.until)
+        is_slow = quick != filters
+        condition, values = quick.where()
+        if (candidates := self._hits.candidate_conversations) is not None:
+            condition = f"{condition} and c.conversation_key in (select value from json_each(?))"  # noqa: S608 - constants, bound values
+            values.append(candidates)
+        title_condition, words = _title_condition(self._request.query)
+        query = (
+            f"select c.conversation_key, c.title from conversation c where c.title is not null and {title_condition} "  # noqa: S608 - constants, bound values
+            f"and {condition} order by coalesce(c.updated_at, c.created_at) desc, c.conversation_id, c.platform"
+        )
+        read = 0
+        for key, title in self._connection.execute(query, (*words, *values)):
+            if self._request.query.matches([title], self._scratch):
+                if is_slow and read == limit:
+                    self.is_complete = False
+                    return
+                read += 1
+                if not is_slow or self._hits.passes_filters(key):
+                    yield key, title
+
+
+def _title_condition(query: Query) -> tuple[str, list[Any]]:
+    """Return a condition for titles that may match: they contain the letters, or have letters SQLite cannot fold."""
+    conditions: list[str] = []
+    values: list[str] = []
+    for group in query.required:
+        tokens = [term.tokens for term in group]
+        if all(tokens) and all(token.isascii() for term in tokens for token in term):
+            alternatives = [" and ".join(["c.title like ?"] * len(term)) for term in tokens]
+            conditions.append(f"({' or '.join(alternatives)})")
+            values += [f"%{token}%" for term in tokens for token in term]
+    if not conditions:
+        return "true", []
+    return f"({' and '.join(conditions)} or length(cast(c.title as blob)) > length(c.title))", values

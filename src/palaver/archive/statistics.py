@@ -1,12 +1,12 @@
-"""Totals of the archive, and the same by day, project, model and the like.
+"""Totals of the archive, overall and grouped by day, project, model and so on.
 
-Messages are counted as they are stored. Usage counts once (`usage.py`), calls that only a usage record tells of
-included, and so do tool calls, by the same rule: per
-answer, or per body where there is no answer's id, at the first message that holds them. Cost is made here from prices,
-request by request; what sources themselves say that something cost is told beside it and never mixed in.
+Messages are counted as stored. Usage counts once (`usage.py`), including calls that only a usage record states. Tool
+calls count once by the same rule: per answer, or per body if there is no API message id, at the first message that has
+them. Costs are computed here from prices, request by request; costs stated by sources are reported separately and never
+mixed in.
 """
 
-# ruff: noqa: S608 - conditions are words of this program, every value is bound
+# ruff: noqa: S608 - conditions are constants, every value is bound
 
 import sqlite3
 from collections import Counter
@@ -19,16 +19,25 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
-from palaver.archive.calls import calls_table
-from palaver.archive.usage import FIRST, MODEL, Answer, Counts, Scope, Usage, answers, recorded_answers
+from palaver.archive.conversation_totals import calls_table
+from palaver.archive.usage import (
+    MODEL_COLUMN,
+    OWNER_ORDER,
+    CountedAnswer,
+    Counts,
+    Scope,
+    Usage,
+    counted_answers,
+    counted_record_answers,
+)
 from palaver.prices import PriceRow, Prices
 
-By = Literal["day", "week", "month", "project", "model", "platform", "tool", "conversation"]
-BY = get_args(By)
-TIMES = ("day", "week", "month")
+GroupBy = Literal["day", "week", "month", "project", "model", "platform", "tool", "conversation"]
+GROUPINGS = get_args(GroupBy)
+TIME_GROUPINGS = ("day", "week", "month")
 
-Key = str | int | None
-"""A day, a Monday, a month, a name; a conversation's key in the archive; None for what has none."""
+GroupKey = str | int | None
+"""A day, the Monday of a week, a month, or a name; a conversation's key; None if there is no value."""
 
 
 @dataclass(slots=True)
@@ -47,71 +56,72 @@ class Tokens:
         self.cache_write += written or 0
         self.thinking += thought or 0
 
-    def take(self, counts: Counts) -> None:
+    def subtract(self, counts: Counts) -> None:
         self.add([-(count or 0) for count in counts])
 
     def join(self, other: "Tokens") -> None:
         self.add((other.input, other.output, other.cache_read, other.cache_write, 0, other.thinking))
 
     def total(self) -> int:
-        """All of them; where a provider counts thinking or cached tokens inside others, they are in it twice."""
+        """Return the sum; if a provider includes thinking or cached tokens in other counts, they count twice."""
         return self.input + self.output + self.cache_read + self.cache_write + self.thinking
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted for everything, or for one group of it."""
+    """The counts of a group, or of everything."""
 
     conversations: set[int] = field(default_factory=set[int])
     messages: Counter[str] = field(default_factory=Counter[str])
-    """By who wrote them."""
+    """Number of messages by kind of author."""
     tool_calls: int = 0
     tool_messages: int = 0
-    """Messages that call the tool, where tools are what is grouped by."""
+    """Number of messages that call the tool, if grouped by tool."""
     answers: int = 0
-    """Usages that were counted."""
+    """Number of answers whose usage was counted."""
     usage_records: int = 0
-    """How many of them only a usage record tells of; or all records, where these are what is counted."""
+    """How many of these answers only a usage record states; in statistics of usage records, the number of records."""
     counts: dict[str, float] = field(default_factory=dict[str, float])
-    """What else usage records count, by name."""
+    """Other counts of usage records, by name."""
     tokens: Tokens = field(default_factory=Tokens)
     cost: Decimal | None = None
-    """In USD, of those whose model has a known price; None when there are none."""
+    """In USD, for answers whose model has a known price; None if there are none."""
     stated: dict[str, float] = field(default_factory=dict[str, float])
-    """What sources say it cost, by currency."""
+    """Costs stated by sources, by currency."""
 
 
 @dataclass(slots=True)
 class Statistics:
     total: Tally = field(default_factory=Tally)
-    groups: dict[Key, Tally] = field(default_factory=dict[Key, Tally])
+    groups: dict[GroupKey, Tally] = field(default_factory=dict[GroupKey, Tally])
     copies: int = 0
-    """Messages whose usage was counted elsewhere, of so many answers."""
+    """Number of messages whose usage was counted elsewhere, and of the answers they are copies of."""
     copied_answers: int = 0
     naive: Tokens = field(default_factory=Tokens)
-    """What came out if every message counted."""
+    """The tokens if every message counted."""
     unpriced: Counter[str | None] = field(default_factory=Counter[str | None])
-    """Counted usages without a cost, by model."""
+    """Number of counted answers without a known price, by model."""
     partial: int = 0
-    """Counted usages whose source did not record their end."""
+    """Number of counted answers whose source did not record their end."""
     agents: int = 0
-    """Conversations of agents, among all."""
+    """Number of conversations that are agents."""
     periods: int = 0
-    """Usage records that are sums over a time, where records are what is counted."""
+    """Number of usage records that are sums over a period, in statistics of usage records."""
 
-    def group(self, key: Key) -> Tally:
+    def group(self, key: GroupKey) -> Tally:
         try:
             return self.groups[key]
         except KeyError:
             return self.groups.setdefault(key, Tally())
 
 
-class Priced(NamedTuple):
+class PricedAnswer(NamedTuple):
     amount: Decimal
     row: PriceRow
 
 
-def statistics(connection: sqlite3.Connection, scope: Scope, by: By, prices: Prices) -> Statistics:
+def statistics(connection: sqlite3.Connection, scope: Scope, by: GroupBy, prices: Prices) -> Statistics:
+    """Return the totals and groups of everything in scope."""
     found = Statistics()
     _count_messages(connection, scope, by, found)
     _count_tools(connection, scope, by, found)
@@ -122,8 +132,8 @@ def statistics(connection: sqlite3.Connection, scope: Scope, by: By, prices: Pri
     return found
 
 
-def priced(answer: Answer, prices: Prices) -> Priced | None:
-    """What an answer cost, by the prices of its owner's model and time; None when they are not known."""
+def price_answer(answer: CountedAnswer, prices: Prices) -> PricedAnswer | None:
+    """Return the cost of an answer by the prices of its owner's model and time, or None if they are unknown."""
     owner = answer.owner
     row = prices.row(owner.model, owner.timestamp, owner.platform, owner.service_tier)
     if row is None:
@@ -138,16 +148,16 @@ def priced(answer: Answer, prices: Prices) -> Priced | None:
     }
     if hour:
         tokens["cache_creation"] = {"ephemeral_1h_input_tokens": hour}
-    return Priced(row.amount(row.charge(tokens)), row)
+    return PricedAnswer(row.amount(row.charge(tokens)), row)
 
 
-def _count_usage(connection: sqlite3.Connection, scope: Scope, by: By, prices: Prices, found: Statistics) -> None:
+def _count_usage(connection: sqlite3.Connection, scope: Scope, by: GroupBy, prices: Prices, found: Statistics) -> None:
     key_of = _USAGE_KEYS[by]
-    groups: dict[Key, Tally] = found.groups if by != "tool" else {}
-    for answer in chain(answers(connection, scope), recorded_answers(connection, scope)):
+    groups: dict[GroupKey, Tally] = found.groups if by != "tool" else {}
+    for answer in chain(counted_answers(connection, scope), counted_record_answers(connection, scope)):
         owner = answer.owner
         if answer.copies and owner.conversation_key is not None:
-            _note_copies(answer, found)
+            _count_copies(answer, found)
         if not owner.is_chosen:
             continue
         if owner.is_partial and all(copy.is_partial for copy in answer.copies):
@@ -168,18 +178,18 @@ def _count_usage(connection: sqlite3.Connection, scope: Scope, by: By, prices: P
             found.total.cost = (found.total.cost or Decimal(0)) + tally.cost
 
 
-def count_answer(answer: Answer, tally: Tally, found: Statistics, prices: Prices) -> None:
+def count_answer(answer: CountedAnswer, tally: Tally, found: Statistics, prices: Prices) -> None:
     tally.answers += 1
     tally.tokens.add(answer.counts)
-    cost = priced(answer, prices)
+    cost = price_answer(answer, prices)
     if cost is None:
         found.unpriced[answer.owner.model] += 1
     else:
         tally.cost = cost.amount if tally.cost is None else tally.cost + cost.amount
 
 
-def _note_copies(answer: Answer, found: Statistics) -> None:
-    """What every message by itself would count: the copies, and each with its own figures, not the greatest."""
+def _count_copies(answer: CountedAnswer, found: Statistics) -> None:
+    """Add to `naive` what counting every message would add: all copies, each with its own counts."""
     left_out = [copy for copy in answer.copies if copy.is_chosen]
     found.copies += len(left_out)
     found.copied_answers += bool(left_out)
@@ -187,12 +197,12 @@ def _note_copies(answer: Answer, found: Statistics) -> None:
         found.naive.add(copy.counts)
     if answer.owner.is_chosen:
         found.naive.add(answer.owner.counts)
-        found.naive.take(answer.counts)
+        found.naive.subtract(answer.counts)
 
 
-_USAGE_KEYS: dict[str, Callable[[Usage], Key]] = {
+_USAGE_KEYS: dict[str, Callable[[Usage], GroupKey]] = {
     "day": lambda usage: usage.day,
-    "week": lambda usage: week(usage.day),
+    "week": lambda usage: week_start(usage.day),
     "month": lambda usage: usage.day[:7],
     "project": lambda usage: usage.project,
     "model": lambda usage: usage.model,
@@ -203,8 +213,8 @@ _USAGE_KEYS: dict[str, Callable[[Usage], Key]] = {
 
 
 @cache
-def week(day: str) -> str:
-    """The Monday of a day's week."""
+def week_start(day: str) -> str:
+    """Return the Monday of a day's week."""
     try:
         when = date.fromisoformat(day)
         return (when - timedelta(days=when.weekday())).isoformat()
@@ -212,11 +222,11 @@ def week(day: str) -> str:
         return day
 
 
-def _count_messages(connection: sqlite3.Connection, scope: Scope, by: By, found: Statistics) -> None:
-    """Messages, and the conversations they are of."""
+def _count_messages(connection: sqlite3.Connection, scope: Scope, by: GroupBy, found: Statistics) -> None:
+    """Count messages and their conversations."""
     key, key_of = _grouping(scope, by)
     where, values = _where(scope)
-    # By model, a message is an answer of it: what people and tools say is said to no model in particular.
+    # Grouped by model, only answers count: messages of people and tools belong to no particular model.
     groups_all = by != "model"
     query = (
         f"select {key}, m.conversation, coalesce(m.author_kind, 'other'), count(*) from message m "
@@ -231,14 +241,14 @@ def _count_messages(connection: sqlite3.Connection, scope: Scope, by: By, found:
             group.messages[author] += count
 
 
-def _count_tools(connection: sqlite3.Connection, scope: Scope, by: By, found: Statistics) -> None:
-    """Calls of tools: of several messages that hold the same ones, the first has them."""
+def _count_tools(connection: sqlite3.Connection, scope: Scope, by: GroupBy, found: Statistics) -> None:
+    """Count tool calls; of several messages with the same calls, the first one counts."""
     key, key_of = _grouping(scope, by)
     where, values = _where(scope)
     query = (
         f"select coalesce(nullif(m.api_message_id, ''), m.body) as answer, t.tool, {where}, {key}, m.conversation, "
         "t.calls from tool_call t cross join message m on m.body = t.body "
-        f"join conversation c on c.conversation_key = m.conversation order by answer, t.tool, {FIRST}"
+        f"join conversation c on c.conversation_key = m.conversation order by answer, t.tool, {OWNER_ORDER}"
     )
     for (_, tool), copies in groupby(connection.execute(query, values), itemgetter(0, 1)):
         held = list(copies)
@@ -254,15 +264,18 @@ def _count_tools(connection: sqlite3.Connection, scope: Scope, by: By, found: St
     found.total.tool_calls = sum(group.tool_calls for group in found.groups.values())
 
 
-def _count_stated(connection: sqlite3.Connection, scope: Scope, by: By, found: Statistics) -> None:
-    """What sources say: message by message, or in one sum for a conversation whose messages say nothing."""
+def _count_stated(connection: sqlite3.Connection, scope: Scope, by: GroupBy, found: Statistics) -> None:
+    """Add up the costs stated by sources: per message, or per conversation if its messages state none."""
     key, key_of = _grouping(scope, by)
-    for value, amount, currency in [*_message_costs(connection, scope, key), *_sums(connection, scope, key)]:
+    for value, amount, currency in [
+        *_message_costs(connection, scope, key),
+        *_conversation_costs(connection, scope, key),
+    ]:
         for tally in (found.total, found.group(key_of(value))) if by != "tool" else (found.total,):
             tally.stated[currency or "USD"] = tally.stated.get(currency or "USD", 0.0) + amount
 
 
-# The keys of `rest` are sorted: where cost is one of them, the first is not greater. So hardly any text is looked into.
+# The keys of `rest` are sorted: if cost is one of them, the first key is not greater. So hardly any text is parsed.
 _HAS_COST = """{0}.rest < '{{"cosu' and json_extract({0}.rest, '$.cost.amount') is not null"""
 
 
@@ -272,7 +285,7 @@ def _message_costs(connection: sqlite3.Connection, scope: Scope, key: str) -> It
         f"select coalesce(nullif(m.api_message_id, ''), m.message_key) as answer, {where}, {key}, "
         "json_extract(m.rest, '$.cost.amount'), json_extract(m.rest, '$.cost.currency') "
         f"from {calls_table(connection)} m join conversation c on c.conversation_key = m.conversation "
-        f"where {_HAS_COST.format('m')} order by answer, {FIRST}"
+        f"where {_HAS_COST.format('m')} order by answer, {OWNER_ORDER}"
     )
     for _, copies in groupby(connection.execute(query, values), itemgetter(0)):
         held = list(copies)
@@ -281,8 +294,10 @@ def _message_costs(connection: sqlite3.Connection, scope: Scope, key: str) -> It
             yield value, max(copy[3] for copy in held), currency
 
 
-def _sums(connection: sqlite3.Connection, scope: Scope, key: str) -> Iterator[tuple[Any, float, str | None]]:
-    """A sum's time is that of the conversation's end, which stands in the place of a message's."""
+def _conversation_costs(
+    connection: sqlite3.Connection, scope: Scope, key: str
+) -> Iterator[tuple[Any, float, str | None]]:
+    """Yield costs stated for whole conversations, at the time of the conversation's end."""
     where, values = _where(scope)
     query = (
         f"select {key}, json_extract(c.header, '$.metrics.total_cost.amount'), "
@@ -296,36 +311,36 @@ def _sums(connection: sqlite3.Connection, scope: Scope, key: str) -> Iterator[tu
 
 
 def _where(scope: Scope) -> tuple[str, list[Any]]:
-    conversations, values = scope.conversations()
-    times, time_values = scope.times()
+    conversations, values = scope.conversation_condition()
+    times, time_values = scope.time_condition()
     return f"{conversations} and {times}", [*values, *time_values]
 
 
-def _grouping(scope: Scope, by: By) -> tuple[str, Callable[[Any], Key]]:
-    """The column by which messages are grouped, and what the key of a group is."""
+def _grouping(scope: Scope, by: GroupBy) -> tuple[str, Callable[[Any], GroupKey]]:
+    """Return the SQL expression to group messages by, and a function from its value to the group's key."""
     match by:
         case "day":
-            return scope.day(), _itself
+            return scope.day_column(), _itself
         case "week":
-            return scope.day(), week
+            return scope.day_column(), week_start
         case "month":
-            return scope.day(), lambda day: day[:7]
+            return scope.day_column(), lambda day: day[:7]
         case "project" | "platform":
             return f"c.{by}", _itself
         case "model":
-            return MODEL, _itself
+            return MODEL_COLUMN, _itself
         case "conversation":
             return "m.conversation", _itself
         case "tool":
             return "null", _itself
 
 
-def _itself(value: Any) -> Key:
+def _itself(value: Any) -> GroupKey:
     return value
 
 
-def last_days(groups: dict[Key, Tally], days: int) -> dict[Key, Tally]:
-    """The groups of so many days up to the last one on which anything happened."""
+def last_days(groups: dict[GroupKey, Tally], days: int) -> dict[GroupKey, Tally]:
+    """Return the groups of the last days, counted back from the last day with any activity."""
     known = [key for key in groups if isinstance(key, str)]
     if not known:
         return {}
@@ -336,7 +351,9 @@ def last_days(groups: dict[Key, Tally], days: int) -> dict[Key, Tally]:
     return {key: tally for key, tally in groups.items() if isinstance(key, str) and key >= first}
 
 
-def titles(connection: sqlite3.Connection, keys: Iterable[Key]) -> dict[Key, tuple[str, str, str | None]]:
-    """Platform, id and title of conversations; what is of none has none."""
+def conversation_titles(
+    connection: sqlite3.Connection, keys: Iterable[GroupKey]
+) -> dict[GroupKey, tuple[str, str, str | None]]:
+    """Return platform, id and title of conversations by key, skipping None."""
     query = "select platform, conversation_id, title from conversation where conversation_key = ?"
     return {key: connection.execute(query, (key,)).fetchone() for key in keys if key is not None}

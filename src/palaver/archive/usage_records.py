@@ -1,7 +1,7 @@
-"""Usage records in the archive: each once, whatever the number of sources that tell of it.
+"""Usage records in the archive, each stored once, however many sources hold it.
 
-A record is known by its platform and id. Of two accounts the greater stands: the one that ends later, then the fuller,
-then the greater text; so neither order nor repetition matters.
+A record is identified by its platform and id. Of two versions the greater wins: the one that ends later, then the
+longer, then the greater text. So neither the order nor the number of imports affects the result.
 """
 
 import sqlite3
@@ -40,7 +40,7 @@ _IS_GREATER = (
     "> (coalesce(ended_at, ''), length(record), record)"
 )
 _ADD = (
-    f"insert into usage_record ({', '.join(_COLUMNS)}) values ({'?, ' * (len(_COLUMNS) - 1)}cast(? as text)) "  # noqa: S608
+    f"insert into usage_record ({', '.join(_COLUMNS)}) values ({'?, ' * (len(_COLUMNS) - 1)}cast(? as text)) "  # noqa: S608 - constants, bound values
     f"on conflict (platform, usage_id) do update set "
     f"{', '.join(f'{name} = excluded.{name}' for name in _COLUMNS[2:])} where {_IS_GREATER}"
 )
@@ -51,7 +51,7 @@ _ADD_ORIGIN = (
 
 
 def usage_row(record: JsonObject) -> UsageRow:
-    """What a valid record says, ready to be stored; this runs where records are read."""
+    """Return the row to store for a valid record; runs in the process that reads records."""
     platform = record["platform"]
     subject = record.get("subject") or _NOTHING
     tokens = record.get("tokens")
@@ -75,15 +75,15 @@ def usage_row(record: JsonObject) -> UsageRow:
 _NOTHING: JsonObject = {}
 
 
-def add_usage(connection: sqlite3.Connection, rows: Sequence[UsageRow], source: int | None) -> None:
-    """Join records with those that are there, in the caller's transaction."""
+def add_usage_records(connection: sqlite3.Connection, rows: Sequence[UsageRow], source: int | None) -> None:
+    """Store records, joined with those stored already, in the caller's transaction."""
     connection.executemany(_ADD, rows)
     if source is not None:
         connection.executemany(_ADD_ORIGIN, [(source, row.platform, row.usage_id) for row in rows])
 
 
 def usage_records(connection: sqlite3.Connection) -> Iterator[JsonObject]:
-    """Every record as it came, in an order that does not depend on when."""
+    """Yield every record as imported, in an order that does not depend on when it was imported."""
     query = "select cast(record as blob) from usage_record order by platform, usage_id"
     for (record,) in connection.execute(query):
         yield orjson.loads(record)

@@ -1,6 +1,6 @@
-"""The command line: one command, one file; arguments in, pipeline, answer out.
+"""The command line: one file per command.
 
-Nothing heavy is imported before a command runs, so that `palaver --help` is quick.
+A command is imported when it is called (see `_commands.py`), so that `palaver --help` and every command start quickly.
 """
 
 import os
@@ -18,7 +18,7 @@ from palaver.errors import PalaverError
 __all__ = ["app", "main"]
 
 
-# No plugin of pydantic's has a say here; to look for some would take a fifth of the time that a command starts in.
+# Looking for pydantic plugins, which are not used here, would take a fifth of a command's start-up time.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
@@ -27,38 +27,39 @@ def main() -> None:
 
 
 class _Commands(Commands):
-    """However a command ends, it ends with a line at most and an exit code that tells."""
+    """Commands that end with an exit code and at most one line of error, never with a traceback."""
 
     def make_context(self, *args: Any, **settings: Any) -> Any:
-        with _told():
+        with exit_on_error():
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: Any) -> Any:
-        with _told():
+        with exit_on_error():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _told() -> Generator[None]:
-    output.prepare()
+def exit_on_error() -> Generator[None]:
+    """Print an expected error as one line and exit with its code; a closed pipe is not an error."""
+    output.prepare_streams()
     try:
         try:
             yield
         finally:
             output.flush()
     except PalaverError as error:
-        output.complain(str(error))
+        output.report_error(str(error))
         raise typer.Exit(2) from error
     except KeyboardInterrupt as error:
-        output.complain("interrupted; nothing half-written is left behind")
+        output.report_error("interrupted; nothing half-written is left behind")
         raise typer.Exit(130) from error
     except BrokenPipeError as error:
-        output.let_go()
+        output.discard_unwritten()
         raise typer.Exit(0) from error
     except OSError as error:
-        output.let_go()
-        about = f" ({error.filename})" if error.filename else ""
-        output.complain(f"cannot go on: {error.strerror or error}{about}")
+        output.discard_unwritten()
+        file = f" ({error.filename})" if error.filename else ""
+        output.report_error(f"cannot go on: {error.strerror or error}{file}")
         raise typer.Exit(2) from error
 
 
@@ -72,8 +73,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(is_asked: bool) -> None:  # noqa: FBT001 - the shape of a typer callback
-    if is_asked:
+def _print_version(is_requested: bool) -> None:  # noqa: FBT001 - typer calls it with one positional value
+    if is_requested:
         output.answer_text(f"palaver {__version__}")
         raise typer.Exit
 

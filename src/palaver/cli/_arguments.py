@@ -1,4 +1,4 @@
-"""What several commands take from the command line, and how its words are understood."""
+"""Arguments and options that several commands share, and how they are parsed."""
 
 import os
 import sys
@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from palaver.errors import OptionError, SourceError, UnrecognizedError
+from palaver.importers import importer, platforms
 
 STANDARD = "-"
-"""Standard input as a path, standard output as a file."""
+"""As a path, standard input; as an output file, standard output."""
 
-# Told in the words of each command instead of a list of their own: a type such as `list[str]` tells users nothing.
+# Hidden from the list of arguments: each command's help text explains its own, and a type such as `list[str]` does not.
 Paths = Annotated[list[str], typer.Argument(metavar="PATH", hidden=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
 Jobs = Annotated[
@@ -33,7 +34,7 @@ ImporterOptions = Annotated[
 
 
 def data_folder() -> Path:
-    """Where the archive is unless the user says otherwise."""
+    """Return the archive's folder: $PALAVER_HOME, or the system's folder for user data."""
     if configured := os.environ.get("PALAVER_HOME"):
         return Path(configured).expanduser()
     from platformdirs import user_data_path
@@ -42,19 +43,17 @@ def data_folder() -> Path:
 
 
 def platform_and_paths(words: list[str]) -> tuple[str | None, list[Path]]:
-    """Tell an optional platform from the paths that follow; a lone word that exists is a path."""
-    from palaver.importers import importer, platforms
-
+    """Split an optional platform from the paths after it; a single word that exists is a path."""
     first, *rest = words
     if first not in platforms() or (not rest and Path(first).exists()):
-        return None, given_paths(words)
+        return None, input_paths(words)
     if not rest:
         advice = ", or try `palaver scan` to look in its usual places" if importer(first).locations() else ""
         raise UnrecognizedError(f"{first} is a platform: say what to read with `palaver import {first} PATH`{advice}")
-    return first, given_paths(rest)
+    return first, input_paths(rest)
 
 
-def given_paths(words: list[str]) -> list[Path]:
+def input_paths(words: list[str]) -> list[Path]:
     if words.count(STANDARD) > 1:
         raise SourceError("standard input (-) can be read once only")
     if STANDARD in words and not sys.stdin:
@@ -63,43 +62,43 @@ def given_paths(words: list[str]) -> list[Path]:
 
 
 def importer_options(words: list[str] | None, platform: str | None = None) -> dict[str, dict[str, str]]:
-    """`key=value` or `platform.key=value`, by platform and checked; a bare key is for each importer that has it."""
+    """Parse and check `key=value` and `platform.key=value`; return them by platform.
+
+    A key without a platform applies to every importer that has it.
+    """
     if not words:
         return {}
-    from palaver.importers import importer, platforms
     from palaver.workflows.read_unit import parse_options
 
-    among = [platform] if platform else platforms()
+    candidates = [platform] if platform else platforms()
     chosen: dict[str, dict[str, str]] = {}
     for word in words:
-        name, equals, value = word.partition("=")
-        owner, _, key = name.rpartition(".")
+        qualified_key, equals, value = word.partition("=")
+        owner, _, key = qualified_key.rpartition(".")
         if not equals or not key:
             raise OptionError(f"-O {word}: an option is written as key=value")
-        if owner and owner not in among:
-            raise OptionError(f"-O {word}: {_no_platform(owner, platform)}")
-        asked = [owner] if owner else among
-        takers = [taker for taker in asked if key in importer(taker).options.model_fields]
-        if not takers:
+        if owner and owner not in candidates:
+            raise OptionError(f"-O {word}: {_unknown_platform(owner, platform)}")
+        searched = [owner] if owner else candidates
+        owners = [name for name in searched if key in importer(name).options.model_fields]
+        if not owners:
             known = "; ".join(
-                f"{taker} has: {', '.join(importer(taker).options.model_fields) or 'none'}" for taker in asked
+                f"{name} has: {', '.join(importer(name).options.model_fields) or 'none'}" for name in searched
             )
             raise OptionError(f"-O {word}: there is no option {key!r}; {known}")
-        for taker in takers:
-            chosen.setdefault(taker, {})[key] = value
-    for taker, options in chosen.items():
-        parse_options(taker, options)
+        for name in owners:
+            chosen.setdefault(name, {})[key] = value
+    for name, options in chosen.items():
+        parse_options(name, options)
     return chosen
 
 
-def _no_platform(name: str, platform: str | None) -> str:
-    from palaver.importers import platforms
-
+def _unknown_platform(name: str, platform: str | None) -> str:
     if platform:
         return f"this import is of {platform} only"
     return f"there is no importer {name!r}; known: {', '.join(platforms())}"
 
 
 def output_path(word: str | Path) -> Path:
-    # `--output=~/x` reaches us as it is: shells put the home folder in only where a word begins.
+    # Shells expand `~` only at the start of a word, so `--output=~/x` arrives unexpanded.
     return Path(word).expanduser()

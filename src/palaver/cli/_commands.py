@@ -1,97 +1,119 @@
-"""Commands that start quickly: each is made when it is called for, and converts only what it was given."""
+"""The table of commands; each is imported when it is called, and converts only the values it was given."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-_COMMANDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "import": ("import_", {"options_metavar": "[OPTIONS] [PLATFORM]"}),
-    "scan": ("scan", {}),
-    "sources": ("sources", {}),
-    "identify": ("identify", {}),
-    "validate": ("validate", {}),
-    "findings": ("findings", {}),
-    "list": ("list_", {}),
-    "show": ("show", {}),
-    "search": ("search", {}),
-    "stats": ("stats", {}),
-    "duplicates": ("duplicates", {}),
-    "tag": ("tag", {"options_metavar": "[OPTIONS] [WORD]"}),
-    "rate": ("rate", {}),
-    "forget": ("forget", {}),
-    "export": ("export", {"options_metavar": "[OPTIONS]"}),
-    "cook": ("cook", {}),
-    "merge": ("merge", {}),
-    "convert": ("convert", {}),
-    "schema": ("schema", {}),
-    "doctor": ("doctor", {}),
-    "quarantine": ("quarantine", {}),
+
+class _Entry(NamedTuple):
+    module: str
+    """The module in this package with the command's function of the same name, or an `app` of several commands."""
+    summary: str
+    """The first sentence of the command's help text."""
+    options_metavar: str | None = None
+
+
+COMMANDS = {
+    "import": _Entry("import_", "Import conversations from files, folders and ZIPs.", "[OPTIONS] [PLATFORM]"),
+    "scan": _Entry("scan", "Import everything that assistants keep on this machine."),
+    "sources": _Entry("sources", "List what can be imported, and where it is looked for."),
+    "identify": _Entry("identify", "Tell which importer reads a path, and why."),
+    "validate": _Entry("validate", "Report on what is wrong or odd, in sources or in the archive."),
+    "findings": _Entry("findings", "Show what was noticed when sources were read."),
+    "list": _Entry("list_", "List the conversations of the archive, the latest first."),
+    "show": _Entry("show", "Show a conversation."),
+    "search": _Entry("search", "Find what was said, thought, or done by tools."),
+    "stats": _Entry("stats", "Count messages, tokens and what they cost."),
+    "duplicates": _Entry("duplicates", "Show what is there more than once, and why."),
+    "tag": _Entry("tag", "Tag conversations, or list the tags in use.", "[OPTIONS] [WORD]"),
+    "rate": _Entry("rate", "Rate a conversation from 0 to 5, or show how it was rated."),
+    "forget": _Entry("forget", "Remove conversations from the archive for good."),
+    "export": _Entry("export", "Write conversations of the archive to files."),
+    "cook": _Entry("cook", "Cook traces or conversations: messages and tools once each."),
+    "merge": _Entry("merge", "Merge the chunks of streams into the log of their requests."),
+    "convert": _Entry("convert", "Convert API payloads from one provider's format to another."),
+    "schema": _Entry("schema", "Print a published JSON Schema."),
+    "doctor": _Entry("doctor", "Check the health of the archive and its sources."),
+    "quarantine": _Entry("quarantine", "See and retry what could not be read."),
 }
-"""In the order of `--help`, each with the module that holds its function, or an `app` of several commands."""
+"""In the order of `--help`."""
 
 
 class Commands(TyperGroup):
-    """All commands."""
+    """All commands, none of which is imported before it is called."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands: Any = _OneByOne()
+        self.commands: Any = _LazyCommands()
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _converting_what_was_given(super().get_params(ctx))
+        return _without_needless_conversion(super().get_params(ctx))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands from the table's summaries, in typer's layout."""
+        summaries: dict[str, Any] = {name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()}
+        TyperGroup(commands=summaries).format_commands(ctx, formatter)
 
 
 class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
-        return _converting_what_was_given(super().get_params(ctx))
+        return _without_needless_conversion(super().get_params(ctx))
 
 
-class _OneByOne(Mapping[str, Any]):
-    """The commands by their names: one of them needs nothing of the others."""
+class _LazyCommands(Mapping[str, Any]):
+    """The commands by name, imported on first access."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
+        self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = _made(name, *_COMMANDS[name])
-        return self._made[name]
+        if name not in self._loaded:
+            self._loaded[name] = _load(name, COMMANDS[name])
+        return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_COMMANDS)
+        return iter(COMMANDS)
 
     def __len__(self) -> int:
-        return len(_COMMANDS)
+        return len(COMMANDS)
 
 
-def _made(name: str, room: str, settings: dict[str, Any]) -> Any:
-    module = import_module(f"palaver.cli.{room}")
+def _load(name: str, entry: _Entry) -> Any:
+    module = import_module(f"palaver.cli.{entry.module}")
     app: typer.Typer | None = getattr(module, "app", None)
     if app is None:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
-        app.command(name, cls=getattr(module, "COMMAND", Command), **settings)(getattr(module, room))
+        command_class = getattr(module, "COMMAND", Command)
+        app.command(name, cls=command_class, options_metavar=entry.options_metavar)(getattr(module, entry.module))
     command: Any = typer.main.get_command(app)
     command.name = name
     return command
 
 
-def _converting_what_was_given(parameters: list[Any]) -> list[Any]:
-    """Leave alone what nobody gave: typer converts with pydantic, which takes as long to start as all else."""
+def _without_needless_conversion(parameters: list[Any]) -> list[Any]:
+    """Skip the conversion of defaults and of plain text: typer converts with pydantic, a third of the start-up time."""
     for parameter in parameters:
         if "process_value" not in vars(parameter):
-            parameter.process_value = _conversion(parameter)
+            parameter.process_value = _convert_if_needed(parameter)
     return parameters
 
 
-def _conversion(parameter: Any) -> Any:
+def _convert_if_needed(parameter: Any) -> Any:
     convert = parameter.process_value
 
     def process_value(ctx: Any, value: Any) -> Any:
-        if value is not None or parameter.required:
+        source = ctx.get_parameter_source(parameter.name)
+        is_default = source is None or source.name == "DEFAULT"
+        annotation = parameter.type_descriptor.annotation
+        is_missing = value is None and parameter.required
+        is_plain = value is None or is_default or (annotation is str and isinstance(value, str))
+        if annotation == list[str] and isinstance(value, tuple) and value:
+            value = list(value)
+        elif is_missing or not is_plain:
             return convert(ctx, value)
-        return parameter.callback(ctx, parameter, value) if parameter.callback else None
+        return parameter.callback(ctx, parameter, value) if parameter.callback else value
 
     return process_value

@@ -1,6 +1,6 @@
-"""The command line as it describes itself: every command with its words, options and exit codes.
+"""The commands as data: usage, help text, arguments, options and exit codes.
 
-`docs/cli.md` and the tests of all commands are made of this. Nothing here depends on a terminal.
+`docs/cli.md` and the tests that run over all commands are made from it. Nothing here depends on a terminal.
 """
 
 import re
@@ -25,13 +25,13 @@ class Option:
 @dataclass(frozen=True, slots=True)
 class Command:
     name: str
-    """As it is typed after `palaver`; that of a command inside a group has several words."""
+    """As typed after `palaver`; the name of a command in a group has several words."""
     usage: str
     paragraphs: list[str]
     exit_codes: dict[int, str]
-    """What each means, from the paragraph of the help text that begins with `Exit codes:`."""
+    """Meanings by code, from the paragraph of the help text that starts with `Exit codes:`."""
     arguments: dict[str, str]
-    """How often each is given, by name."""
+    """How often each can be given, by name."""
     options: list[Option]
 
     @property
@@ -40,7 +40,7 @@ class Command:
 
 
 def commands(of: typer.Typer = app) -> list[Command]:
-    """Every command that users see, in the order of `palaver --help`."""
+    """Return all commands but the hidden ones, in the order of `palaver --help`."""
     return list(_commands(typer.main.get_command(of), ""))
 
 
@@ -57,22 +57,22 @@ def _commands(group: Any, name: str) -> Iterator[Command]:
 
 
 def _described(name: str, command: Any, context: Any) -> Command:
-    told = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", command.help or "")]
+    paragraphs = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", command.help or "")]
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     records = [parameter.get_help_record(context) for parameter in command.params if parameter not in arguments]
     words = " ".join(["palaver", name, command.options_metavar, *map(_usage, arguments)])
     return Command(
         name=name,
         usage=words,
-        paragraphs=[paragraph for paragraph in told if not paragraph.startswith(_EXIT_CODES)],
-        exit_codes={code: meaning for paragraph in told for code, meaning in _exit_codes(paragraph)},
+        paragraphs=[paragraph for paragraph in paragraphs if not paragraph.startswith(_EXIT_CODES)],
+        exit_codes={code: meaning for paragraph in paragraphs for code, meaning in _exit_codes(paragraph)},
         arguments={_name(argument): _times(argument) for argument in arguments},
         options=[_option(*record) for record in records if record],
     )
 
 
 def _exit_codes(paragraph: str) -> Iterator[tuple[int, str]]:
-    """`Exit codes: 0 done, 1 not, really.` as 0 and `done`, 1 and `not, really`."""
+    """Parse `Exit codes: 0 done, 1 not, really.` into (0, "done") and (1, "not, really")."""
     if paragraph.startswith(_EXIT_CODES):
         listed = paragraph.removeprefix(_EXIT_CODES).removesuffix(".")
         for code, meaning in re.findall(r"(\d+) (.+?)(?=, \d+ |$)", listed):
@@ -93,8 +93,8 @@ def _times(argument: Any) -> str:
     return times if argument.required else "any number" if argument.nargs == -1 else "may be left out"
 
 
-def _option(words: str, told: str) -> Option:
-    """Tell the meaning from what typer puts behind it: `[default: 20; x>=0]`."""
-    meaning, _, notes = told.partition("  [")
+def _option(words: str, help_text: str) -> Option:
+    """Split the meaning from what typer appends to it: `[default: 20; x>=0]`."""
+    meaning, _, notes = help_text.partition("  [")
     defaults = [note.removeprefix("default: ") for note in notes.removesuffix("]").split("; ") if "default: " in note]
     return Option(words, meaning, "".join(defaults).removeprefix("(").removesuffix(")"))

@@ -1,43 +1,41 @@
-"""`palaver cook`: requests, messages and tools of traces or conversations, each once."""
+"""`palaver cook`: the requests of traces or conversations, with each message and tool stored once."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from palaver.archive.documents import conversation_documents
+from palaver.archive.filters import Filters
+from palaver.archive.selection import estimate_bytes, select_keys
 from palaver.cli import _archive
-from palaver.cli._arguments import STANDARD, AsJson, given_paths, output_path
-from palaver.cli._terminal import output as _output
-from palaver.cli._terminal.words import counted, place
+from palaver.cli._arguments import STANDARD, AsJson, input_paths, output_path
+from palaver.cli._filters import takes_filters
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, display_path
+from palaver.cook.builder import FORMATS, CookBuilder, Format
 from palaver.errors import OptionError, SourceError
-
-if TYPE_CHECKING:
-    from palaver.cook.detection import Format
-    from palaver.cook.kitchen import Kitchen
-    from palaver.model.report import SourceReport
+from palaver.model.report import SourceReport
+from palaver.workflows.cook import cook_units, find_sources
+from palaver.workflows.outputs import open_atomically
+from palaver.workflows.parallel import collect_rarely
 
 _AUTO = "auto"
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="[INPUT]...", hidden=True)]
 
 
+@takes_filters
 def cook(
     words: Words = None,
     *,
-    output: Annotated[
+    out: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - is standard output.")
     ] = STANDARD,
-    stated: Annotated[
+    format_name: Annotated[
         str, typer.Option("--format", metavar="NAME", help="Of traces: auto, openai, claude, gemini, responses.")
     ] = _AUTO,
-    platforms: _archive.Platforms = None,
-    projects: _archive.Projects = None,
-    models: _archive.Models = None,
-    since: _archive.Since = None,
-    until: _archive.Until = None,
-    has: _archive.Has = None,
-    tools: _archive.Tools = None,
-    tags: _archive.Tags = None,
+    filters: Filters,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,92 +48,76 @@ def cook(
 
     Exit codes: 0 it was cooked, 1 some records were refused or there is nothing to cook, 2 a path could not be read.
     """
-    from palaver.cook.detection import FORMATS
-    from palaver.cook.kitchen import Kitchen
-
-    if stated not in {_AUTO, *FORMATS}:
-        raise OptionError(f"--format {stated}: there are {', '.join((_AUTO, *FORMATS))}")
-    if as_json and output == STANDARD and not dry_run:
+    if format_name not in {_AUTO, *FORMATS}:
+        raise OptionError(f"--format {format_name}: there are {', '.join((_AUTO, *FORMATS))}")
+    if as_json and out == STANDARD and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
-    kitchen = Kitchen()
-    wanted = _archive.filters(
-        platforms=platforms, projects=projects, models=models, since=since, until=until, has=has, tools=tools, tags=tags
-    )
+    builder = CookBuilder()
     if words:
-        if wanted.where()[0] != "true":
+        if filters.where()[0] != "true":
             raise OptionError("filters choose among the conversations of the archive: leave them out, or the INPUT")
-        reports, refused, unclaimed = _from_paths(words, kitchen, stated)
+        reports, refused, unclaimed = _from_paths(words, builder, format_name)
     else:
-        reports, refused, unclaimed = _from_archive(kitchen, wanted), [], []
-    destination = None if output == STANDARD else output_path(output)
-    if kitchen.requests and not dry_run:
-        _write(kitchen, destination)
-    told = str(destination) if destination and kitchen.requests and not dry_run else None
+        reports, refused, unclaimed = _from_archive(builder, filters), [], []
+    destination = None if out == STANDARD else output_path(out)
+    if builder.requests and not dry_run:
+        _write(builder, destination)
+    written_to = str(destination) if destination and builder.requests and not dry_run else None
     if as_json:
-        _output.answer_json(_answer(kitchen, reports, refused, unclaimed, told))
+        output.answer_json(_answer(builder, reports, refused, unclaimed, written_to))
     else:
-        _tell(kitchen, reports, refused, told, dry_run=dry_run)
-    is_clean = all(report.is_clean for report in reports) and kitchen.requests
+        _show(builder, reports, refused, written_to, dry_run=dry_run)
+    is_clean = all(report.is_clean for report in reports) and builder.requests
     raise typer.Exit(2 if refused else 0 if is_clean else 1)
 
 
-def _from_paths(words: list[str], kitchen: "Kitchen", stated: str) -> "tuple[list[SourceReport], list[str], list[str]]":
-    from palaver.cook.detection import FORMATS
-    from palaver.workflows.cook import cook_units, look_up
-    from palaver.workflows.parallel import collect_rarely
-
+def _from_paths(
+    words: list[str], builder: CookBuilder, format_name: str
+) -> tuple[list[SourceReport], list[str], list[str]]:
     collect_rarely()
-    found = look_up(given_paths(words))
+    found = find_sources(input_paths(words))
     for refusal in found.refused:
-        _output.complain(refusal)
-    named: Format | None = next((name for name in FORMATS if str(name) == stated), None)
-    with _output.Progress(sum(unit.size_bytes for unit in found.units)) as progress:
-        return cook_units(found.units, kitchen, named, advance=progress.advance), found.refused, found.unclaimed
+        output.report_error(refusal)
+    named: Format | None = next((name for name in FORMATS if str(name) == format_name), None)
+    with output.Progress(sum(unit.size_bytes for unit in found.units)) as progress:
+        return cook_units(found.units, builder, named, advance=progress.advance), found.refused, found.unclaimed
 
 
-def _from_archive(kitchen: "Kitchen", wanted: Any) -> "list[SourceReport]":
-    from palaver.archive.choosing import bytes_of, chosen
-    from palaver.archive.reading import document
-    from palaver.workflows.parallel import collect_rarely
-
+def _from_archive(builder: CookBuilder, filters: Filters) -> list[SourceReport]:
     collect_rarely()
-    with _archive.reading() as connection:
+    with _archive.open_for_reading() as connection:
         connection.execute("begin")
-        keys = chosen(connection, wanted, (), with_agents=True)
-        total_bytes = bytes_of(connection, keys)
-        with _output.Progress(total_bytes) as progress:
+        keys = select_keys(connection, filters, (), with_agents=True)
+        total_bytes = estimate_bytes(connection, keys)
+        with output.Progress(total_bytes) as progress:
             for key in keys:
-                for part in document(connection, key):
-                    kitchen.add_document(part)
+                for part in conversation_documents(connection, key):
+                    builder.add_document(part)
                 progress.advance(total_bytes // max(1, len(keys)))
     return []
 
 
-def _write(kitchen: "Kitchen", destination: Path | None) -> None:
-    from palaver.workflows.outputs import AtomicFile
-
+def _write(builder: CookBuilder, destination: Path | None) -> None:
     if destination is None:
-        _output.answer_bytes(kitchen.cooked())
+        output.answer_bytes(builder.json_chunks())
         return
-    file = AtomicFile(destination)
-    stream = file.open()
-    try:
-        for piece in kitchen.cooked():
+    with open_atomically(destination) as stream:
+        for piece in builder.json_chunks():
             stream.write(piece)
-    except BaseException:
-        file.close(keep=False)
-        raise
-    file.close(keep=True)
 
 
 def _answer(
-    kitchen: "Kitchen", reports: "list[SourceReport]", refused: list[str], unclaimed: list[str], output: str | None
+    builder: CookBuilder,
+    reports: list[SourceReport],
+    refused: list[str],
+    unclaimed: list[str],
+    written_to: str | None,
 ) -> dict[str, Any]:
     return {
-        "output": output,
-        "requests": kitchen.requests,
-        "messages": kitchen.messages,
-        "tools": kitchen.tools,
+        "output": written_to,
+        "requests": builder.requests,
+        "messages": builder.messages,
+        "tools": builder.tools,
         "sources": [
             {
                 "source": report.source,
@@ -151,22 +133,22 @@ def _answer(
     }
 
 
-def _tell(
-    kitchen: "Kitchen", reports: "list[SourceReport]", refused: list[str], output: str | None, *, dry_run: bool
+def _show(
+    builder: CookBuilder, reports: list[SourceReport], refused: list[str], written_to: str | None, *, dry_run: bool
 ) -> None:
     for report in reports:
         if report.failure:
-            _output.complain(f"{report.source}: {report.failure}")
+            output.report_error(f"{report.source}: {report.failure}")
         for finding in report.findings.first:
             if finding.severity == "error":
-                _output.complain(f"{report.source}, {finding.where}: {finding.code}: {finding.message}")
-    if not kitchen.requests:
+                output.report_error(f"{report.source}, {finding.where}: {finding.code}: {finding.message}")
+    if not builder.requests:
         if not refused:
-            _output.tell("There is nothing to cook: no request of a model was found.")
+            output.notify("There is nothing to cook: no request of a model was found.")
         return
-    once = f"{counted(kitchen.messages, 'message')} and {counted(kitchen.tools, 'tool')}, once each"
-    held = f"{counted(kitchen.requests, 'request')}, {once}"
+    once = f"{counted(builder.messages, 'message')} and {counted(builder.tools, 'tool')}, once each"
+    held = f"{counted(builder.requests, 'request')}, {once}"
     if dry_run:
-        _output.tell(f"{held}. A dry run: nothing was written.")
+        output.notify(f"{held}. A dry run: nothing was written.")
     else:
-        _output.tell(f"{held}{f', in {place(output)}' if output else ''}.")
+        output.notify(f"{held}{f', in {display_path(written_to)}' if written_to else ''}.")

@@ -1,18 +1,19 @@
-"""`palaver doctor`: the health of everything."""
+"""`palaver doctor`: health checks of the archive, its sources, the settings and this machine."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from palaver.archive.health import Check
 from palaver.cli._archive import archive_path
 from palaver.cli._arguments import AsJson
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import place, plain
+from palaver.cli._terminal.words import display_path, escaped_line
+from palaver.workflows.doctor import checks
+from palaver.workflows.doctor import repair as repair_archive
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from palaver.archive.health import Check
 
 _STYLES = {"ok": "green", "warning": "yellow", "problem": "bold red"}
 _VERDICT_WIDTH = max(map(len, _STYLES))
@@ -35,44 +36,42 @@ def doctor(
 
     Exit codes: 0 there is no problem, 1 there is one, 2 it could not be repaired.
     """
-    from palaver.workflows import doctor as checkup
-
     path = archive_path()
-    repaired = checkup.repair(path) if repair else []
+    repaired = repair_archive(path) if repair else []
     for sentence in repaired if not as_json else ():
-        output.tell(f"Repaired: {sentence}.")
+        output.notify(f"Repaired: {sentence}.")
     found: list[Check] = []
-    for check in checkup.checks(path, is_full=full):
+    for check in checks(path, is_full=full):
         found.append(check)
         if not as_json:
             output.answer(_shown(check))
     is_well = all(check.verdict != "problem" for check in found)
     if as_json:
-        told = [
+        answers = [
             {
                 "name": check.name,
                 "verdict": check.verdict,
-                "told": check.told,
+                "told": check.message,
                 "advice": check.advice,
                 "details": list(check.details),
             }
             for check in found
         ]
-        output.answer_json({"archive": str(path), "is_well": is_well, "checks": told, "repaired": repaired})
+        output.answer_json({"archive": str(path), "is_well": is_well, "checks": answers, "repaired": repaired})
     raise typer.Exit(0 if is_well else 1)
 
 
-def _shown(check: "Check") -> "Table":
+def _shown(check: Check) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=_VERDICT_WIDTH)
     table.add_column(width=_NAME_WIDTH)
-    told = Text(plain(check.told))
+    text = Text(escaped_line(check.message))
     for detail in check.details:
-        told.append(f"\n  {place(detail)}", "dim")
+        text.append(f"\n  {display_path(detail)}", "dim")
     if check.advice:
-        told.append(f"\n{plain(check.advice)}", _STYLES[check.verdict])
-    table.add_row(Text(check.verdict, _STYLES[check.verdict]), check.name, told)
+        text.append(f"\n{escaped_line(check.advice)}", _STYLES[check.verdict])
+    table.add_row(Text(check.verdict, _STYLES[check.verdict]), check.name, text)
     return table

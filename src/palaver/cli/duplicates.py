@@ -1,14 +1,30 @@
-"""`palaver duplicates`: what the archive holds more than once, and what became of it."""
+"""`palaver duplicates`: what the archive holds more than once, and how it was handled."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from palaver.archive.duplicates import (
+    ConversationLink,
+    EqualFile,
+    MergedConversation,
+    RememberedFiles,
+    RepeatedMessage,
+    conversation_links,
+    equal_files,
+    merged_conversations,
+    remembered_files,
+    repeated_messages,
+)
+from palaver.archive.filters import Filters
+from palaver.archive.statistics import conversation_titles
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
+from palaver.cli._filters import takes_filters
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import counted, gist, place, plain, size
+from palaver.cli._terminal.words import counted, display_path, escaped_line, gist, size
+from palaver.config import config_path, load_config
 
 if TYPE_CHECKING:
     import sqlite3
@@ -16,11 +32,10 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from palaver.archive.duplicates import EqualFile, Link, Marked, Merged, Remembered
-
 _SCREENFUL = 30
 
 
+@takes_filters
 def duplicates(
     *,
     level: Annotated[
@@ -32,14 +47,7 @@ def duplicates(
             "--window", min=0, metavar="MS", help="How far apart equal messages may be.", show_default="config, or 5000"
         ),
     ] = None,
-    platforms: _archive.Platforms = None,
-    projects: _archive.Projects = None,
-    models: _archive.Models = None,
-    since: _archive.Since = None,
-    until: _archive.Until = None,
-    has: _archive.Has = None,
-    tools: _archive.Tools = None,
-    tags: _archive.Tags = None,
+    filters: Filters,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = _SCREENFUL,
     everything: Annotated[bool, typer.Option("--all", "-a", help="All of them.")] = False,
     as_json: AsJson = False,
@@ -54,52 +62,39 @@ def duplicates(
 
     Exit codes: 0 it was looked for, 2 the archive could not be read.
     """
-    from palaver.archive import duplicates as look
-    from palaver.config import config_path, load_config
-
     window_ms = load_config(config_path()).duplicate_window_ms if window is None else window
-    wanted = _archive.filters(
-        platforms=platforms,
-        projects=projects,
-        models=models,
-        since=since,
-        until=until,
-        has=has,
-        tools=tools,
-        tags=tags,
-    )
-    with _archive.reading() as connection:
-        found = _Found(
+    with _archive.open_for_reading() as connection:
+        found = _Duplicates(
             connection,
             window_ms,
             None if everything else limit,
-            remembered=look.remembered(connection, wanted),
-            equal=list(look.equal_files(connection, wanted)),
-            merged=list(look.merged(connection, wanted)),
-            links=look.links(connection, wanted),
-            marked=list(look.marked(connection, wanted, window_ms)),
+            remembered=remembered_files(connection, filters),
+            equal=list(equal_files(connection, filters)),
+            merged=list(merged_conversations(connection, filters)),
+            links=conversation_links(connection, filters),
+            repeated=list(repeated_messages(connection, filters, window_ms)),
         )
         if as_json:
             output.answer_json(found.answer(level))
             return
-        output.answer_pieces(found.levels())
+        output.answer_texts(found.levels())
         if level is not None:
             output.answer("")
-            output.answer_pieces(found.details(level))
+            output.answer_texts(found.details(level))
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Everything that was found, and how much of it is shown."""
+class _Duplicates:
+    """All duplicates found, and how many of them are shown."""
 
     connection: "sqlite3.Connection"
     window_ms: int
     limit: int | None
-    remembered: "Remembered"
-    equal: "list[EqualFile]"
-    merged: "list[Merged]"
-    links: "list[Link]"
-    marked: "list[Marked]"
+    remembered: RememberedFiles
+    equal: list[EqualFile]
+    merged: list[MergedConversation]
+    links: list[ConversationLink]
+    repeated: list[RepeatedMessage]
 
     def answer(self, level: int | None) -> dict[str, Any]:
         return {
@@ -112,8 +107,8 @@ class _Found:
             "merged": {"conversations": len(self.merged)},
             "linked": {"pairs": len(self.links), "shared_messages": sum(link.shared for link in self.links)},
             "marked": {
-                "messages": len(self.marked),
-                "conversations": len({one.conversation for one in self.marked}),
+                "messages": len(self.repeated),
+                "conversations": len({repeat.conversation for repeat in self.repeated}),
                 "window_ms": self.window_ms,
             },
             "equal_files": [
@@ -123,14 +118,15 @@ class _Found:
             if level == 1
             else None,
             "merged_conversations": [
-                {**self._name(one.conversation), "sources": one.sources} for one in self.merged[: self.limit]
+                {**self._reference(merged.conversation), "sources": merged.sources}
+                for merged in self.merged[: self.limit]
             ]
             if level == 2
             else None,
             "linked_pairs": [
                 {
-                    "first": self._name(link.first),
-                    "other": self._name(link.other),
+                    "first": self._reference(link.first),
+                    "other": self._reference(link.other),
                     "shared_messages": link.shared,
                     "share": round(link.share, 4),
                     "reason": link.reason,
@@ -141,24 +137,20 @@ class _Found:
             else None,
             "marked_messages": [
                 {
-                    "conversation": self._name(one.conversation),
-                    "message_id": one.message_id,
-                    "first_message_id": one.first_message_id,
-                    "apart_ms": one.apart_ms,
+                    "conversation": self._reference(repeat.conversation),
+                    "message_id": repeat.message_id,
+                    "first_message_id": repeat.first_message_id,
+                    "apart_ms": repeat.apart_ms,
                 }
-                for one in self.marked[: self.limit]
+                for repeat in self.repeated[: self.limit]
             ]
             if level == 4
             else None,
         }
 
-    def _name(self, key: int) -> dict[str, Any]:
-        from palaver.archive.statistics import titles
-
-        platform, conversation_id, title = titles(self.connection, [key])[key]
+    def _reference(self, key: int) -> dict[str, Any]:
+        platform, conversation_id, title = conversation_titles(self.connection, [key])[key]
         return {"platform": platform, "conversation_id": conversation_id, "title": title}
-
-    # -- for people -------------------------------------------------------------------------------------------------
 
     def levels(self) -> "Iterator[Text]":
         from rich.text import Text
@@ -166,15 +158,15 @@ class _Found:
         files = f"{counted(self.remembered.files, 'file')}, {size(self.remembered.size_bytes)}"
         equal = f"; {len(self.equal):,} equal to another" if self.equal else ""
         shared = counted(sum(link.shared for link in self.links), "message")
-        marked = f"{counted(len(self.marked), 'message')} within {self.window_ms:,} ms of the first"
-        told = (
+        repeated = f"{counted(len(self.repeated), 'message')} within {self.window_ms:,} ms of the first"
+        levels = (
             ("unchanged source", f"{files}{equal}", "not opened again"),
             ("same conversation", f"{counted(len(self.merged), 'conversation')} from several sources", "merged"),
             ("same content", f"{counted(len(self.links), 'pair')} of conversations, {shared} in common", "linked"),
-            ("same again", marked, "marked, never removed"),
+            ("same again", repeated, "marked, never removed"),
         )
-        for number, (name, found, became) in enumerate(told, 1):
-            yield Text.assemble((f"{number}  ", "cyan"), (f"{name:<19}", "bold"), found, (f"  {became}", "dim"))
+        for number, (name, found, handling) in enumerate(levels, 1):
+            yield Text.assemble((f"{number}  ", "cyan"), (f"{name:<19}", "bold"), found, (f"  {handling}", "dim"))
 
     def details(self, level: int) -> "Iterator[Text]":
         from rich.text import Text
@@ -183,7 +175,7 @@ class _Found:
             1: (self._equal_lines, len(self.equal)),
             2: (self._merged_lines, len(self.merged)),
             3: (self._link_lines, len(self.links)),
-            4: (self._marked_lines, len(self.marked)),
+            4: (self._repeated_lines, len(self.repeated)),
         }[level]
         yield from rows()
         if not total:
@@ -195,16 +187,16 @@ class _Found:
         from rich.text import Text
 
         for file in self.equal[: self.limit]:
-            yield Text.assemble(place(file.path), (f"  {size(file.size_bytes)}, equal to", "dim"))
-            yield Text(f"  {place(file.equal_to)}", "dim")
+            yield Text.assemble(display_path(file.path), (f"  {size(file.size_bytes)}, equal to", "dim"))
+            yield Text(f"  {display_path(file.equal_to)}", "dim")
 
     def _merged_lines(self) -> "Iterator[Text]":
         from rich.text import Text
 
-        for one in self.merged[: self.limit]:
-            yield Text.assemble(self._title(one.conversation), (f"  from {len(one.sources):,} sources", "dim"))
-            for label in one.sources:
-                yield Text(f"  {place(label)}", "dim")
+        for merged in self.merged[: self.limit]:
+            yield Text.assemble(self._title(merged.conversation), (f"  from {len(merged.sources):,} sources", "dim"))
+            for label in merged.sources:
+                yield Text(f"  {display_path(label)}", "dim")
 
     def _link_lines(self) -> "Iterator[Text]":
         from rich.text import Text
@@ -214,21 +206,23 @@ class _Found:
             yield Text.assemble(self._title(link.other), "")
             yield Text.assemble((f"  {shared}, first in ", "dim"), self._title(link.first))
 
-    def _marked_lines(self) -> "Iterator[Text]":
+    def _repeated_lines(self) -> "Iterator[Text]":
         from rich.text import Text
 
-        before = 0
-        for one in self.marked[: self.limit]:
-            if one.conversation != before:
-                yield self._title(one.conversation)
-                before = one.conversation
-            ids = f"{plain(one.message_id)} repeats {plain(one.first_message_id)}"
-            yield Text.assemble(f"  {one.apart_ms:>6,} ms  ", (ids, "dim"))
+        last_conversation = 0
+        for repeat in self.repeated[: self.limit]:
+            if repeat.conversation != last_conversation:
+                yield self._title(repeat.conversation)
+                last_conversation = repeat.conversation
+            ids = f"{escaped_line(repeat.message_id)} repeats {escaped_line(repeat.first_message_id)}"
+            yield Text.assemble(f"  {repeat.apart_ms:>6,} ms  ", (ids, "dim"))
 
     def _title(self, key: int) -> "Text":
         from rich.text import Text
 
-        name = self._name(key)
+        reference = self._reference(key)
         return Text.assemble(
-            (plain(name["conversation_id"])[:8], "cyan"), "  ", gist(name["title"] or "without a title", 60)
+            (escaped_line(reference["conversation_id"])[:8], "cyan"),
+            "  ",
+            gist(reference["title"] or "without a title", 60),
         )

@@ -1,28 +1,32 @@
-"""`palaver export`: conversations out of the archive, into files or standard output."""
+"""`palaver export`: write conversations of the archive to files or standard output."""
 
 import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from palaver.archive.filters import Filters
+from palaver.archive.selection import estimate_bytes, select_keys
 from palaver.cli import _archive
 from palaver.cli._arguments import STANDARD, AsJson, output_path
-from palaver.cli._terminal import output as _output
-from palaver.cli._terminal.words import counted, duration, place, rate, size
+from palaver.cli._filters import takes_filters
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, display_path, duration, rate, size
+from palaver.config import config_path, load_config
 from palaver.errors import OptionError, SourceError
-
-if TYPE_CHECKING:
-    from palaver.workflows.export import Export
+from palaver.exporters import exporter, formats
+from palaver.workflows.export import Export, message_cost
+from palaver.workflows.parallel import collect_rarely
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="CONVERSATION", hidden=True)]
 Format = Annotated[
     str | None,
     typer.Option("--format", "-f", metavar="NAME", help="jsonl, markdown, csv.", show_default="by FILE, or jsonl"),
 ]
-OutputPlace = Annotated[
+Output = Annotated[
     str,
     typer.Option("--output", "-o", metavar="FILE", help="A file, a folder, or - for standard output."),
 ]
@@ -31,19 +35,13 @@ WithAgents = Annotated[bool, typer.Option("--with-agents/--no-agents", help="Als
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be written.")]
 
 
+@takes_filters
 def export(
     words: Words = None,
     *,
-    name: Format = None,
-    output: OutputPlace = STANDARD,
-    platforms: _archive.Platforms = None,
-    projects: _archive.Projects = None,
-    models: _archive.Models = None,
-    since: _archive.Since = None,
-    until: _archive.Until = None,
-    has: _archive.Has = None,
-    tools: _archive.Tools = None,
-    tags: _archive.Tags = None,
+    format_name: Format = None,
+    out: Output = STANDARD,
+    filters: Filters,
     with_cost: WithCost = False,
     with_agents: WithAgents = True,
     dry_run: DryRun = False,
@@ -58,55 +56,40 @@ def export(
 
     Exit codes: 0 they were written, 1 no conversation is like that, 2 it could not be written.
     """
-    from palaver.archive.choosing import bytes_of, chosen
-    from palaver.config import config_path, load_config
-    from palaver.workflows.export import Export, message_cost
-    from palaver.workflows.parallel import collect_rarely
-
     began = time.perf_counter()
-    if as_json and output == STANDARD and not dry_run:
+    if as_json and out == STANDARD and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file or a folder")
-    destination = None if output == STANDARD else output_path(output)
-    chosen_format = name or _format_of(destination)
+    destination = None if out == STANDARD else output_path(out)
+    chosen_format = format_name or _format_of(destination)
     cost = message_cost(load_config(config_path())) if with_cost else None
-    wanted = _archive.filters(
-        platforms=platforms,
-        projects=projects,
-        models=models,
-        since=since,
-        until=until,
-        has=has,
-        tools=tools,
-        tags=tags,
-    )
     if destination:
         _refuse_the_archive(destination)
     collect_rarely()
-    with _archive.reading() as connection:
-        # One moment of the archive: whoever writes to it meanwhile is neither seen nor held up.
+    with _archive.open_for_reading() as connection:
+        # One snapshot of the archive: concurrent writers are neither seen nor blocked.
         connection.execute("begin")
-        keys = chosen(connection, wanted, words or (), with_agents=with_agents)
+        keys = select_keys(connection, filters, words or (), with_agents=with_agents)
         is_quiet = destination is None and not dry_run and sys.stdout.isatty()
-        with _output.Progress(bytes_of(connection, keys), is_quiet=is_quiet) as progress:
+        with output.Progress(estimate_bytes(connection, keys), is_quiet=is_quiet) as progress:
             run = Export(connection, chosen_format, cost=cost, advance=progress.advance)
             if keys:
-                _write(run, keys, destination, dry_run=dry_run, is_folder=_is_folder(output))
+                _write(run, keys, destination, dry_run=dry_run, is_folder=_is_folder(out))
     if as_json:
-        _output.answer_json(_described(run, chosen_format, None if dry_run else str(destination)))
+        output.answer_json(_answer(run, chosen_format, None if dry_run else str(destination)))
     elif keys:
-        _output.tell(*_told(run, time.perf_counter() - began, destination, dry_run=dry_run))
+        output.notify(*_summary(run, time.perf_counter() - began, destination, dry_run=dry_run))
     else:
-        is_empty = wanted.where()[0] == "true" and not words
-        _output.tell("There is nothing in the archive yet." if is_empty else "No conversation is like that.")
+        is_empty = filters.where()[0] == "true" and not words
+        output.notify("There is nothing in the archive yet." if is_empty else "No conversation is like that.")
     raise typer.Exit(0 if keys else 1)
 
 
-def _write(run: "Export", keys: list[int], destination: Path | None, *, dry_run: bool, is_folder: bool) -> None:
+def _write(run: Export, keys: list[int], destination: Path | None, *, dry_run: bool, is_folder: bool) -> None:
     if dry_run:
         for _ in run.pieces(keys):
             pass
     elif destination is None:
-        _output.answer_bytes(run.pieces(keys))
+        output.answer_bytes(run.pieces(keys))
     elif is_folder:
         run.into_folder(keys, destination)
     else:
@@ -119,9 +102,7 @@ def _is_folder(word: str) -> bool:
 
 
 def _format_of(destination: Path | None) -> str:
-    """The format that the name of a file asks for."""
-    from palaver.exporters import exporter, formats
-
+    """Return the format that a file's suffix asks for; jsonl for any other suffix."""
     suffix = destination.suffix.lower() if destination else ""
     return next((name for name in formats() if exporter(name).suffix == suffix), "jsonl")
 
@@ -129,12 +110,12 @@ def _format_of(destination: Path | None) -> str:
 def _refuse_the_archive(destination: Path) -> None:
     archive = _archive.archive_path()
     for suffix in ("", "-wal", "-shm"):
-        kept = archive.with_name(archive.name + suffix)
-        if destination.is_file() and kept.exists() and destination.samefile(kept):
+        file = archive.with_name(archive.name + suffix)
+        if destination.is_file() and file.exists() and destination.samefile(file):
             raise OptionError(f"{destination} is the archive itself: write to another file")
 
 
-def _told(run: "Export", seconds: float, destination: Path | None, *, dry_run: bool) -> list[str]:
+def _summary(run: Export, seconds: float, destination: Path | None, *, dry_run: bool) -> list[str]:
     amounts = f"{counted(run.conversations, 'conversation')} and {counted(run.messages, 'message')}"
     if dry_run:
         return [f"{amounts}, {size(run.size_bytes)}. A dry run: nothing was written."]
@@ -142,13 +123,13 @@ def _told(run: "Export", seconds: float, destination: Path | None, *, dry_run: b
     if destination is None:
         return [amounts, speed]
     files = "" if len(run.files) == 1 else f"{counted(len(run.files), 'file')} in "
-    return [amounts, speed, "", f"Written to {files}{place(destination)}."]
+    return [amounts, speed, "", f"Written to {files}{display_path(destination)}."]
 
 
-def _described(run: "Export", name: str, output: str | None) -> dict[str, Any]:
+def _answer(run: Export, format_name: str, written_to: str | None) -> dict[str, Any]:
     return {
-        "format": name,
-        "output": output,
+        "format": format_name,
+        "output": written_to,
         "conversations": run.conversations,
         "messages": run.messages,
         "bytes": run.size_bytes,

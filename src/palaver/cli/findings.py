@@ -1,24 +1,25 @@
-"""`palaver findings`: what was noticed when sources were read."""
+"""`palaver findings`: what the archive's sources had wrong or odd when they were read."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli._archive import Platforms, reading
+from palaver.archive.findings import FindingFilters, FindingGroup, finding_groups
+from palaver.cli._archive import open_for_reading
 from palaver.cli._arguments import AsJson
+from palaver.cli._filters import Platforms
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import counted, place, plain
+from palaver.cli._terminal.words import counted, display_path, escaped_line
+from palaver.model.finding import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
 
-    from palaver.archive.noticed import Noticed
-
 SEVERITIES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _SOURCES_SHOWN = 20
-_PLACES_SHOWN = 5
+_POSITIONS_SHOWN = 5
 
 Codes = Annotated[list[str] | None, typer.Option("--code", metavar="CODE", help="Only of this code.")]
 Sources = Annotated[
@@ -45,80 +46,78 @@ def findings(
 
     Exit codes: 0 they were shown, or there are none, 2 the archive could not be read.
     """
-    from palaver.archive.noticed import Sought
-    from palaver.archive.noticed import findings as noticed_in
-
-    sought = Sought(tuple(code or ()), tuple(source or ()), tuple(platform or ()), tuple(severity or ()))
-    with reading() as connection:
-        noticed = noticed_in(connection, sought)
+    filters = FindingFilters(tuple(code or ()), tuple(source or ()), tuple(platform or ()), tuple(severity or ()))
+    with open_for_reading() as connection:
+        groups = finding_groups(connection, filters)
     if as_json:
-        output.answer_json({"findings": [_told(one) for one in noticed]})
-    elif noticed:
-        output.answer(_table(noticed, with_places=bool(code or source)))
+        output.answer_json({"findings": [_described(group) for group in groups]})
+    elif groups:
+        output.answer(_table(groups, with_positions=bool(code or source)))
     else:
-        output.tell("Nothing was noticed." if sought == Sought() else "Nothing of the kind was noticed.")
+        output.notify("Nothing was noticed." if filters == FindingFilters() else "Nothing of the kind was noticed.")
 
 
-def _told(one: "Noticed") -> dict[str, Any]:
-    sources = [{**found._asdict(), "places": [place._asdict() for place in found.places]} for found in one.sources]
+def _described(group: FindingGroup) -> dict[str, Any]:
+    sources = [
+        {**found._asdict(), "places": [position._asdict() for position in found.places]} for found in group.sources
+    ]
     return {
-        "code": one.code,
-        "severity": one.severity,
-        "meaning": _meaning(one),
-        "findings": one.findings,
+        "code": group.code,
+        "severity": group.severity,
+        "meaning": _meaning(group),
+        "findings": group.findings,
         "sources": sources,
     }
 
 
-def _meaning(one: "Noticed") -> str:
-    """What its declaration says; a code of another version of palaver has none."""
+def _meaning(group: FindingGroup) -> str:
+    """Return the declared meaning; for a code of another palaver version, the first message."""
     from importlib import import_module
 
-    from palaver.importers import load_whole, platforms
-    from palaver.model.finding import KINDS
+    from palaver.importers import load_all_modules, platforms
 
-    if one.code not in KINDS:
-        import_module("palaver.workflows.read_unit")  # with it come all readers, which declare theirs
-        for platform in {found.platform for found in one.sources} & set(platforms()):
-            load_whole(platform)
-    if one.code in KINDS:
-        return KINDS[one.code].meaning
-    return next((place.message for found in one.sources for place in found.places), "")
+    if group.code not in KINDS:
+        import_module("palaver.workflows.read_unit")  # imports every reader: each declares its finding kinds
+        for platform in {found.platform for found in group.sources} & set(platforms()):
+            load_all_modules(platform)
+    if group.code in KINDS:
+        return KINDS[group.code].meaning
+    return next((position.message for found in group.sources for position in found.places), "")
 
 
-def _table(noticed: "list[Noticed]", *, with_places: bool) -> "RenderableType":
+def _table(groups: list[FindingGroup], *, with_positions: bool) -> "RenderableType":
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     table = Table.grid(padding=(0, 2, 0, 0))
-    for one in noticed:
-        style = "dim" if one.severity == "note" else ""
-        meaning = _meaning(one)
-        told = Text.assemble((one.code, f"bold {style}"), (f": {plain(meaning)}", style))
-        lines: list[RenderableType] = [told]
-        if with_places:
-            lines += _places(one, meaning)
+    for group in groups:
+        style = "dim" if group.severity == "note" else ""
+        meaning = _meaning(group)
+        text = Text.assemble((group.code, f"bold {style}"), (f": {escaped_line(meaning)}", style))
+        lines: list[RenderableType] = [text]
+        if with_positions:
+            lines += _positions(group, meaning)
         else:
-            told.append(f" ({counted(len(one.sources), 'source')})", "dim")
+            text.append(f" ({counted(len(group.sources), 'source')})", "dim")
         table.add_row(
-            Text(one.severity, SEVERITIES[one.severity]),
-            Text(f"{one.findings:,}", style, justify="right"),
+            Text(group.severity, SEVERITIES[group.severity]),
+            Text(f"{group.findings:,}", style, justify="right"),
             Group(*lines),
         )
     return table
 
 
-def _places(one: "Noticed", meaning: str) -> "Iterator[RenderableType]":
+def _positions(group: FindingGroup, meaning: str) -> "Iterator[RenderableType]":
     from rich.padding import Padding
     from rich.text import Text
 
-    for found in one.sources[:_SOURCES_SHOWN]:
-        yield Text(place(found.source), overflow="fold")
-        for spot in found.places[:_PLACES_SHOWN]:
-            message = f": {plain(spot.message)}" if spot.message != meaning else ""
-            yield Padding(Text(f"{plain(spot.where) or 'as a whole'}{message}", "dim"), (0, 0, 0, 2))
-        if (more := found.findings - len(found.places[:_PLACES_SHOWN])) > 0:
+    for found in group.sources[:_SOURCES_SHOWN]:
+        yield Text(display_path(found.source), overflow="fold")
+        for position in found.places[:_POSITIONS_SHOWN]:
+            message = f": {escaped_line(position.message)}" if position.message != meaning else ""
+            yield Padding(Text(f"{escaped_line(position.where) or 'as a whole'}{message}", "dim"), (0, 0, 0, 2))
+        if (more := found.findings - len(found.places[:_POSITIONS_SHOWN])) > 0:
             yield Padding(Text(f"and {more:,} more", "dim"), (0, 0, 0, 2))
-    if (more := len(one.sources) - _SOURCES_SHOWN) > 0:
+    if (more := len(group.sources) - _SOURCES_SHOWN) > 0:
         yield Text(f"and in {more:,} more; --json lists them all", "dim")

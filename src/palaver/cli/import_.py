@@ -1,4 +1,4 @@
-"""`palaver import`: sources into the archive, a file, or standard output."""
+"""`palaver import`: read sources into the archive, a file, or standard output."""
 
 import os
 import sys
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from palaver.cli import _importing
+from palaver.cli import _import_run
+from palaver.cli._archive import archive_path
 from palaver.cli._arguments import (
     STANDARD,
     Again,
@@ -21,19 +22,19 @@ from palaver.cli._arguments import (
     output_path,
     platform_and_paths,
 )
-from palaver.cli._terminal import output as _output
-from palaver.cli._terminal.words import counted, place
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, display_path
 from palaver.errors import SourceError
+from palaver.model.report import Report
 
 if TYPE_CHECKING:
-    from palaver.model.report import Report
     from palaver.sources.discovery import Unit
 
 
 def import_(
     words: Paths,
     *,
-    output: Annotated[
+    out: Annotated[
         str | None,
         typer.Option(
             "--output", "-o", metavar="FILE", help="JSON Lines; - is standard output.", show_default="the archive"
@@ -63,27 +64,29 @@ def import_(
     Exit codes: 0 everything was imported, 1 some records were refused, 2 a path could not be read.
     """
     began = time.perf_counter()
-    if output == STANDARD and as_json and not dry_run:
+    if out == STANDARD and as_json and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
-    if quarantine and output is None:
+    if quarantine and out is None:
         raise SourceError("--quarantine goes with --output: the archive keeps refused records itself")
-    if usage and output is None:
+    if usage and out is None:
         raise SourceError("--usage goes with --output: the archive keeps usage records itself")
     platform, paths = platform_and_paths(words)
     chosen = importer_options(options, platform)
-    if output is None:
-        _into_archive(paths, platform, chosen, jobs=jobs, began=began, as_json=as_json, dry_run=dry_run, again=again)
+    if out is None:
+        _import_into_archive(
+            paths, platform, chosen, jobs=jobs, began=began, as_json=as_json, dry_run=dry_run, again=again
+        )
 
     from palaver.workflows.find_units import find_units
 
     units, report = find_units(paths, platform)
-    _refuse(report, is_anything_found=bool(units), as_json=as_json)
-    destination = _importing.nowhere() if dry_run else _destination(output, quarantine, usage, paths, units)
-    effort = _importing.import_all(units, report, destination, chosen, jobs=jobs, began=began)
-    _tell(report, effort, destination.sentences, as_json=as_json)
+    _report_refused(report, is_anything_found=bool(units), as_json=as_json)
+    destination = _import_run.dry_run_destination() if dry_run else _destination(out, quarantine, usage, paths, units)
+    effort = _import_run.import_units(units, report, destination, chosen, jobs=jobs, began=began)
+    _finish(report, effort, destination.messages, as_json=as_json)
 
 
-def _into_archive(
+def _import_into_archive(
     paths: list[Path],
     platform: str | None,
     options: dict[str, dict[str, str]],
@@ -94,91 +97,90 @@ def _into_archive(
     dry_run: bool,
     again: bool,
 ) -> NoReturn:
-    from palaver.cli._archive import archive_path
     from palaver.workflows.plan import Planner
 
     plan = Planner(archive_path(), options, is_again=again).plan(paths, platform)
     report = plan.report
-    _refuse(report, is_anything_found=bool(plan.tasks or report.unchanged), as_json=as_json)
+    _report_refused(report, is_anything_found=bool(plan.tasks or report.unchanged), as_json=as_json)
     if dry_run:
-        destination = _importing.nowhere()
+        destination = _import_run.dry_run_destination()
         units = [task.unit for task in plan.tasks]
-        effort = _importing.import_all(units, report, destination, options, jobs=jobs, began=began)
-        _tell(report, effort, destination.sentences, as_json=as_json)
-    effort = _importing.keep_all(plan, jobs=jobs, began=began)
-    _tell(report, effort, _importing.archive_told(), as_json=as_json)
+        effort = _import_run.import_units(units, report, destination, options, jobs=jobs, began=began)
+        _finish(report, effort, destination.messages, as_json=as_json)
+    effort = _import_run.import_into_archive(plan, jobs=jobs, began=began)
+    _finish(report, effort, _import_run.archive_messages(), as_json=as_json)
 
 
-def _refuse(report: "Report", *, is_anything_found: bool, as_json: bool) -> None:
-    """Say what cannot be read; when that is all there is, end here."""
+def _report_refused(report: Report, *, is_anything_found: bool, as_json: bool) -> None:
+    """Print what cannot be read, and exit if there is nothing else."""
     for refusal in report.refused:
-        _output.complain(refusal)
+        output.report_error(refusal)
     if report.refused and not is_anything_found:
         if as_json:
-            _importing.answer(report)
+            _import_run.answer_report(report)
         raise typer.Exit(report.exit_code)
 
 
-def _tell(report: "Report", effort: _importing.Effort, told: _importing.Sentences, *, as_json: bool) -> NoReturn:
+def _finish(
+    report: Report, effort: _import_run.Effort, messages: _import_run.ResultMessages, *, as_json: bool
+) -> NoReturn:
     if as_json:
-        _importing.answer(report)
+        _import_run.answer_report(report)
     elif report.sources or report.unchanged:
         from palaver.cli._terminal.summary import summary
 
-        _output.tell(*summary(report, effort, told))
+        output.notify(*summary(report, effort, messages))
     else:
         files = counted(len(report.unclaimed), "file")
-        _output.tell(f"There is nothing to import: {files} found, none of which an importer reads.")
-        _output.tell("`palaver sources` says what is known, `palaver identify PATH` what each file is.")
+        output.notify(f"There is nothing to import: {files} found, none of which an importer reads.")
+        output.notify("`palaver sources` says what is known, `palaver identify PATH` what each file is.")
     raise typer.Exit(report.exit_code)
 
 
 def _destination(
-    output: str | None, quarantine: Path | None, usage: Path | None, paths: list[Path], units: "list[Unit]"
-) -> _importing.Destination:
-    from palaver.workflows.outputs import OneFile, StandardOutput
+    out: str | None, quarantine: Path | None, usage: Path | None, paths: list[Path], units: "list[Unit]"
+) -> _import_run.Destination:
+    from palaver.workflows.outputs import JsonLinesFile, StandardOutput
 
     quarantine = output_path(quarantine) if quarantine else None
     usage = output_path(usage) if usage else None
-    file = output_path(output) if output and output != STANDARD else None
-    _refuse_one_file_for_two({"--output": file, "--quarantine": quarantine, "--usage": usage})
+    file = output_path(out) if out and out != STANDARD else None
+    _refuse_shared_file({"--output": file, "--quarantine": quarantine, "--usage": usage})
     for written in (file, quarantine, usage):
         if written and written.exists():
-            _refuse_to_overwrite_a_source(written, paths, units)
-    used = "{records} written to " + place(usage) + "." if usage else _importing.USAGE_NOT_KEPT
-    refused = f"The records that were refused are in {place(quarantine)}." if quarantine else ""
+            _refuse_to_overwrite_source(written, paths, units)
+    usage_message = "{records} written to " + display_path(usage) + "." if usage else _import_run.USAGE_NOT_WRITTEN
+    refused_message = f"The records that were refused are in {display_path(quarantine)}." if quarantine else ""
     if file is None:
-        told = "Written to standard output."
-        refused = refused or "Records were refused; with --quarantine FILE their bytes are kept."
-        return _importing.Destination(
-            StandardOutput(quarantine, usage),
-            "standard output",
-            told,
-            refused,
-            used_told=used,
-            is_terminal=sys.stdout.isatty(),
+        messages = _import_run.ResultMessages(
+            "Written to standard output.",
+            refused_message or "Records were refused; with --quarantine FILE their bytes are kept.",
+            usage=usage_message,
         )
-    return _importing.Destination(
-        OneFile(file, quarantine, usage),
-        place(file),
-        f"Written to {place(file)}.",
-        refused or f"The records that were refused are in {place(file.with_name(f'{file.name}.quarantine.jsonl'))}.",
-        f"`palaver validate {place(file)}` checks it again at any time.",
-        used_told=used,
+        return _import_run.Destination(
+            StandardOutput(quarantine, usage), "standard output", messages, is_terminal=sys.stdout.isatty()
+        )
+    beside = display_path(file.with_name(f"{file.name}.quarantine.jsonl"))
+    messages = _import_run.ResultMessages(
+        f"Written to {display_path(file)}.",
+        refused_message or f"The records that were refused are in {beside}.",
+        f"`palaver validate {display_path(file)}` checks it again at any time.",
+        usage=usage_message,
     )
+    return _import_run.Destination(JsonLinesFile(file, quarantine, usage), display_path(file), messages)
 
 
-def _refuse_one_file_for_two(files: dict[str, Path | None]) -> None:
+def _refuse_shared_file(files: dict[str, Path | None]) -> None:
     seen: dict[str, str] = {}
     for option, file in files.items():
         if file and (other := seen.setdefault(os.path.realpath(file), option)) != option:
             raise SourceError(f"{other} and {option} are the same file: {file}")
 
 
-def _refuse_to_overwrite_a_source(written: Path, paths: list[Path], units: "list[Unit]") -> None:
+def _refuse_to_overwrite_source(written: Path, paths: list[Path], units: "list[Unit]") -> None:
     read = {str(path) for path in paths}
     for unit in units:
-        # The folder of a ZIP's member is the ZIP.
+        # The folder of a ZIP member is the ZIP.
         read |= {unit.source.label, unit.source.folder.label}
     if any(os.path.exists(path) and os.path.samefile(written, path) for path in read):  # noqa: PTH110, PTH121 - labels
         raise SourceError(f"{written} is one of the sources: write to another file")

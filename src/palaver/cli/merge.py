@@ -1,18 +1,19 @@
-"""`palaver merge`: the chunks of streams put into the entries of the log that they were written beside."""
+"""`palaver merge`: put recorded stream chunks into the entries of the log written beside them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from palaver.cli._arguments import STANDARD, AsJson, DryRun, given_paths, output_path
-from palaver.cli._terminal import output as _output
-from palaver.cli._terminal.words import counted, place, tallied
+from palaver.cli._arguments import STANDARD, AsJson, DryRun, input_paths, output_path
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import counted, display_path, tallied
 from palaver.errors import SourceError
-
-if TYPE_CHECKING:
-    from palaver.sources.source import Source
-    from palaver.workflows.merge_streams import Merged
+from palaver.sources.source import Source
+from palaver.workflows.merge_streams import MergeResult, chunks_beside
+from palaver.workflows.merge_streams import merge as merge_streams
+from palaver.workflows.outputs import open_atomically
+from palaver.workflows.parallel import collect_rarely
 
 
 def merge(
@@ -22,7 +23,7 @@ def merge(
         list[str] | None,
         typer.Option("--chunks", metavar="FILE", help="Chunks of its streams; may be given several times."),
     ] = None,
-    output: Annotated[
+    out: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - is standard output.")
     ] = STANDARD,
     dry_run: DryRun = False,
@@ -41,30 +42,25 @@ def merge(
     Exit codes: 0 it was merged, 1 some chunks were refused, or say something else than the log, 2 a file could not be
     read or written.
     """
-    from palaver.workflows.parallel import collect_rarely
-
-    if as_json and output == STANDARD and not dry_run:
+    if as_json and out == STANDARD and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
     collect_rarely()
     log, chunk_files = _sources(word, chunk_words)
-    destination = None if output == STANDARD or dry_run else output_path(output)
+    destination = None if out == STANDARD or dry_run else output_path(out)
     if destination is not None:
         _refuse_to_overwrite(destination, [log, *chunk_files])
-    done = _merged(log, chunk_files, destination, dry_run=dry_run)
-    told = str(destination) if destination else None
+    merged = _merge(log, chunk_files, destination, dry_run=dry_run)
+    written_to = str(destination) if destination else None
     if as_json:
-        _output.answer_json(_answer(done, told))
+        output.answer_json(_answer(merged, written_to))
     else:
-        _tell(done, told, dry_run=dry_run)
-    raise typer.Exit(0 if done.is_clean else 1)
+        _show(merged, written_to, dry_run=dry_run)
+    raise typer.Exit(0 if merged.is_clean else 1)
 
 
-def _sources(word: str, chunk_words: list[str] | None) -> "tuple[Source, list[Source]]":
-    from palaver.sources.source import Source
-    from palaver.workflows.merge_streams import chunks_beside
-
+def _sources(word: str, chunk_words: list[str] | None) -> tuple[Source, list[Source]]:
     sources: list[Source] = []
-    for path in given_paths([word, *(chunk_words or ())]):
+    for path in input_paths([word, *(chunk_words or ())]):
         if str(path) != STANDARD and not path.is_file():
             raise SourceError(f"{path} is no file" if path.exists() else f"{path} does not exist")
         sources.append(Source.at(path))
@@ -72,42 +68,32 @@ def _sources(word: str, chunk_words: list[str] | None) -> "tuple[Source, list[So
     return log, chunk_files if chunk_words else chunks_beside(log)
 
 
-def _refuse_to_overwrite(destination: Path, sources: "list[Source]") -> None:
+def _refuse_to_overwrite(destination: Path, sources: list[Source]) -> None:
     for source in sources:
         path = source.folder.path_of(source.name)
         if path is not None and destination.exists() and destination.samefile(path):
             raise SourceError(f"{destination} is read here: give --output another file")
 
 
-def _merged(log: "Source", chunk_files: "list[Source]", destination: Path | None, *, dry_run: bool) -> "Merged":
-    from palaver.workflows.merge_streams import merge as merged
-    from palaver.workflows.outputs import AtomicFile
-
+def _merge(log: Source, chunk_files: list[Source], destination: Path | None, *, dry_run: bool) -> MergeResult:
     total_bytes = sum(source.size_bytes for source in (log, *chunk_files)) + (log.size_bytes if chunk_files else 0)
-    with _output.Progress(total_bytes) as progress:
+    with output.Progress(total_bytes) as progress:
         if dry_run:
-            return merged(log, chunk_files, len, advance=progress.advance)
+            return merge_streams(log, chunk_files, len, advance=progress.advance)
         if destination is None:
-            return merged(log, chunk_files, lambda line: _output.answer_bytes([line]), advance=progress.advance)
-        file = AtomicFile(destination)
-        stream = file.open()
-        try:
-            done = merged(log, chunk_files, stream.write, advance=progress.advance)
-        except BaseException:
-            file.close(keep=False)
-            raise
-        file.close(keep=True)
-        return done
+            return merge_streams(log, chunk_files, lambda line: output.answer_bytes([line]), advance=progress.advance)
+        with open_atomically(destination) as stream:
+            return merge_streams(log, chunk_files, stream.write, advance=progress.advance)
 
 
-def _answer(done: "Merged", output: str | None) -> dict[str, Any]:
+def _answer(merged: MergeResult, written_to: str | None) -> dict[str, Any]:
     return {
-        "output": output,
-        "entries": done.entries,
-        "merged": done.merged,
-        "rebuilt": done.rebuilt,
-        "issues": dict(sorted(done.issues.items())),
-        "errors": dict(sorted(done.errors.items())),
+        "output": written_to,
+        "entries": merged.entries,
+        "merged": merged.merged,
+        "rebuilt": merged.rebuilt,
+        "issues": dict(sorted(merged.issues.items())),
+        "errors": dict(sorted(merged.errors.items())),
         "sources": [
             {
                 "source": report.source,
@@ -116,25 +102,29 @@ def _answer(done: "Merged", output: str | None) -> dict[str, Any]:
                 "findings": dict(sorted(report.findings.counts.items())),
                 "failure": report.failure or None,
             }
-            for report in (done.log, *done.chunks)
+            for report in (merged.log, *merged.chunks)
         ],
     }
 
 
-def _tell(done: "Merged", output: str | None, *, dry_run: bool) -> None:
-    for report in (done.log, *done.chunks):
+def _show(merged: MergeResult, written_to: str | None, *, dry_run: bool) -> None:
+    for report in (merged.log, *merged.chunks):
         if report.failure:
-            _output.complain(f"{report.source}: {report.failure}")
+            output.report_error(f"{report.source}: {report.failure}")
         for finding in report.findings.first:
             if finding.severity == "error":
-                _output.complain(f"{report.source}, {finding.where}: {finding.code}: {finding.message}")
-    for remark in done.remarks:
-        _output.complain(f"{remark.where}: {remark.type}: {remark.detail}")
-    chunks = sum(report.ledger.read for report in done.chunks)
-    streams = f"{counted(done.merged, 'stream')} from {counted(chunks, 'chunk')}, {done.rebuilt:,} from recorded bodies"
-    _output.tell(f"{counted(done.entries, 'entry')}: {streams}{f', in {place(output)}' if output else ''}.")
-    for words, counts in (("Noticed", done.issues), ("Lines with an error", done.errors)):
+                output.report_error(f"{report.source}, {finding.where}: {finding.code}: {finding.message}")
+    for remark in merged.remarks:
+        output.report_error(f"{remark.where}: {remark.type}: {remark.detail}")
+    chunks = sum(report.ledger.read for report in merged.chunks)
+    streams = (
+        f"{counted(merged.merged, 'stream')} from {counted(chunks, 'chunk')}, {merged.rebuilt:,} from recorded bodies"
+    )
+    output.notify(
+        f"{counted(merged.entries, 'entry')}: {streams}{f', in {display_path(written_to)}' if written_to else ''}."
+    )
+    for words, counts in (("Noticed", merged.issues), ("Lines with an error", merged.errors)):
         if counts:
-            _output.tell(f"{words}: {tallied(counts)}.")
+            output.notify(f"{words}: {tallied(counts)}.")
     if dry_run:
-        _output.tell("A dry run: nothing was written.")
+        output.notify("A dry run: nothing was written.")

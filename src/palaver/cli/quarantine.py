@@ -1,20 +1,22 @@
-"""`palaver quarantine`: what was set aside since it could not be read."""
+"""`palaver quarantine`: the records that could not be read."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from palaver.archive.connection import open_to_read
+from palaver.archive.findings import FindingFilters, QuarantineEntry, quarantine_entries, quarantine_entry
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson, Jobs
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import gist, place, plain, size, visible
+from palaver.cli._terminal.words import display_path, escaped_line, escaped_text, gist, size
 from palaver.cli.findings import Codes, Sources
+from palaver.workflows.parallel import available_cores
+from palaver.workflows.retry_quarantine import RetriedEntry
+from palaver.workflows.retry_quarantine import retry as retry_quarantine
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from palaver.archive.noticed import Entry, Sought
-    from palaver.workflows.retry_quarantine import Retried
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,16 +34,14 @@ def list_(*, code: Codes = None, source: Sources = None, as_json: AsJson = False
 
     Exit codes: 0 it was listed, or nothing is set aside, 2 the archive could not be read.
     """
-    from palaver.archive.noticed import entries
-
-    with _archive.reading() as connection:
-        found = list(entries(connection, _sought(code, source)))
+    with _archive.open_for_reading() as connection:
+        found = list(quarantine_entries(connection, _filters(code, source)))
     if as_json:
-        output.answer_json({"entries": [_told(entry) for entry in found]})
+        output.answer_json({"entries": [entry._asdict() for entry in found]})
     elif found:
         _show(found)
     else:
-        output.tell("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
+        output.notify("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
 
 
 @app.command()
@@ -52,14 +52,12 @@ def show(number: Annotated[int, typer.Argument(metavar="N", hidden=True)], *, as
 
     Exit codes: 0 they were shown, 2 there is no such number, or the archive could not be read.
     """
-    from palaver.archive.noticed import entry
-
-    with _archive.reading() as connection:
-        found, raw = entry(connection, number)
+    with _archive.open_for_reading() as connection:
+        found, raw = quarantine_entry(connection, number)
     if as_json:
-        output.answer_json({**_told(found), **_as_text(raw)})
-    elif output.is_read_by_a_person():
-        output.answer_text(visible(raw.decode(errors="backslashreplace")))
+        output.answer_json({**found._asdict(), **_decoded(raw)})
+    elif output.is_terminal():
+        output.answer_text(escaped_text(raw.decode(errors="backslashreplace")))
     else:
         output.answer_bytes([raw])
 
@@ -73,42 +71,34 @@ def retry(*, code: Codes = None, source: Sources = None, jobs: Jobs = None, as_j
 
     Exit codes: 0 everything was read, or nothing was set aside, 1 something is still set aside, 2 could not try.
     """
-    from palaver.archive.connection import open_to_read
-    from palaver.workflows.parallel import available_cores
-    from palaver.workflows.retry_quarantine import retry as tried_again
-
     path = _archive.archive_path()
     open_to_read(path).close()
     with output.Progress(0) as progress:
-        done = tried_again(path, _sought(code, source), jobs=jobs or available_cores(), advance=progress.advance)
-    outcomes = [(one, one.outcome) for one in done.retried]
+        done = retry_quarantine(path, _filters(code, source), jobs=jobs or available_cores(), advance=progress.advance)
     if as_json:
         output.answer_json(
             {
-                "entries": [{**_told(one.entry), "outcome": one.outcome, "reason": one.reason} for one, _ in outcomes],
-                "new": [_told(entry) for entry in done.new],
+                "entries": [
+                    {**retried.entry._asdict(), "outcome": retried.outcome, "reason": retried.reason}
+                    for retried in done.retried
+                ],
+                "new": [entry._asdict() for entry in done.new],
             }
         )
-    elif outcomes:
+    elif done.retried:
         _show_outcomes(done.retried)
         if done.new:
-            output.tell(f"{len(done.new):,} more refused this time: `palaver quarantine list` shows what.")
+            output.notify(f"{len(done.new):,} more refused this time: `palaver quarantine list` shows what.")
     else:
-        output.tell("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
-    raise typer.Exit(1 if done.new or any(outcome != "read" for _, outcome in outcomes) else 0)
+        output.notify("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
+    raise typer.Exit(1 if done.new or any(retried.outcome != "read" for retried in done.retried) else 0)
 
 
-def _sought(code: list[str] | None, source: list[str] | None) -> "Sought":
-    from palaver.archive.noticed import Sought
-
-    return Sought(codes=tuple(code or ()), sources=tuple(source or ()))
+def _filters(code: list[str] | None, source: list[str] | None) -> FindingFilters:
+    return FindingFilters(codes=tuple(code or ()), sources=tuple(source or ()))
 
 
-def _told(entry: "Entry") -> dict[str, Any]:
-    return {**entry._asdict()}
-
-
-def _as_text(raw: bytes) -> dict[str, str | None]:
+def _decoded(raw: bytes) -> dict[str, str | None]:
     from base64 import b64encode
 
     try:
@@ -117,7 +107,7 @@ def _as_text(raw: bytes) -> dict[str, str | None]:
         return {"text": None, "base64": b64encode(raw).decode()}
 
 
-def _show(found: "list[Entry]") -> None:
+def _show(found: list[QuarantineEntry]) -> None:
     from rich.text import Text
 
     rows = [
@@ -125,8 +115,8 @@ def _show(found: "list[Entry]") -> None:
             entry.source,
             (
                 Text(str(entry.number), "bold", justify="right"),
-                Text(plain(entry.where)),
-                Text(plain(entry.code), "red"),
+                Text(escaped_line(entry.where)),
+                Text(escaped_line(entry.code), "red"),
                 Text(size(entry.size_bytes), justify="right", no_wrap=True),
                 Text(entry.set_aside_at[:10], "dim", no_wrap=True),
                 Text(gist(entry.message, 100), "dim"),
@@ -137,32 +127,32 @@ def _show(found: "list[Entry]") -> None:
     _show_by_source(rows)
 
 
-def _show_outcomes(retried: "list[Retried]") -> None:
+def _show_outcomes(retried: list[RetriedEntry]) -> None:
     from rich.text import Text
 
     rows: list[tuple[str, tuple[Text, ...]]] = []
-    for one in retried:
-        word, style = _OUTCOMES[one.outcome]
-        number = Text(str(one.entry.number), "bold", justify="right")
-        where = Text(plain(one.entry.where))
-        code, reason = Text(plain(one.entry.code), "dim"), Text(plain(one.reason), "yellow")
-        rows.append((one.entry.source, (number, Text(word, style), where, code, reason)))
+    for attempt in retried:
+        word, style = _OUTCOMES[attempt.outcome]
+        number = Text(str(attempt.entry.number), "bold", justify="right")
+        where = Text(escaped_line(attempt.entry.where))
+        code, reason = Text(escaped_line(attempt.entry.code), "dim"), Text(escaped_line(attempt.reason), "yellow")
+        rows.append((attempt.entry.source, (number, Text(word, style), where, code, reason)))
     _show_by_source(rows)
 
 
 def _show_by_source(rows: "list[tuple[str, tuple[Text, ...]]]") -> None:
-    """One block for each source, under its name."""
+    """Print one table per source, under the source's name."""
     from itertools import groupby
 
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    for number, (source, own) in enumerate(groupby(rows, key=lambda row: row[0])):
+    for number, (source, group) in enumerate(groupby(rows, key=lambda row: row[0])):
         if number:
             output.answer("")
         table = Table.grid(padding=(0, 2, 0, 0))
-        for _, cells in own:
+        for _, cells in group:
             table.add_row(*cells)
-        output.answer(Text(place(source)))
+        output.answer(Text(display_path(source)))
         output.answer(Padding(table, (0, 0, 0, 2)))

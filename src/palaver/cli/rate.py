@@ -1,14 +1,16 @@
-"""`palaver rate`: what the user thought of a conversation."""
+"""`palaver rate`: the user's rating of a conversation."""
 
 import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from palaver.archive import tags
+from palaver.archive.selection import find_conversation
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import plain
+from palaver.cli._terminal.words import escaped_line
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -36,50 +38,47 @@ def rate(
         raise OptionError("--feedback needs a SCORE from 0 to 5")
     if score is not None and math.isnan(score):
         raise OptionError("SCORE is a number from 0 to 5")
-    opened = _archive.writing if clear or score is not None else _archive.reading
+    opened = _archive.open_for_writing if clear or score is not None else _archive.open_for_reading
     with opened() as connection:
-        told, is_done = _done(connection, word, score, feedback, clear=clear)
+        answer, is_done = _apply(connection, word, score, feedback, clear=clear)
     if as_json:
-        output.answer_json(told)
+        output.answer_json(answer)
     else:
-        _show(told, was_cleared=clear and is_done)
+        _show(answer, was_cleared=clear and is_done)
     raise typer.Exit(0 if is_done else 1)
 
 
-def _done(
+def _apply(
     connection: "sqlite3.Connection", word: str, score: float | None, feedback: str | None, *, clear: bool
 ) -> tuple[dict[str, Any], bool]:
-    from palaver.archive import marks
-    from palaver.archive.naming import named
-
-    one = named(connection, word)
-    was_cleared = clear and marks.clear_rating(connection, one)
+    conversation = find_conversation(connection, word)
+    was_cleared = clear and tags.clear_rating(connection, conversation)
     if score is not None:
-        # What is no text on the command line is none in a document.
-        marks.rate(connection, one, score, feedback.encode(errors="replace").decode() if feedback else None)
-    rating = marks.rating_of(connection, one)
-    told = {
-        "platform": one.platform,
-        "conversation_id": one.conversation_id,
-        "title": one.title,
+        # An argument that is not UTF-8 holds lone surrogates, which a document cannot.
+        tags.rate(connection, conversation, score, feedback.encode(errors="replace").decode() if feedback else None)
+    rating = tags.current_rating(connection, conversation)
+    answer = {
+        "platform": conversation.platform,
+        "conversation_id": conversation.conversation_id,
+        "title": conversation.title,
         "rating": rating._asdict() if rating else None,
     }
-    return told, was_cleared or rating is not None
+    return answer, was_cleared or rating is not None
 
 
-def _show(told: dict[str, Any], *, was_cleared: bool) -> None:
+def _show(answer: dict[str, Any], *, was_cleared: bool) -> None:
     from rich.text import Text
 
-    name = f"{told['platform']}:{plain(told['conversation_id'])}"
-    if told["rating"] is None:
-        output.tell(f"{name} {'is no longer rated' if was_cleared else 'has no rating'}.")
+    name = f"{answer['platform']}:{escaped_line(answer['conversation_id'])}"
+    if answer["rating"] is None:
+        output.notify(f"{name} {'is no longer rated' if was_cleared else 'has no rating'}.")
         return
-    score, feedback = told["rating"]["score"], told["rating"]["feedback"]
+    score, feedback = answer["rating"]["score"], answer["rating"]["feedback"]
     output.answer(
         Text.assemble(
             name,
             (f"  {score:g} of 5" if score is not None else "", "bold"),
-            (f"  {plain(feedback)}" if feedback else "", ""),
-            (f"  {plain(told['title'])}" if told["title"] else "", "dim"),
+            (f"  {escaped_line(feedback)}" if feedback else "", ""),
+            (f"  {escaped_line(answer['title'])}" if answer["title"] else "", "dim"),
         )
     )

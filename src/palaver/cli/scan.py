@@ -1,19 +1,24 @@
-"""`palaver scan`: everything the importers know to find on this machine."""
+"""`palaver scan`: import everything the importers find on this machine, once or whenever it changes."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from palaver.cli import _importing
-from palaver.cli._archive import Since, archive_path, moment
+from palaver.cli import _import_run
+from palaver.cli._archive import archive_path
 from palaver.cli._arguments import Again, AsJson, DryRun, ImporterOptions, Jobs, importer_options
+from palaver.cli._filters import Since, parse_time
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import place
+from palaver.cli._terminal.words import counted, display_path
+from palaver.importers import importer, locations, platforms
+from palaver.model.timestamps import milliseconds_of
+from palaver.workflows.plan import Plan, Planner
 
-if TYPE_CHECKING:
-    from palaver.workflows.plan import Plan
+_NEW_LOCATIONS_MS = 5_000
+"""How often to look for a location that did not exist before: a handful of system calls."""
 
 Watch = Annotated[bool, typer.Option("--watch", help="Keep going: take in what changes, as soon as it does.")]
 
@@ -38,83 +43,74 @@ def scan(
     """
     began = time.perf_counter()
     chosen = importer_options(options)
-
-    from palaver.importers import locations
-
-    places = locations()
-    plan = _plan(places, chosen, since=since, again=again)
+    paths_by_platform = locations()
+    plan = _plan(paths_by_platform, chosen, since=since, again=again)
     report = plan.report
     for refusal in report.refused:
-        output.complain(refusal)
+        output.report_error(refusal)
     if not (plan.tasks or report.unchanged):
         if as_json:
-            _importing.answer(report)
+            _import_run.answer_report(report)
         elif since:
-            output.tell(f"No file has changed since {moment(since)}.")
+            output.notify(f"No file has changed since {parse_time(since)}.")
         else:
-            _tell_nothing_was_found()
+            _notify_of_nothing()
     else:
-        told = _importing.archive_told()
+        messages = _import_run.archive_messages()
         if dry_run:
-            destination = _importing.nowhere()
+            destination = _import_run.dry_run_destination()
             units = [task.unit for task in plan.tasks]
-            effort = _importing.import_all(units, report, destination, chosen, jobs=jobs, began=began)
-            told = destination.sentences
+            effort = _import_run.import_units(units, report, destination, chosen, jobs=jobs, began=began)
+            messages = destination.messages
         else:
-            effort = _importing.keep_all(plan, jobs=jobs, began=began)
+            effort = _import_run.import_into_archive(plan, jobs=jobs, began=began)
         if as_json:
-            _importing.answer(report)
+            _import_run.answer_report(report)
         else:
-            from palaver.cli._terminal.summary import found_where, summary
+            from palaver.cli._terminal.summary import location_table, summary
 
-            table = found_where(report, {name: [str(path) for path in paths] for name, paths in places.items()})
-            output.tell(table, "", *summary(report, effort, told))
+            table = location_table(
+                report, {name: [str(path) for path in paths] for name, paths in paths_by_platform.items()}
+            )
+            output.notify(table, "", *summary(report, effort, messages))
     if watch and not dry_run:
-        from palaver.cli._watching import follow
+        output.flush()  # print the answer now, not when the watch ends
 
-        output.flush()  # whoever reads the answer has it now, not when the watch ends
-
-        def existing() -> list[Path]:
+        def watched_paths() -> list[Path]:
             return [path for paths in locations().values() for path in paths]
 
-        follow(lambda: _plan(locations(), chosen), existing, jobs=jobs, as_json=as_json)
+        _watch(lambda: _plan(locations(), chosen), watched_paths, jobs=jobs, as_json=as_json)
     raise typer.Exit(report.exit_code)
 
 
 def _plan(
-    places: dict[str, list[Path]],
+    paths_by_platform: dict[str, list[Path]],
     options: dict[str, dict[str, str]],
     *,
     since: str | None = None,
     again: bool = False,
-) -> "Plan":
-    from palaver.workflows.plan import Plan, Planner
-
+) -> Plan:
     since_ns = 0
     if since:
-        from palaver.model.timestamps import milliseconds_of
-
-        since_ns = milliseconds_of(moment(since)) * 1_000_000
+        since_ns = milliseconds_of(parse_time(since)) * 1_000_000
     planner = Planner(archive_path(), options, is_again=again, since_ns=since_ns)
     plan = Plan()
-    for platform, paths in places.items():
+    for platform, paths in paths_by_platform.items():
         plan.add(planner.plan(paths, platform))
     return plan
 
 
-def _tell_nothing_was_found() -> None:
+def _notify_of_nothing() -> None:
     from rich.table import Table
     from rich.text import Text
-
-    from palaver.importers import importer, platforms
 
     table = Table.grid(padding=(0, 2, 0, 0))
     for platform in platforms():
         title = importer(platform).title
         for path in importer(platform).locations():
-            table.add_row(f"  {title}", Text(place(path), "dim", overflow="fold"))
+            table.add_row(f"  {title}", Text(display_path(path), "dim", overflow="fold"))
             title = ""
-    output.tell(
+    output.notify(
         "No conversations were found on this machine. These places were looked at:",
         "",
         table,
@@ -122,3 +118,41 @@ def _tell_nothing_was_found() -> None:
         "If yours are elsewhere, `palaver import PATH` reads them from there.",
         "A Claude Code folder in another place is found when CLAUDE_CONFIG_DIR names it.",
     )
+
+
+def _watch(
+    make_plan: Callable[[], Plan], watched_paths: Callable[[], list[Path]], *, jobs: int | None, as_json: bool
+) -> None:
+    """Import what changes until interrupted, as the operating system reports it: waiting costs nothing."""
+    from watchfiles import watch
+
+    while True:
+        watched = watched_paths()
+        output.notify(f"Watching {counted(len(watched), 'place')}; Ctrl-C ends it.")
+        is_first = True
+        for changes in watch(*watched, rust_timeout=_NEW_LOCATIONS_MS, yield_on_timeout=True, raise_interrupt=True):
+            if changes or is_first:  # something may have changed between the last import and the start of this watch
+                _import_changes(make_plan(), jobs=jobs, as_json=as_json)
+                is_first = False
+            if watched_paths() != watched:
+                break
+
+
+def _import_changes(plan: Plan, *, jobs: int | None, as_json: bool) -> None:
+    report = plan.report
+    for refusal in report.refused:
+        output.report_error(refusal)
+    if not plan.tasks:
+        return
+    _import_run.import_into_archive(plan, jobs=jobs, began=time.perf_counter())
+    if as_json:
+        output.answer_json_line(report.to_json())
+        return
+    totals = report.totals()
+    sources = [display_path(source.source) for source in report.sources]
+    origin = sources[0] if len(sources) == 1 else counted(len(sources), "source")
+    messages = counted(totals["messages"], "message")
+    output.notify(f"{time.strftime('%H:%M:%S')}  {messages} from {origin}")
+    for source in report.sources:
+        if source.failure:
+            output.report_error(f"{source.source}: {source.failure}")

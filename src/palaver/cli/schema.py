@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from palaver.cli._terminal import output
+from palaver.model.schemas import published_kinds, published_schema
 
 
 def schema(
@@ -20,10 +21,8 @@ def schema(
 
     Exit codes: 0 it was printed, 2 there is no such kind or version.
     """
-    from palaver.model.publish import kinds, published
-
     if not list_kinds:
-        output.answer_json(published(kind, version))
+        output.answer_json(published_schema(kind, version))
         return
-    for name in kinds():
-        output.answer_text(f"{name} {published(name)['$id'].rpartition(':')[2]}")
+    for name in published_kinds():
+        output.answer_text(f"{name} {published_schema(name)['$id'].rpartition(':')[2]}")

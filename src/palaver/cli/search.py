@@ -1,21 +1,25 @@
-"""`palaver search`: find what was said."""
+"""`palaver search`: find messages and conversations."""
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.cli._archive import Has, Models, Platforms, Projects, Since, Tags, Tools, Until, filters, reading
+from palaver.archive.filters import Filters
+from palaver.archive.hits import SearchRequest
+from palaver.archive.query import ScratchIndex, parse
+from palaver.archive.search import Hit, HitConversation, SearchResult, search_titles
+from palaver.archive.search import search as search_messages
+from palaver.cli._archive import open_for_reading
 from palaver.cli._arguments import AsJson
 from palaver.cli._commands import Command
+from palaver.cli._filters import takes_filters
 from palaver.cli._terminal import output
-from palaver.cli._terminal.search_hits import room_for_snippets, show, summary
+from palaver.cli._terminal.search_hits import show, snippet_length, summary
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from palaver.archive.search import Conversation, Found, Hit
 
 
 class Role(StrEnum):
@@ -42,11 +46,11 @@ class Where(StrEnum):
 
 _ROLES = f"Only messages of this role: {', '.join(Role)}."
 _AUTHORS = f"Only what this one wrote: {', '.join(Author)}."
-_PLACES = f"Only there: {', '.join(Where)}."
+_COLUMNS = f"Only there: {', '.join(Where)}."
 
 
 class SearchCommand(Command):
-    """A command line where `-word` takes a word away, unless it is one of the options."""
+    """A command line in which `-word` excludes a word, unless it is an option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         takes_value = {
@@ -73,23 +77,17 @@ class SearchCommand(Command):
 
 
 COMMAND = SearchCommand
-"""What this command is made of, where it is not the usual."""
+"""The class that `_commands` makes this command of, in place of `Command`."""
 
 
+@takes_filters
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORD", hidden=True)],
     *,
-    platforms: Platforms = None,
-    projects: Projects = None,
-    models: Models = None,
-    since: Since = None,
-    until: Until = None,
-    has: Has = None,
-    tools: Tools = None,
-    tags: Tags = None,
+    filters: Filters,
     roles: Annotated[list[Role] | None, typer.Option("--role", metavar="ROLE", help=_ROLES)] = None,
     authors: Annotated[list[Author] | None, typer.Option("--by", metavar="WHO", help=_AUTHORS)] = None,
-    where: Annotated[list[Where] | None, typer.Option("--in", metavar="WHERE", help=_PLACES)] = None,
+    where: Annotated[list[Where] | None, typer.Option("--in", metavar="WHERE", help=_COLUMNS)] = None,
     errors: Annotated[bool, typer.Option("--errors", help="Only results of tools that failed.")] = False,
     ranked: Annotated[
         bool, typer.Option("--ranked", help="The best of the newest 2,000 first, not the newest.")
@@ -113,49 +111,42 @@ def search(
 
     Exit codes: 0 something was found, 1 nothing was, 2 it could not be searched.
     """
-    from palaver.archive.hits import Wanted
-    from palaver.archive.query import parse
-    from palaver.archive.scratch import Scratch
-    from palaver.archive.search import search as found_by
-    from palaver.archive.search import search_titles
-
     if page is not None and offset is not None:
         raise OptionError("--page and --offset say the same: give one of them")
     offset = offset if offset is not None else ((page or 1) - 1) * limit
-    typed = " ".join(words)
-    chosen = filters(
-        platforms=platforms, projects=projects, models=models, since=since, until=until, has=has, tools=tools, tags=tags
-    )
-    columns = tuple(one.value for one in where or () if one is not Where.TITLE)
-    wanted = Wanted(
-        parse(typed, Scratch()),
-        chosen,
+    query = " ".join(words)
+    columns = tuple(column.value for column in where or () if column is not Where.TITLE)
+    request = SearchRequest(
+        parse(query, ScratchIndex()),
+        filters,
         columns or (("tool",) if errors else ()),
         tuple(roles or ()),
         tuple(authors or ()),
         errors,
     )
     in_titles = where is not None and Where.TITLE in where
-    if in_titles and wanted.is_about_messages:
+    if in_titles and request.has_message_filters:
         raise OptionError("--in title is about conversations: leave out --role, --by, --errors and other --in")
-    with reading() as connection:
+    with open_for_reading() as connection:
         if in_titles:
-            found = search_titles(connection, wanted, limit=limit, offset=offset)
+            found = search_titles(connection, request, limit=limit, offset=offset)
         else:
-            found = found_by(connection, wanted, limit=limit, offset=offset, is_ranked=ranked, room=room_for_snippets())
+            found = search_messages(
+                connection, request, limit=limit, offset=offset, is_ranked=ranked, snippet_length=snippet_length()
+            )
     if as_json:
-        output.answer_json(_answer(found, typed, is_ranked=ranked, offset=offset, limit=limit))
+        output.answer_json(_answer(found, query, is_ranked=ranked, offset=offset, limit=limit))
     else:
         show(found)
-        has_filters = wanted.is_about_messages or chosen.where()[0] != "true"
-        output.tell(*summary(found, offset, limit, is_ranked=ranked, has_filters=has_filters))
+        has_filters = request.has_message_filters or filters.where()[0] != "true"
+        output.notify(*summary(found, offset, limit, is_ranked=ranked, has_filters=has_filters))
     if not found.hits and not found.titles:
         raise typer.Exit(1)
 
 
-def _answer(found: "Found", typed: str, *, is_ranked: bool, offset: int, limit: int) -> dict[str, Any]:
+def _answer(found: SearchResult, query: str, *, is_ranked: bool, offset: int, limit: int) -> dict[str, Any]:
     return {
-        "query": typed,
+        "query": query,
         "order": "ranked" if is_ranked else "newest",
         "offset": offset,
         "limit": limit,
@@ -171,7 +162,7 @@ def _answer(found: "Found", typed: str, *, is_ranked: bool, offset: int, limit: 
     }
 
 
-def _message(hit: "Hit") -> dict[str, Any]:
+def _message(hit: Hit) -> dict[str, Any]:
     passage = hit.snippet and {
         "text": hit.snippet.text,
         "ranges": _ranges(hit.snippet.ranges),
@@ -195,7 +186,7 @@ def _message(hit: "Hit") -> dict[str, Any]:
     }
 
 
-def _conversation(conversation: "Conversation") -> dict[str, Any]:
+def _conversation(conversation: HitConversation) -> dict[str, Any]:
     from dataclasses import asdict
 
     return asdict(conversation)

@@ -1,27 +1,31 @@
-"""`palaver show`: one conversation."""
+"""`palaver show`: one conversation in full."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from palaver.archive.conversation_totals import conversation_cost
+from palaver.archive.documents import whole_document
+from palaver.archive.messages import MessageSelection, older_versions, select_messages, shown_messages
+from palaver.archive.overview import Copies, conversation_overview
+from palaver.archive.selection import ShortIds, find_conversation
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
 from palaver.cli._terminal import output
+from palaver.config import Config, config_path, load_config
 from palaver.errors import OptionError
+from palaver.prices import Prices
 
 if TYPE_CHECKING:
     import sqlite3
 
     from rich.text import Text
 
-    from palaver.archive.viewing import Selection
-    from palaver.cli._terminal.blocks import Look
-    from palaver.config import Config
-    from palaver.prices import Prices
+    from palaver.cli._terminal.blocks import DisplayOptions
 
-_WIDEST = 120
-"""Lines that are longer than this are hard to read, however wide the terminal is."""
+_MAX_WIDTH = 120
+"""Longer lines are hard to read, however wide the terminal is."""
 
 
 def show(
@@ -61,28 +65,25 @@ def show(
     if raw and as_json:
         raise OptionError("--raw prints messages one a line, --json one object: only one of them can be asked for")
 
-    from palaver.archive.naming import named
-    from palaver.archive.viewing import select
-    from palaver.config import config_path, load_config
-    from palaver.prices import Prices
-
-    with _archive.reading() as connection:
-        key = named(connection, word).key
+    with _archive.open_for_reading() as connection:
+        key = find_conversation(connection, word).key
         config = load_config(config_path())
         prices = Prices(config) if cost else None
         if as_json:
             output.answer_json(_answer(connection, key, config, prices))
             return
-        selection = select(connection, key, "all" if raw and branch is None else branch, first=limit, last=tail)
+        selection = select_messages(
+            connection, key, "all" if raw and branch is None else branch, first=limit, last=tail
+        )
         if raw:
             output.answer_json_lines(_raw(connection, selection, revisions=revisions))
             return
 
-        from palaver.cli._terminal.blocks import Look
+        from palaver.cli._terminal.blocks import DisplayOptions
 
-        width = output.columns()
-        look = Look(
-            width=None if width is None else min(width, _WIDEST),
+        width = output.terminal_width()
+        options = DisplayOptions(
+            width=None if width is None else min(width, _MAX_WIDTH),
             thinking=thinking or everything,
             tools=tools or everything,
             everything=everything,
@@ -91,88 +92,84 @@ def show(
             revisions=revisions,
             ids=branch is not None,
         )
-        output.answer_pieces(_shown(connection, key, selection, look, config=config, prices=prices))
+        output.answer_texts(_shown(connection, key, selection, options, config=config, prices=prices))
 
 
 def _shown(
     connection: "sqlite3.Connection",
     key: int,
-    selection: "Selection",
-    look: "Look",
+    selection: MessageSelection,
+    options: "DisplayOptions",
     *,
-    config: "Config",
-    prices: "Prices | None",
+    config: Config,
+    prices: Prices | None,
 ) -> "Iterator[Text]":
-    from palaver.archive.costs import cost_of
-    from palaver.archive.naming import Names
-    from palaver.archive.overview import overview
-    from palaver.cli._terminal.overview import head_of
+    from palaver.cli._terminal.overview import overview_lines
     from palaver.cli._terminal.transcript import Transcript
 
-    names = Names(connection)
-    about = overview(connection, key)
-    yield from head_of(about, names, look.width, cost_of(connection, key, prices) if prices else None)
-    yield from Transcript(connection, look, names, config.duplicate_window_ms, prices).pieces(about, selection)
+    short_ids = ShortIds(connection)
+    overview = conversation_overview(connection, key)
+    yield from overview_lines(
+        overview, short_ids, options.width, conversation_cost(connection, key, prices) if prices else None
+    )
+    yield from Transcript(connection, options, short_ids, config.duplicate_window_ms, prices).pieces(
+        overview, selection
+    )
 
 
-def _raw(connection: "sqlite3.Connection", selection: "Selection", *, revisions: bool) -> "Iterator[dict[str, Any]]":
-    from palaver.archive.viewing import messages, revisions_of
-
-    for message in messages(connection, selection):
+def _raw(
+    connection: "sqlite3.Connection", selection: MessageSelection, *, revisions: bool
+) -> "Iterator[dict[str, Any]]":
+    for message in shown_messages(connection, selection):
         yield message.document()
         if revisions:
-            yield from revisions_of(connection, message)
+            yield from older_versions(connection, message)
 
 
-def _answer(connection: "sqlite3.Connection", key: int, config: "Config", prices: "Prices | None") -> dict[str, Any]:
-    """The document, and beside it what the archive knows from all its conversations together."""
-    from palaver.archive.copies import Copies
-    from palaver.archive.costs import cost_of
-    from palaver.archive.naming import Names
-    from palaver.archive.overview import overview
-    from palaver.archive.reading import whole_document
-    from palaver.archive.viewing import messages, revisions_of, select
-
-    names = Names(connection)
-    about = overview(connection, key)
-    listed = about.listed
-    found = Copies(connection, key, listed.platform, listed.conversation_id, config.duplicate_window_ms)
+def _answer(connection: "sqlite3.Connection", key: int, config: Config, prices: Prices | None) -> dict[str, Any]:
+    """Return the document, and beside it what the archive knows from its other conversations."""
+    short_ids = ShortIds(connection)
+    overview = conversation_overview(connection, key)
+    conversation = overview.conversation
+    all_copies = Copies(
+        connection, key, conversation.platform, conversation.conversation_id, config.duplicate_window_ms
+    )
     copies: list[dict[str, Any]] = []
     revisions: list[dict[str, Any]] = []
-    for message in messages(connection, select(connection, key, "all")):
-        if copy := found.copy_of(message):
+    for message in shown_messages(connection, select_messages(connection, key, "all")):
+        if copy := all_copies.copy_of(message):
             copies.append({"message_id": message.message_id, "kind": copy.kind, "first": copy.first._asdict()})
-        revisions += revisions_of(connection, message)
-    cost = cost_of(connection, key, prices) if prices else None
+        revisions += older_versions(connection, message)
+    cost = conversation_cost(connection, key, prices) if prices else None
     return {
         "conversation": whole_document(connection, key),
-        "short_id": listed.short_id,
-        "title": listed.title,
-        "has_title": listed.has_title,
-        "models": about.models,
-        "messages": listed.totals.messages,
-        "human_messages": listed.totals.human_messages,
-        "tool_calls": about.tool_calls,
-        "failed_tool_calls": about.failed_calls,
-        "tokens": listed.totals.tokens(),
+        "short_id": conversation.short_id,
+        "title": conversation.title,
+        "has_title": conversation.has_title,
+        "models": overview.models,
+        "messages": conversation.totals.messages,
+        "human_messages": conversation.totals.human_messages,
+        "tool_calls": overview.tool_calls,
+        "failed_tool_calls": overview.failed_calls,
+        "tokens": conversation.totals.tokens(),
         "cost": cost and {"amount": float(cost.amount), "currency": cost.currency, "unpriced": cost.unpriced},
-        "branches": about.branches,
-        "messages_off_path": about.off_path,
+        "branches": overview.branches,
+        "messages_off_path": overview.off_path,
         "children": [
             {
                 "conversation_id": child.conversation_id,
-                "short_id": names.short(child.platform, child.conversation_id),
+                "short_id": short_ids.short_id(child.platform, child.conversation_id),
                 "title": child.title,
                 "is_sidechain": child.is_sidechain,
                 "fork_point": child.fork_point,
                 "tool_use_id": child.tool_use_id,
                 "messages": child.messages,
             }
-            for child in about.children
+            for child in overview.children
         ],
-        "is_parent_archived": None if listed.parent is None else about.parent_title is not None,
+        "is_parent_archived": None if conversation.parent is None else overview.parent_title is not None,
         "copies": copies,
-        "counted_elsewhere": [there._asdict() for there in about.counted_elsewhere],
+        "counted_elsewhere": [counted._asdict() for counted in overview.counted_elsewhere],
         "revisions": revisions,
-        "sources": listed.sources,
+        "sources": conversation.sources,
     }

@@ -1,16 +1,16 @@
-"""`palaver sources`: what can be read, and where it is looked for."""
+"""`palaver sources`: the platforms that can be imported, and where their files are."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from palaver.cli._arguments import AsJson
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import place, plural
+from palaver.cli._terminal.words import display_path, plural
+from palaver.importers import importer, platforms
+from palaver.importers._shared.contract import Importer
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from palaver.importers._shared.contract import Importer
 
 
 def sources(*, as_json: AsJson = False) -> None:
@@ -18,8 +18,6 @@ def sources(*, as_json: AsJson = False) -> None:
 
     Exit codes: 0 it was listed, 2 it could not be.
     """
-    from palaver.importers import importer, platforms
-
     known = [_described(importer(platform)) for platform in platforms()]
     if as_json:
         output.answer_json({"sources": known})
@@ -30,7 +28,7 @@ def sources(*, as_json: AsJson = False) -> None:
         output.answer(_shown(source))
 
 
-def _described(importer: "Importer") -> dict[str, Any]:
+def _described(importer: Importer) -> dict[str, Any]:
     return {
         "platform": importer.platform,
         "title": importer.title,
@@ -49,7 +47,7 @@ def _described(importer: "Importer") -> dict[str, Any]:
 
 
 def _type(annotation: Any) -> str:
-    """A word for what an option takes, whatever else it may be beside that (`Path | None` is a path)."""
+    """Return the name of an option's type; `Path | None` is a path."""
     alternatives = get_args(annotation) or (annotation,)
     for alternative, word in ((Path, "path"), (bool, "bool"), (int, "int"), (float, "float")):
         if alternative in alternatives:
@@ -70,21 +68,21 @@ def _shown(source: dict[str, Any]) -> "Table":
     table.add_row(Text("  counts", "dim"), plural(source["record"]))
     heading = "  places"
     for location in source["locations"]:
-        told = Text.assemble(
-            place(location["path"]), ("  found", "green") if location["exists"] else ("  not here", "dim")
+        text = Text.assemble(
+            display_path(location["path"]), ("  found", "green") if location["exists"] else ("  not here", "dim")
         )
-        table.add_row(Text(heading, "dim"), told)
+        table.add_row(Text(heading, "dim"), text)
         heading = ""
     if not source["locations"]:
         table.add_row(Text(heading, "dim"), Text("wherever you saved them", "dim"))
     heading = "  options"
     for option in source["options"]:
-        told = Text.assemble(
+        text = Text.assemble(
             (f"-O {option['name']}={_example(option)}", "cyan"),
             f"  {option['description']}",
             (f"  [default: {_word(option['default'])}]", "dim"),
         )
-        table.add_row(Text(heading, "dim"), told)
+        table.add_row(Text(heading, "dim"), text)
         heading = ""
     return table
 

@@ -1,17 +1,18 @@
-"""`palaver validate`: a report on sources, on documents, or on the archive."""
+"""`palaver validate`: check sources, documents or the archive, and report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from palaver.cli._arguments import AsJson, Jobs, given_paths, output_path
+from palaver.cli._archive import archive_path
+from palaver.cli._arguments import AsJson, Jobs, input_paths, output_path
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import place
+from palaver.cli._terminal.words import display_path
 from palaver.errors import OptionError, SourceError
-
-if TYPE_CHECKING:
-    from palaver.workflows.validate import Question
+from palaver.validation.judge import Level, RuleSelection
+from palaver.workflows.parallel import available_cores, collect_rarely
+from palaver.workflows.validate import ValidationSettings, all_rules, find_sources, report_on_archive, report_on_paths
 
 _FORMATS = (".html", ".htm", ".json")
 _LEVELS = ("strict", "standard", "lenient")
@@ -48,17 +49,13 @@ def validate(
 
     Exit codes: 0 everything is valid, 1 something is not, 2 something could not be checked.
     """
-    from palaver.validation.judge import Asked
-    from palaver.validation.levels import Level
-    from palaver.workflows.validate import Question, all_rules
-
     if level not in _LEVELS:
         raise OptionError(f"--level {level}: there are {', '.join(_LEVELS)}")
     files = [_report_file(path) for path in reports or ()]
-    asked = Asked(frozenset(rule or ()), frozenset(no_rule or ()))
-    asked.check(one.name for one in all_rules() if one.scope != "schema")
-    question = Question(Level(level), asked, max_errors)
-    report = _on_paths(paths, question, jobs) if paths else _on_archive(question)
+    selection = RuleSelection(frozenset(rule or ()), frozenset(no_rule or ()))
+    selection.check(rule.name for rule in all_rules() if rule.scope != "schema")
+    settings = ValidationSettings(Level(level), selection, max_errors)
+    report = _check_paths(paths, settings, jobs) if paths else _check_archive(settings)
     for file in files:
         _write(file, report)
     if as_json:
@@ -67,11 +64,11 @@ def validate(
         from palaver.cli._terminal.validation import show
 
         for refusal in report["refused"]:
-            output.complain(refusal)
+            output.report_error(refusal)
         if report["sources"]:
             show(report, max_errors)
         for file in files:
-            output.tell(f"The report is {place(file)}.")
+            output.notify(f"The report is {display_path(file)}.")
     raise typer.Exit(2 if report["refused"] else 0 if report["valid"] else 1)
 
 
@@ -81,26 +78,19 @@ def _report_file(path: Path) -> Path:
     return output_path(path)
 
 
-def _on_paths(words: list[str], question: "Question", jobs: int | None) -> dict[str, Any]:
-    from palaver.workflows.parallel import available_cores, collect_rarely
-    from palaver.workflows.validate import look_up, report_on_paths
-
+def _check_paths(words: list[str], settings: ValidationSettings, jobs: int | None) -> dict[str, Any]:
     collect_rarely()
-    found = look_up(given_paths(words))
+    found = find_sources(input_paths(words))
     with output.Progress(sum(unit.size_bytes for unit in found.units)) as progress:
-        return report_on_paths(found, question, jobs=jobs or available_cores(), advance=progress.advance)
+        return report_on_paths(found, settings, jobs=jobs or available_cores(), advance=progress.advance)
 
 
-def _on_archive(question: "Question") -> dict[str, Any]:
-    from palaver.cli._archive import archive_path
-    from palaver.workflows.parallel import collect_rarely
-    from palaver.workflows.validate import report_on_archive
-
+def _check_archive(settings: ValidationSettings) -> dict[str, Any]:
     collect_rarely()
     path = archive_path()
     size_bytes = path.stat().st_size if path.exists() else 0
     with output.Progress(size_bytes) as progress:
-        return report_on_archive(path, question, advance=progress.advance)
+        return report_on_archive(path, settings, advance=progress.advance)
 
 
 def _write(file: Path, report: dict[str, Any]) -> None:
@@ -109,9 +99,9 @@ def _write(file: Path, report: dict[str, Any]) -> None:
 
         text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
     else:
-        from palaver.validation.page import page
+        from palaver.validation.html_report import render_html
 
-        text = page(report)
+        text = render_html(report)
     try:
         file.write_bytes(text.encode(errors="backslashreplace"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Cooking: traces and conversations become messages and tools that stand once each, and requests that refer to them.
+"""Cooking: turn traces and conversations into unique messages and tools, and requests that refer to them by id.
 
 records, documents ──▶ pieces ──▶ table (ids) ──▶ requests ──▶ parents ──▶ one JSON object
 """

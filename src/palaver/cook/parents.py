@@ -1,11 +1,11 @@
-"""Which request each one continues: the earlier one of the same model that is most like it.
+"""The parent of each request: the most similar earlier request of the same model.
 
-The score of a candidate is minus the number of messages to insert, delete or replace until its request and response are
-the request at hand, minus half a point for each tool that only one of them offers. Of equal ones the latest wins, and
-below minus half the length of the request none does.
+The score of a candidate is minus the number of messages to insert, delete or replace to turn its request and response
+into the new request, minus half a point for each tool that only one of them offers. Among equal scores the latest
+candidate wins; a score below minus half the length of the request does not count.
 
-Scoring all pairs takes time that grows with the square of the trace. But a candidate within a distance of d lacks at
-most d of the request's messages, so it holds one of any d + 1 of them. Taking the rarest, few candidates are left.
+Scoring all pairs would take quadratic time. But a candidate within distance d lacks at most d of the request's
+messages, so it holds one of any d + 1 of them: searching by the rarest messages leaves few candidates.
 """
 
 from array import array
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from rapidfuzz.distance.Levenshtein import distance
 
 _TOOL_PENALTY = 0.5
-_WORST = 0.5
-"""Of the length of the request: a parent that is less like it is none."""
+_MAX_DISTANCE_RATIO = 0.5
+"""The largest distance of a parent, as a fraction of the request's length."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What decides about parents: numbers of messages and tools."""
+    """The parts of a request that decide its parent, as numbers of messages and tools."""
 
     timestamp: int
     model: str
@@ -30,36 +30,36 @@ class Request:
     tools: "array[int]"
 
 
-def parents(requests: Sequence[Request]) -> list[int | None]:
-    """For each request the place of the one that it continues."""
+def parent_indexes(requests: Sequence[Request]) -> list[int | None]:
+    """Return the index of each request's parent, or None."""
     found: list[int | None] = [None] * len(requests)
-    models: dict[str, _Earlier] = {}
-    for place in sorted(range(len(requests)), key=lambda place: requests[place].timestamp):
-        request = requests[place]
-        earlier = models.setdefault(request.model, _Earlier())
-        found[place] = earlier.parent(request)
-        earlier.add(place, request)
+    models: dict[str, _EarlierRequests] = {}
+    for index in sorted(range(len(requests)), key=lambda index: requests[index].timestamp):
+        request = requests[index]
+        earlier = models.setdefault(request.model, _EarlierRequests())
+        found[index] = earlier.parent(request)
+        earlier.add(index, request)
     return found
 
 
-class _Earlier:
-    """The earlier requests of one model, and in which of them each message stands."""
+class _EarlierRequests:
+    """The earlier requests of one model, and an index of those that contain each message."""
 
     def __init__(self) -> None:
-        self._places: list[int] = []
+        self._indexes: list[int] = []
         self._requests: list[Request] = []
-        self._holders: dict[int, array[int]] = {}
+        self._requests_with: dict[int, array[int]] = {}
         self._empty: list[int] = []
-        """Those without any message, which no message leads to."""
+        """The numbers of requests without messages, which no message leads to."""
 
-    def add(self, place: int, request: Request) -> None:
-        number = len(self._places)
-        self._places.append(place)
+    def add(self, index: int, request: Request) -> None:
+        number = len(self._indexes)
+        self._indexes.append(index)
         self._requests.append(request)
         messages = {*request.messages, *request.response}
         for message in messages:
-            if (holders := self._holders.get(message)) is None:
-                holders = self._holders[message] = array("I")
+            if (holders := self._requests_with.get(message)) is None:
+                holders = self._requests_with[message] = array("I")
             holders.append(number)
         if not messages:
             self._empty.append(number)
@@ -67,13 +67,13 @@ class _Earlier:
     def parent(self, request: Request) -> int | None:
         wanted = list(request.messages)
         tools = set(request.tools)
-        holders: list[Sequence[int]] = [self._holders.get(message, ()) for message in wanted]
+        holders: list[Sequence[int]] = [self._requests_with.get(message, ()) for message in wanted]
         holders.sort(key=len)
-        best, winner = -_WORST * len(wanted), -1
+        best, winner = -_MAX_DISTANCE_RATIO * len(wanted), -1
         seen: set[int] = set()
         for missed, candidates in enumerate([self._empty, *holders]):
             if missed - 1 > -best:
-                break  # whoever is left lacks more messages than the best one
+                break  # the remaining candidates lack more messages than the best one
             for number in reversed(candidates):
                 if number in seen:
                     continue
@@ -86,4 +86,4 @@ class _Earlier:
                 score = -distance([*other.messages, *other.response], wanted, score_cutoff=allowed) - penalty
                 if score > best or (score == best and number > winner):
                     best, winner = score, number
-        return self._places[winner] if winner >= 0 else None
+        return self._indexes[winner] if winner >= 0 else None

@@ -1,7 +1,7 @@
-"""One format, one module: the registry that finds them by their names.
+"""The registry of exporters, one module per format.
 
-A module in this folder whose name has no leading underscore is an exporter, and holds it as `EXPORTER`. Packages from
-elsewhere join through the entry point group `palaver.exporters`.
+A module in this folder whose name has no leading underscore defines an exporter as `EXPORTER`. Other packages register
+theirs in the entry point group `palaver.exporters`.
 """
 
 import importlib
@@ -19,7 +19,7 @@ ENTRY_POINTS = "palaver.exporters"
 
 
 def formats() -> list[str]:
-    """Every exporter's format, from names alone: nothing is imported."""
+    """Return the names of all formats, without importing an exporter."""
     own = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
     others = [point.name for point in entry_points(group=ENTRY_POINTS)]
     return sorted({*own, *others})
@@ -27,6 +27,7 @@ def formats() -> list[str]:
 
 @cache
 def exporter(name: str) -> "Exporter":
+    """Return the exporter of a format, by name."""
     for module in pkgutil.iter_modules(__path__):
         if module.name == name and not name.startswith("_"):
             return importlib.import_module(f"{__name__}.{name}").EXPORTER

@@ -1,4 +1,4 @@
-"""Blocks as Markdown: words as they are, thoughts and tools folded away, bytes only named."""
+"""Blocks as Markdown: text unchanged, thoughts and tools folded, encoded data replaced by a description."""
 
 import html
 import json
@@ -9,36 +9,36 @@ from urllib.parse import quote
 import orjson
 
 from palaver.exporters._prose import code, fenced, inline, one_line, prose
+from palaver.model.block_text import is_encoded, strings
 from palaver.model.build import JsonObject
-from palaver.model.text import is_encoded, strings
 
-_GIST = 80
+_GIST_CHARACTERS = 80
 
 
-def block(value: JsonObject, calls: dict[str, str]) -> Iterator[str]:
-    """The parts of one block; `calls` knows the names of tools by the ids of their calls, and learns new ones."""
+def block_markdown(value: JsonObject, calls: dict[str, str]) -> Iterator[str]:
+    """Yield the paragraphs of a block; `calls` maps call ids to tool names, and is extended by new calls."""
     match value["type"]:
         case "text":
             if value["text"]:
                 yield prose(value["text"])
-            yield from _sources(value.get("citations") or [])
+            yield from _cited_sources(value.get("citations") or [])
         case "thinking":
             yield _folded("Thinking", [prose(value["thinking"]) if value["thinking"] else "*withheld by the provider*"])
         case "tool_use":
             calls[value["id"]] = value["name"]
             title = f"Call of {_html_code(value['name'])}{_gist(next(strings(value['input']), ''))}"
-            yield _folded(title, _given(value["input"]))
+            yield _folded(title, _input_markdown(value["input"]))
         case "tool_result":
             name = calls.get(value["tool_use_id"])
             title = f"{'Error' if value.get('is_error') else 'Result'}{f' of {_html_code(name)}' if name else ''}"
-            parts = list(_returned(value["content"]))
-            yield _folded(f"{title}{_gist(_first_words(value['content']))}", parts or ["*nothing*"])
+            parts = list(_result_markdown(value["content"]))
+            yield _folded(f"{title}{_gist(_first_text(value['content']))}", parts or ["*nothing*"])
         case _:
-            yield from _leaf(value)
+            yield from _leaf_markdown(value)
 
 
-def _leaf(value: JsonObject) -> Iterator[str]:
-    """A block that holds no others."""
+def _leaf_markdown(value: JsonObject) -> Iterator[str]:
+    """Yield the paragraphs of a block that holds no other blocks."""
     match value["type"]:
         case "text":
             yield fenced(value["text"])
@@ -61,26 +61,26 @@ def _folded(title: str, parts: list[str]) -> str:
     return "\n\n".join([f"<details>\n<summary>{title}</summary>", *parts, "</details>"])
 
 
-def _gist(words: str) -> str:
-    """A title's second half: the beginning of some words, on one line."""
-    line = one_line(words[: 4 * _GIST])
+def _gist(text: str) -> str:
+    """Return the second half of a title: the beginning of a text, on one line."""
+    line = one_line(text[: 4 * _GIST_CHARACTERS])
     if not line:
         return ""
-    return f": {html.escape(line if len(line) <= _GIST else f'{line[:_GIST]}…')}"
+    return f": {html.escape(line if len(line) <= _GIST_CHARACTERS else f'{line[:_GIST_CHARACTERS]}…')}"
 
 
 def _html_code(text: str) -> str:
     return f"<code>{html.escape(one_line(text))}</code>"
 
 
-def _first_words(content: str | list[JsonObject]) -> str:
+def _first_text(content: str | list[JsonObject]) -> str:
     if isinstance(content, str):
         return content
     return next((value["text"] for value in content if value.get("type") == "text"), "")
 
 
-def _given(arguments: JsonObject) -> list[str]:
-    """A tool's input: long texts as they are, one by one, behind all that fits on a line each."""
+def _input_markdown(arguments: JsonObject) -> list[str]:
+    """Return the paragraphs of a tool's input: first all short values, one per line, then each long value."""
     short: list[str] = []
     long: list[str] = []
     for name, value in arguments.items():
@@ -89,13 +89,13 @@ def _given(arguments: JsonObject) -> list[str]:
         elif isinstance(value, dict | list) and value:
             long += [f"{code(name)}:", fenced(_json(value), "json")]
         else:
-            told = without_bytes(value)
-            short.append(f"{one_line(name)}: {told if isinstance(told, str) else _json(told)}")
+            shown = without_encoded_data(value)
+            short.append(f"{one_line(name)}: {shown if isinstance(shown, str) else _json(shown)}")
     return ([fenced("\n".join(short))] if short else []) + long or ["*no arguments*"]
 
 
-def _returned(content: str | list[JsonObject]) -> Iterator[str]:
-    """What a tool gave back; results within results are told one after the other."""
+def _result_markdown(content: str | list[JsonObject]) -> Iterator[str]:
+    """Yield the paragraphs of a tool's result; nested results follow one another."""
     stack: list[Any] = [content]
     while stack:
         match stack.pop():
@@ -108,11 +108,11 @@ def _returned(content: str | list[JsonObject]) -> Iterator[str]:
                 stack.append(inner)
             case {"type": "tool_use", "name": str(name), "input": dict() as arguments}:
                 yield f"Call of {code(name)}:"
-                yield from _given(arguments)
+                yield from _input_markdown(arguments)
             case {"type": "thinking", "thinking": str(thought)}:
                 yield fenced(thought)
             case value:
-                yield from _leaf(value)
+                yield from _leaf_markdown(value)
 
 
 def _lines(line_range: JsonObject) -> str:
@@ -128,10 +128,10 @@ def _lines(line_range: JsonObject) -> str:
 def _picture(source: JsonObject, alt_text: str) -> str:
     match source:
         case {"type": "url" | "file", "data": str(address)} if not is_encoded(address):
-            return f"![{inline(alt_text)}]({_target(address)})"
+            return f"![{inline(alt_text)}]({_link_target(address)})"
         case _:
             described = f": {inline(alt_text)}" if alt_text else ""
-            return f"*[picture, {_bytes(source)}]*{described}"
+            return f"*[picture, {_data_description(source)}]*{described}"
 
 
 def _file(value: JsonObject) -> Iterator[str]:
@@ -139,17 +139,17 @@ def _file(value: JsonObject) -> Iterator[str]:
     media_type = value.get("media_type") or ""
     match value.get("source"):
         case {"type": "url" | "file", "data": str(address)} if not is_encoded(address):
-            yield f"File: [{inline(name or address)}]({_target(address)})"
+            yield f"File: [{inline(name or address)}]({_link_target(address)})"
         case dict() as source:
-            yield f"File: {inline(name)} *[{_bytes({'media_type': media_type, **source})}]*"
+            yield f"File: {inline(name)} *[{_data_description({'media_type': media_type, **source})}]*"
         case _:
             yield f"File: {inline(name or 'without a name')}{f' ({inline(media_type)})' if media_type else ''}"
     if text := value.get("text"):
         yield _folded("Text of the file", [fenced(text)])
 
 
-def _sources(citations: list[JsonObject]) -> Iterator[str]:
-    """The addresses that a text cites, each once."""
+def _cited_sources(citations: list[JsonObject]) -> Iterator[str]:
+    """Yield the addresses that a text cites, each once, as a numbered list."""
     found: dict[str, str] = {}
     stack: list[Any] = list(reversed(citations))
     while stack:
@@ -166,45 +166,45 @@ def _sources(citations: list[JsonObject]) -> Iterator[str]:
                 pass
     if found:
         yield "Sources:"
-        yield "\n".join(f"{number}. [{inline(found[at])}]({_target(at)})" for number, at in enumerate(found, 1))
+        yield "\n".join(f"{number}. [{inline(found[at])}]({_link_target(at)})" for number, at in enumerate(found, 1))
 
 
-def _target(address: str) -> str:
-    """An address as the target of a link, which no character of it can end."""
+def _link_target(address: str) -> str:
+    """Return an address as a link target, quoted so that no character ends it."""
     return f"<{quote(address, safe='/:?#@!$&()*+,;=%~[]' + chr(39))}>"
 
 
-def _bytes(source: JsonObject) -> str:
+def _data_description(source: JsonObject) -> str:
     size = len(source["data"]) * 3 // 4
     return f"{inline(source.get('media_type') or 'unknown type')}, {size:,} bytes"
 
 
-def without_bytes(value: Any) -> Any:
-    """A JSON value with words in place of base64, copied without recursion."""
+def without_encoded_data(value: Any) -> Any:
+    """Return a copy of a JSON value with descriptions in place of base64, made without recursion."""
     top: list[Any] = [value]
     stack: list[Any] = [top]
     while stack:
         holder = stack.pop()
         if isinstance(holder, dict) and holder.get("type") == "base64" and isinstance(holder.get("data"), str):
-            holder["data"] = _named(holder["data"])
+            holder["data"] = _data_placeholder(holder["data"])
         for key, item in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
             if isinstance(item, str):
-                holder[key] = _named(item) if is_encoded(item) else item
+                holder[key] = _data_placeholder(item) if is_encoded(item) else item
             elif isinstance(item, dict | list):
                 holder[key] = item.copy()
                 stack.append(holder[key])
     return top[0]
 
 
-def _named(encoded: str) -> str:
+def _data_placeholder(encoded: str) -> str:
     return f"[{len(encoded):,} characters of data]"
 
 
 def _json(value: Any) -> str:
-    value = without_bytes(value)
+    value = without_encoded_data(value)
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    except TypeError:  # integers past 64 bits, or nested too deeply
+    except TypeError:  # integers beyond 64 bits, or too deeply nested
         pass
     try:
         return json.dumps(value, indent=2, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What every exporter offers: documents in, bytes out, one document at a time."""
+"""The contract of exporters: they take documents and yield bytes, one document at a time."""
 
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
@@ -7,25 +7,26 @@ from typing import Protocol
 from palaver.model.build import JsonObject
 
 MessageCost = Callable[[JsonObject, JsonObject], Decimal | None]
-"""What a message costs in US dollars by some price list, given it and its document; None where nobody knows."""
+"""A function that returns the cost of a message, given with its document, in US dollars; None if it is unknown."""
 
 
 class Exporter(Protocol):
     @property
     def title(self) -> str:
-        """The format in a few words."""
+        """A short description of the format."""
         ...
 
     @property
     def suffix(self) -> str:
-        """How the names of such files end, such as ".md"."""
+        """The file name extension, such as ".md"."""
         ...
 
     def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
-        """Yield the bytes of the documents, in order; the documents stay what they are.
+        """Yield the bytes of the documents, in order, without changing the documents.
 
-        A long conversation comes as several documents with one id, each with its `fragment`, in order. With `cost`, the
-        price of every message is told that states none, apart from what sources state. Documents may be large: one is
-        to be let go (by `map`; a `for` loop's name would hold it) before the next is asked for.
+        A long conversation comes as several documents with one id, each with its `fragment`, in order. With `cost`,
+        every message that states no cost gets a computed one, separate from the costs that sources state. Documents
+        may be large: release each one (with `map`; the variable of a `for` loop would hold it) before requesting the
+        next.
         """
         ...

@@ -1,9 +1,9 @@
-"""Text that others wrote, as a part of a Markdown document that it can neither break nor pass for.
+"""Message text as part of a Markdown document, escaped so that it can neither break the document nor imitate it.
 
-Messages are Markdown already and mostly stay what they are. Three things are changed, as a CommonMark parser sees them:
-headings go two levels down, so that they stand below the heading of their message; parts with HTML are shown as they
-are written, in a fence; and a fence that is never closed is closed. An empty comment stands before a text that begins
-with a space, which a list above it would take in.
+Messages are Markdown already and mostly stay unchanged. A CommonMark parser finds three things to change: headings move
+two levels down, below the heading of their message; parts with HTML are shown as source in a fence; and a fence that is
+never closed gets closed. A text that begins with a space is preceded by an empty comment, since a list above it would
+absorb it.
 """
 
 import re
@@ -13,31 +13,29 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-_DEEPER = 2
-_DEEPEST = 6
-_MAY_MATTER = re.compile(r"^[ \t>*+\-\d.)]*(?:#|```|~~~|=+[ \t]*$|-[ \t]*$)|<", re.MULTILINE)
+_HEADING_SHIFT = 2
+_MAX_HEADING_LEVEL = 6
+_MAY_NEED_CHANGES = re.compile(r"^[ \t>*+\-\d.)]*(?:#|```|~~~|=+[ \t]*$|-[ \t]*$)|<", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}(?=\s|$)")
 _UNDERLINE = re.compile(r"[=-]+\s*$")
 _BACKTICKS = re.compile("`+")
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&!])")
+_MARKDOWN_CHARACTERS = re.compile(r"([\\`*_\[\]<>#|~&!])")
 _SPACES = re.compile(r"[\s\x1c-\x1f\x85\u2028\u2029]+")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
-
-
-def prose(text: str) -> str:
-    """A message's text as a part of the document."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
-    shown = _as_part(text) if _MAY_MATTER.search(text) else text
-    return f"{_END_OF_LIST}{shown}" if _INDENTED.match(shown) else shown
-
-
 _INDENTED = re.compile(r"\s*^[ \t]+\S", re.MULTILINE)
 _END_OF_LIST = "<!-- -->\n\n"
 
 
-def _as_part(text: str) -> str:
+def prose(text: str) -> str:
+    """Return a message's text as part of the document."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+    shown = _embedded(text) if _MAY_NEED_CHANGES.search(text) else text
+    return f"{_END_OF_LIST}{shown}" if _INDENTED.match(shown) else shown
+
+
+def _embedded(text: str) -> str:
     lines = text.split("\n")
-    tokens = _blocks().parse(text)
+    tokens = _block_parser().parse(text)
     shown: list[str] = []
     done = 0
     for first, end, tokens_of_part in _parts(tokens):
@@ -54,7 +52,7 @@ def _as_part(text: str) -> str:
 
 
 def fenced(text: str, language: str = "") -> str:
-    """A text in a fence that is longer than any in it."""
+    """Return text in a fence that is longer than any inside it."""
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
     fence = "`" * max(3, longest + 1)
     info = language if _LANGUAGE.fullmatch(language) else ""
@@ -62,17 +60,17 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def inline(text: str) -> str:
-    """A text as words within a line, whatever marks it holds."""
-    return _SPECIAL.sub(r"\\\1", one_line(text))
+    """Return text on one line, with Markdown characters escaped."""
+    return _MARKDOWN_CHARACTERS.sub(r"\\\1", one_line(text))
 
 
 def code(text: str) -> str:
-    """A text as code within a line."""
+    """Return text as inline code."""
     text = one_line(text)
     longest = max((len(run) for run in _BACKTICKS.findall(text)), default=0)
-    mark = "`" * (longest + 1)
+    delimiter = "`" * (longest + 1)
     padding = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{mark}{padding}{text or ' '}{padding}{mark}"
+    return f"{delimiter}{padding}{text or ' '}{padding}{delimiter}"
 
 
 def one_line(text: str) -> str:
@@ -80,20 +78,20 @@ def one_line(text: str) -> str:
 
 
 @cache
-def _blocks() -> MarkdownIt:
-    """A parser that finds blocks, and looks into none of them."""
+def _block_parser() -> MarkdownIt:
+    """Return a parser that finds blocks without parsing their content."""
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
 
 @cache
-def _words() -> MarkdownIt:
+def _inline_parser() -> MarkdownIt:
     return MarkdownIt("commonmark")
 
 
 def _parts(tokens: list[Token]) -> Iterator[tuple[int, int, list[Token]]]:
-    """The outermost blocks: the lines from and up to which they stand, and all their tokens."""
+    """Yield the outermost blocks: the first line, the line after the last, and all tokens."""
     part: list[Token] = []
     for token in tokens:
         part.append(token)
@@ -108,13 +106,13 @@ def _holds_html(tokens: list[Token]) -> bool:
         if token.type == "html_block":
             return True
         if token.type == "inline" and "<" in token.content:
-            [parsed] = _words().parseInline(token.content)
-            if any(child.type == "html_inline" for child in _all(parsed)):
+            [parsed] = _inline_parser().parseInline(token.content)
+            if any(child.type == "html_inline" for child in _descendants(parsed)):
                 return True
     return False
 
 
-def _all(token: Token) -> Iterator[Token]:
+def _descendants(token: Token) -> Iterator[Token]:
     stack = [token]
     while stack:
         token = stack.pop()
@@ -128,16 +126,16 @@ def _with_deeper_headings(part: list[str], first: int, tokens: list[Token]) -> l
             continue
         if token.markup.startswith("#"):
             at = token.map[0] - first
-            part[at] = _HEADING.sub(_deeper, part[at], count=1)
-        else:  # words with a line below them
+            part[at] = _HEADING.sub(_lowered_heading, part[at], count=1)
+        else:  # underlined text
             at = token.map[1] - 1 - first
-            # Without the heading, what follows would go on with the same paragraph.
+            # Without the heading, the text that follows would join the same paragraph.
             part[at] = _UNDERLINE.sub(r"\\\g<0>", part[at], count=1) + "\n"
     return part
 
 
-def _deeper(marks: re.Match[str]) -> str:
-    return "#" * min(len(marks[0]) + _DEEPER, _DEEPEST)
+def _lowered_heading(hashes: re.Match[str]) -> str:
+    return "#" * min(len(hashes[0]) + _HEADING_SHIFT, _MAX_HEADING_LEVEL)
 
 
 def _is_closed(part: list[str], fence: str) -> bool:

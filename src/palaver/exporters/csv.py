@@ -1,12 +1,13 @@
 """CSV: one row a message, for spreadsheets and data frames.
 
-RFC 4180: commas, double quotes, CR LF, a header; UTF-8 without a byte order mark. `text` is what was said, `thinking`
-what the model thought, `tool_text` what tools were given and gave back, each without markup; bytes in base64 are left
-out. `position` counts the messages of a conversation from 1, branches included. Token counts are the provider's own.
-`cost` is what the source stated, `computed_cost` (US dollars) what palaver's prices say of messages that state none.
+RFC 4180: commas, double quotes, CR LF, a header; UTF-8 without a byte order mark. `text` is the text of the message,
+`thinking` the thoughts of the model, `tool_text` the input and output of tools, each without markup; data in base64 is
+left out. `position` counts the messages of a conversation from 1, branches included. Token counts are the provider's
+own. `cost` is the cost that the source states, `computed_cost` (US dollars) that of palaver's prices for messages that
+state none.
 
-A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula, whoever wrote
-it: such a cell gets an apostrophe in front, which whoever reads the file otherwise takes off again.
+A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula. Such a cell gets
+an apostrophe in front; programs other than spreadsheets should remove it.
 """
 
 import csv
@@ -14,26 +15,26 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 
 from palaver.exporters._contract import MessageCost
-from palaver.exporters._facts import (
+from palaver.exporters._message_fields import (
     OpenConversations,
     author_kind,
     computed_cost,
-    model,
-    plain,
-    project,
+    message_model,
+    plain_decimal,
+    project_path,
     stated_cost,
 )
+from palaver.model.block_text import block_texts
 from palaver.model.build import JsonObject
-from palaver.model.text import block_texts
 
-_CACHE_TOKENS = ("cache_creation_input_tokens", "cache_read_input_tokens")
-_TOKENS = ("input_tokens", "output_tokens", *_CACHE_TOKENS, "thinking_tokens")
+_CACHE_COLUMNS = ("cache_creation_input_tokens", "cache_read_input_tokens")
+_TOKEN_COLUMNS = ("input_tokens", "output_tokens", *_CACHE_COLUMNS, "thinking_tokens")
 COLUMNS = (
     *("conversation_id", "platform", "title", "project", "message_id", "parent_message_id", "position", "timestamp"),
-    *("role", "author_kind", "model", "text", "thinking", "tool_names", "tool_text", *_TOKENS),
+    *("role", "author_kind", "model", "text", "thinking", "tool_names", "tool_text", *_TOKEN_COLUMNS),
     *("cost", "currency", "computed_cost"),
 )
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Csv:
@@ -54,15 +55,15 @@ class Csv:
         yield from filter(None, map(rows, documents))
 
 
-def guarded(cell: str) -> str:
-    """The cell as text, where a spreadsheet would take it for a formula."""
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+def guard_formula(cell: str) -> str:
+    """Return a cell that a spreadsheet shows as text even if it looks like a formula."""
+    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 
 def _rows(rows: Iterable[Iterable[str]]) -> bytes:
-    written = StringIO(newline="")
-    csv.writer(written, lineterminator="\r\n").writerows(rows)
-    return written.getvalue().encode()
+    output = StringIO(newline="")
+    csv.writer(output, lineterminator="\r\n").writerows(rows)
+    return output.getvalue().encode()
 
 
 def _row(message: JsonObject, document: JsonObject, position: int, cost: MessageCost | None) -> list[str]:
@@ -71,21 +72,26 @@ def _row(message: JsonObject, document: JsonObject, position: int, cost: Message
     for block in message["content"]:
         if block["type"] == "tool_use":
             tools.append(block["name"])
-        for kind, words in block_texts(block):
-            texts[kind].append(words)
-    said, thought, used = ("\n".join(words) for words in texts.values())
+        for kind, text in block_texts(block):
+            texts[kind].append(text)
+    text, thinking, tool_text = ("\n".join(parts) for parts in texts.values())
     tokens = message.get("tokens") or {}
     computed = computed_cost(message, document, cost)
     cells = [
-        *(document["conversation_id"], document["platform"]["name"], document.get("title") or "", project(document)),
+        *(
+            document["conversation_id"],
+            document["platform"]["name"],
+            document.get("title") or "",
+            project_path(document),
+        ),
         *(message["message_id"], message.get("parent_message_id") or "", str(position), message["timestamp"]),
-        *(message["role"], author_kind(message), model(message, document)),
-        *(said, thought, ", ".join(tools), used),
-        *("" if tokens.get(name) is None else str(tokens[name]) for name in _TOKENS),
+        *(message["role"], author_kind(message), message_model(message, document)),
+        *(text, thinking, ", ".join(tools), tool_text),
+        *("" if tokens.get(name) is None else str(tokens[name]) for name in _TOKEN_COLUMNS),
         *stated_cost(message),
-        "" if computed is None else plain(computed),
+        "" if computed is None else plain_decimal(computed),
     ]
-    return [guarded(cell) for cell in cells]
+    return [guard_formula(cell) for cell in cells]
 
 
 EXPORTER = Csv()

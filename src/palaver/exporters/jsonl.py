@@ -1,7 +1,7 @@
-"""JSON Lines: the documents themselves, one a line, as `palaver import` writes and reads them.
+"""JSON Lines: the documents themselves, one per line, as `palaver import` writes and reads them.
 
-With costs, a message that states none gets `metadata.computed_cost` {amount, currency, source}: `cost` stays what the
-source said, and the document stays valid.
+With costs, a message that states none gets `metadata.computed_cost` {amount, currency, source}: `cost` is reserved for
+what the source states, and the document remains valid.
 """
 
 import json
@@ -12,7 +12,7 @@ from itertools import repeat
 import orjson
 
 from palaver.exporters._contract import MessageCost
-from palaver.exporters._facts import computed_cost, metadata
+from palaver.exporters._message_fields import computed_cost, metadata
 from palaver.model.build import JsonObject
 
 
@@ -21,17 +21,17 @@ class JsonLines:
     suffix = ".jsonl"
 
     def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
-        yield from map(_line, documents if cost is None else map(_priced, documents, repeat(cost)))
+        yield from map(_line, documents if cost is None else map(_with_costs, documents, repeat(cost)))
 
 
 def _line(document: JsonObject) -> bytes:
     try:
         return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
-    except TypeError:  # a sum may be past 64 bits, which only the standard library writes
+    except TypeError:  # a sum may exceed 64 bits, which only the standard library writes
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
-def _priced(document: JsonObject, cost: MessageCost) -> JsonObject:
+def _with_costs(document: JsonObject, cost: MessageCost) -> JsonObject:
     return {**document, "messages": [_with_cost(message, document, cost) for message in document["messages"]]}
 
 
@@ -39,10 +39,10 @@ def _with_cost(message: JsonObject, document: JsonObject, cost: MessageCost) -> 
     amount = computed_cost(message, document, cost)
     if amount is None:
         return message
-    return {**message, "metadata": {**metadata(message), "computed_cost": _computed(amount)}}
+    return {**message, "metadata": {**metadata(message), "computed_cost": _cost_object(amount)}}
 
 
-def _computed(amount: Decimal) -> JsonObject:
+def _cost_object(amount: Decimal) -> JsonObject:
     return {"amount": float(amount), "currency": "USD", "source": "list_prices"}
 
 

@@ -1,34 +1,34 @@
-"""Markdown: conversations to read, to keep beside notes, and to paste.
+"""Markdown: conversations to read, to store with notes, and to paste.
 
-A conversation is a heading of the first level with a list of facts below it, a message one of the second level that
-says who wrote it: `Human` is what a person typed, `Harness` what the program around the model put in, `Tool` what a
-tool gave back. Messages stand in the order of the document, with all branches; one that was left behind says so, and
-one that does not follow the message above it names the one that it follows.
+A conversation is a first-level heading followed by a list of its properties, and a message is a second-level heading
+that names its author: `Human` for what a person typed, `Harness` for what the program around the model inserted, `Tool`
+for what a tool returned. Messages are in document order, with all branches; a message off the active path is labelled,
+and one that does not follow the message above it names its predecessor.
 
-Texts stay the Markdown that they are. So that they cannot pass for parts of the document, their headings go two levels
-down, parts with HTML are shown in a fence, and a fence that is never closed is closed. Thoughts, calls and results are
-folded (`<details>`). Pictures and files are links; bytes that a document holds itself are only named, with their size.
+Text remains Markdown. So that it cannot imitate the structure of the document, its headings move two levels down, parts
+with HTML are shown in a fence, and an unclosed fence is closed. Thoughts, calls and results are folded (`<details>`).
+Pictures and files are links; for data embedded in a document, only the type and size are shown.
 """
 
 from collections.abc import Iterable, Iterator
 
-from palaver.exporters._blocks import block
+from palaver.exporters._blocks import block_markdown
 from palaver.exporters._contract import MessageCost
-from palaver.exporters._facts import (
+from palaver.exporters._message_fields import (
     OpenConversations,
     Progress,
     author_kind,
     computed_cost,
     is_last,
+    message_model,
     metadata,
-    model,
-    plain,
+    plain_decimal,
     stated_cost,
 )
 from palaver.exporters._prose import code, inline, prose
 from palaver.model.build import JsonObject
 
-_WHO = {"human": "Human", "model": "Model", "tool": "Tool", "harness": "Harness"}
+_AUTHORS = {"human": "Human", "model": "Model", "tool": "Tool", "harness": "Harness"}
 _TOKENS = (
     ("input_tokens", "in"),
     ("output_tokens", "out"),
@@ -69,13 +69,13 @@ def _header(document: JsonObject, *, is_continued: bool) -> Iterator[str]:
     yield f"# {title}{' (continued)' if is_continued else ''}"
     if is_continued:
         return
-    yield "\n".join(f"- {name}: {told}" for name, told in _facts(document) if told)
+    yield "\n".join(f"- {name}: {value}" for name, value in _header_fields(document) if value)
     for summary in document.get("summaries") or ():
         yield f"**Summary** ({_time(summary['timestamp'])})"
         yield prose(summary["text"])
 
 
-def _facts(document: JsonObject) -> Iterator[tuple[str, str]]:
+def _header_fields(document: JsonObject) -> Iterator[tuple[str, str]]:
     platform = document["platform"]
     session = document.get("session") or {}
     workspace = (document.get("context") or {}).get("workspace") or {}
@@ -88,7 +88,7 @@ def _facts(document: JsonObject) -> Iterator[tuple[str, str]]:
         yield "Project", code(path) + (f", branch {code(branch)}" if branch else "")
     yield "Began", _time(document["created_at"])
     yield "Last changed", _time(document.get("updated_at") or "")
-    models = dict.fromkeys(model(message, document) for message in document["messages"])
+    models = dict.fromkeys(message_model(message, document) for message in document["messages"])
     yield "Models", ", ".join(code(name) for name in models if name)
     yield "Tags", ", ".join(inline(tag) for tag in document.get("tags") or ())
     if is_last(document):
@@ -104,47 +104,47 @@ def _sums(document: JsonObject) -> str:
     metrics = document.get("metrics") or {}
     tokens = metrics.get("total_tokens") or {}
     messages = metrics.get("total_messages")
-    told = [] if messages is None else [f"{messages:,} message{'s' * (messages != 1)}"]
-    told += [f"{tokens[name]:,} tokens {words}" for name, words in _TOTALS if tokens.get(name)]
+    sums = [] if messages is None else [f"{messages:,} message{'s' * (messages != 1)}"]
+    sums += [f"{tokens[name]:,} tokens {label}" for name, label in _TOTALS if tokens.get(name)]
     amount, currency = stated_cost({"cost": metrics.get("total_cost")})
-    return ", ".join([*told, f"{amount} {inline(currency)}"] if amount else told)
+    return ", ".join([*sums, f"{amount} {inline(currency)}"] if amount else sums)
 
 
 def _message(message: JsonObject, document: JsonObject, progress: Progress, cost: MessageCost | None) -> Iterator[str]:
     progress.written += 1
     progress.numbers[message["message_id"]] = progress.written
-    who = _WHO.get(author_kind(message)) or message["role"].capitalize()
-    heading = [str(progress.written), who, inline(model(message, document)), _time(message["timestamp"])]
+    author = _AUTHORS.get(author_kind(message)) or message["role"].capitalize()
+    heading = [str(progress.written), author, inline(message_model(message, document)), _time(message["timestamp"])]
     yield f"## {' · '.join(filter(None, heading))}"
     if notes := list(_notes(message, document, progress, cost)):
         yield f"*{' · '.join(notes)}*"
     for value in message["content"]:
-        yield from block(value, progress.calls)
+        yield from block_markdown(value, progress.calls)
 
 
 def _notes(message: JsonObject, document: JsonObject, progress: Progress, cost: MessageCost | None) -> Iterator[str]:
-    marks = metadata(message)
-    if marks.get("on_active_path") is False:
+    flags = metadata(message)
+    if flags.get("on_active_path") is False:
         yield "left behind: off the active path"
-    if marks.get("hidden"):
+    if flags.get("hidden"):
         yield "not shown by the platform"
-    if marks.get("timestamp_inferred"):
+    if flags.get("timestamp_inferred"):
         yield "time inferred"
     parent = message.get("parent_message_id")
     if parent and progress.numbers.get(parent) != progress.written - 1:
         number = progress.numbers.get(parent)
         yield f"follows {number}" if number else f"follows {code(parent)}"
-    for conversation_id in marks.get("sidechain_conversation_ids") or ():
+    for conversation_id in flags.get("sidechain_conversation_ids") or ():
         yield f"started {code(conversation_id)}"
     tokens = message.get("tokens") or {}
-    counts = [f"{tokens[name]:,} {words}" for name, words in _TOKENS if tokens.get(name)]
+    counts = [f"{tokens[name]:,} {label}" for name, label in _TOKENS if tokens.get(name)]
     if counts:
         yield f"tokens: {', '.join(counts)}"
     amount, currency = stated_cost(message)
     if amount:
         yield f"cost: {amount} {inline(currency)}"
     if (computed := computed_cost(message, document, cost)) is not None:
-        yield f"computed cost: {plain(computed)} USD"
+        yield f"computed cost: {plain_decimal(computed)} USD"
 
 
 def _time(timestamp: str) -> str:

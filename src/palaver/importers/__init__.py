@@ -1,7 +1,7 @@
-"""One platform, one module: the registry that finds them by their names.
+"""The registry of importers: one module for each platform, found by name.
 
-A module (or package) in this folder whose name has no leading underscore is an importer, and holds it as
-`IMPORTER`. Packages from elsewhere join through the entry point group `palaver.importers`.
+Every module or package in this folder whose name has no leading underscore defines an importer as `IMPORTER`. Other
+distributions add importers through the entry point group `palaver.importers`.
 """
 
 import importlib
@@ -12,44 +12,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from palaver.errors import UnrecognizedError
+from palaver.sources.match import Claim, Match
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from palaver.importers._shared.contract import Description, Importer, Match
+    from palaver.importers._shared.contract import Description, Importer
     from palaver.sources.source import Source
 
 ENTRY_POINTS = "palaver.importers"
 
 
 def platforms() -> list[str]:
-    """Every importer's platform, from names alone: nothing is imported."""
+    """Return the platforms of all importers, from file names and entry points: no importer is loaded."""
     own = [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
-    return sorted({*own, *(point.name for point in _others())})
+    return sorted({*own, *(point.name for point in _external_importers())})
 
 
 @cache
-def _others() -> "tuple[EntryPoint, ...]":
-    """Importers of other packages; asking Python for them takes as long as looking at ten thousand files."""
-    if not any(map(_names_importers, sys.path)):
+def _external_importers() -> "tuple[EntryPoint, ...]":
+    """Return the importers of other distributions; `entry_points` takes as long as looking at ten thousand files."""
+    if not any(map(_may_have_importers, sys.path)):
         return ()
     from importlib.metadata import entry_points
 
     return tuple(entry_points(group=ENTRY_POINTS))
 
 
-def _names_importers(place: str) -> bool:
-    """Whether a package that is installed there may have importers; of what is no folder, such as a ZIP, any may."""
+def _may_have_importers(folder: str) -> bool:
+    """Return whether a distribution in this folder may have importers; True for a ZIP, which is not searched."""
     try:
-        described = [path for path in Path(place).iterdir() if path.suffix in {".dist-info", ".egg-info"}]
+        distributions = [path for path in Path(folder).iterdir() if path.suffix in {".dist-info", ".egg-info"}]
     except FileNotFoundError:
         return False
     except OSError:
         return True
-    return any(_names_them(path / "entry_points.txt") for path in described)
+    return any(_declares_importers(path / "entry_points.txt") for path in distributions)
 
 
-def _names_them(path: Path) -> bool:
+def _declares_importers(path: Path) -> bool:
     try:
         return ENTRY_POINTS.encode() in path.read_bytes()
     except OSError:
@@ -61,7 +62,7 @@ def importer(platform: str) -> "Importer":
     for module in pkgutil.iter_modules(__path__):
         if module.name == platform and not platform.startswith("_"):
             return importlib.import_module(f"{__name__}.{platform}").IMPORTER
-    for point in _others():
+    for point in _external_importers():
         if point.name == platform:
             loaded = point.load()
             return getattr(loaded, "IMPORTER", loaded)
@@ -69,42 +70,42 @@ def importer(platform: str) -> "Importer":
 
 
 def locations() -> dict[str, list[Path]]:
-    """Where each platform keeps its files on this machine: those that exist."""
+    """Return the existing locations of each platform's files on this machine."""
     return {platform: [path for path in importer(platform).locations() if path.exists()] for platform in platforms()}
 
 
-def load_whole(platform: str) -> None:
-    """Import every module of an importer, and those that importers share.
+def load_all_modules(platform: str) -> None:
+    """Import every module of an importer, and the modules that importers share.
 
-    Kinds of findings are declared beside the code that notices them.
+    This registers all finding kinds, which are defined next to the code that uses them.
     """
     package = importlib.import_module(type(importer(platform)).__module__)
     shared = [module.name for module in pkgutil.iter_modules(__path__) if module.name.startswith("_")]
-    for room in (package, *(importlib.import_module(f"{__name__}.{name}") for name in shared)):
-        for module in pkgutil.walk_packages(getattr(room, "__path__", ()), f"{room.__name__}."):
+    for parent in (package, *(importlib.import_module(f"{__name__}.{name}") for name in shared)):
+        for module in pkgutil.walk_packages(getattr(parent, "__path__", ()), f"{parent.__name__}."):
             importlib.import_module(module.name)
 
 
 def description(platform: str) -> "Description":
-    """What an importer says of its documents; nothing where it has nothing to say, or nobody reads the platform."""
-    from palaver.importers._shared.contract import Describing, Description
+    """Return an importer's description of its documents; an empty one if it has none, or for an unknown platform."""
+    from palaver.importers._shared.contract import Description, HasDescription
 
     if platform in platforms():
         known = importer(platform)
-        if isinstance(known, Describing):
+        if isinstance(known, HasDescription):
             return known.describes()
     return Description()
 
 
-def judge(source: "Source", among: list[str] | None = None) -> "dict[str, Match]":
-    """Ask each importer about a source."""
+def match_importers(source: "Source", among: list[str] | None = None) -> dict[str, Match]:
+    """Ask each importer whether it reads a source."""
     return {platform: importer(platform).recognizes(source) for platform in among or platforms()}
 
 
-def winner(judgements: "dict[str, Match]", label: str) -> "tuple[str, Match] | None":
-    """Exactly one `yes` wins; without any, a single `maybe`; several are an error that names the way out."""
+def winner(judgements: dict[str, Match], label: str) -> Claim | None:
+    """Return the claim of the only `yes`, or else of the only `maybe`; None without any. Several are an error."""
     for verdict in ("yes", "maybe"):
-        claims = [(platform, match) for platform, match in judgements.items() if match.verdict == verdict]
+        claims = [Claim(platform, match) for platform, match in judgements.items() if match.verdict == verdict]
         if len(claims) == 1:
             return claims[0]
         if claims:

@@ -1,12 +1,12 @@
-"""Kilo Code: tasks of its versions 4 and 5, which are a fork of Roo Code, and exports of them.
+"""Kilo Code: tasks of versions 4 and 5, which are a fork of Roo Code, and exported tasks.
 
 Where the files are
-    `<User>/globalStorage/kilocode.kilo-code/tasks/<id>/` of every editor made from VS Code, `kilo code.kilo-code` in
-    JetBrains, `~/.kilocode` of the old command line. A task folder that lies elsewhere is told by questions that only
-    this product asks. Later versions keep a database of OpenCode's, which is not read here.
+    `<User>/globalStorage/kilocode.kilo-code/tasks/<id>/` of every editor based on VS Code, `kilo code.kilo-code` in
+    JetBrains, `~/.kilocode` for the old command line. A task folder elsewhere is recognized by prompts that only this
+    product shows. Later versions keep an OpenCode database, which is not read here.
 
 What comes out, and what is left out
-    As for Roo Code, whose format it is; tools of Cline are known as well. The rule `older-copy` is the same.
+    As for Roo Code, which has the same format and the same rule `older-copy`; Cline's tools are known as well.
 """
 
 from collections.abc import Iterator
@@ -32,19 +32,19 @@ class KiloCode:
         return KILO_CODE.locations()
 
     def recognizes(self, source: "Source") -> Match:
-        from palaver.importers._cline_family.forms import recognize
+        from palaver.importers._cline_family.formats import recognize
         from palaver.importers._cline_family.product import KILO_CODE
 
         return recognize(source, KILO_CODE)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers._cline_family.forms import read
+        from palaver.importers._cline_family.formats import read
         from palaver.importers._cline_family.product import KILO_CODE
 
         yield from read(source, run, KILO_CODE)
 
     def describes(self) -> Description:
-        from palaver.importers._cline_family.description import DESCRIPTION
+        from palaver.importers._cline_family.formats import DESCRIPTION
 
         return DESCRIPTION
 

@@ -1,7 +1,7 @@
-"""What a conversation is: its models, its published schema, and how plain documents are built and normalised.
+"""The conversation format: its models, its published schemas, and helpers that build and normalise plain documents.
 
-Nothing heavy is imported here: the models (`blocks`, `conversation`, `exchange`, `cooked`, `usage`, `answers`) need
-pydantic, no other module of this room does.
+Only `blocks`, `conversation`, `exchange`, `cooked`, `usage` and the modules of `json_output` import pydantic. All other
+modules are light, because most commands import them at start-up.
 """
 
 SCHEMA_VERSION = "1.0.0"

@@ -1,7 +1,7 @@
-"""Content blocks: what a message is made of, one model per block type.
+"""Content blocks: the parts of a message, one model per block type.
 
-Models are strict (nothing is converted) and open (unknown keys are kept), so that reading a valid document and dumping
-it with `exclude_unset` gives the same document again.
+Models are strict (they convert nothing) and open (they keep unknown keys), so reading a valid document and dumping it
+with `exclude_unset` reproduces it.
 """
 
 from typing import Annotated, Any, Literal
@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic.config import JsonDict
 
 
-def _whole(value: object) -> object:
+def _float_to_int(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -18,11 +18,11 @@ def _is_error_required(schema: JsonDict) -> None:
     schema["required"] = ["type", "tool_use_id", "content", "is_error"]
 
 
-# JSON Schema calls 1.0 an integer; pydantic's strict mode does not.
-Count = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
-LineNumber = Annotated[int, Field(ge=1), BeforeValidator(_whole)]
-WholeNumber = Annotated[int, BeforeValidator(_whole)]
-# A union keeps integers exact, where `float` would round those past 2**53.
+# To JSON Schema, 1.0 is an integer; to pydantic's strict mode it is not.
+Count = Annotated[int, Field(ge=0), BeforeValidator(_float_to_int)]
+LineNumber = Annotated[int, Field(ge=1), BeforeValidator(_float_to_int)]
+WholeNumber = Annotated[int, BeforeValidator(_float_to_int)]
+# A union keeps integers exact; `float` would round those past 2**53.
 Amount = Annotated[
     Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0)],
     WithJsonSchema({"type": "number", "minimum": 0}),
@@ -145,7 +145,7 @@ class OpaqueBlock(OpenModel):
 
 
 Block = Annotated[
-    # The most frequent ones first: a validator tries them in this order.
+    # Most frequent first: a validator tries them in this order.
     ToolResultBlock | ToolUseBlock | TextBlock | ThinkingBlock | CodeBlock | ImageBlock | FileBlock | OpaqueBlock,
     Field(discriminator="type"),
 ]

@@ -1,7 +1,7 @@
-"""Plain documents, built field by field.
+"""Builders for plain documents.
 
-These functions neither check nor copy: the published schema judges every finished document. `None` leaves a field out;
-what the source states as null is set by hand where it matters.
+They neither check nor copy: the published schema validates every finished document. Passing `None` leaves a field out;
+to write a null that the source states, set the key on the result.
 """
 
 from typing import Any, Literal
@@ -28,7 +28,7 @@ METADATA = frozenset(
         *("source_ids", "stop_reason", "timestamp_inferred", "tokens_partial", "user_type"),
     }
 )
-"""The documented keys of a message's metadata, for whoever must not import the models to know them."""
+"""The documented keys of a message's metadata, for code that must not import the models."""
 
 
 def conversation(
@@ -132,7 +132,7 @@ def usage(
     duration_ms: float | None = None,
     metadata: JsonObject | None = None,
 ) -> JsonObject:
-    """A usage record: what was used, without a conversation."""
+    """Build a usage record: consumption that belongs to no conversation."""
     record: JsonObject = {
         "schema_version": SCHEMA_VERSION,
         "usage_id": usage_id,
@@ -164,7 +164,7 @@ def usage(
 
 
 def subject(kind: str, id: str) -> JsonObject:  # noqa: A002  (the field's name)
-    """Whose usage it is: a caller, a user, a team, an organization, ..."""
+    """Build the subject of a usage record, such as a caller, a user, a team or an organization."""
     return {"kind": kind, "id": id}
 
 
@@ -192,7 +192,7 @@ def code(
 
 
 def source(type: SourceType, data: str, *, media_type: str | None = None) -> JsonObject:  # noqa: A002  (the field's name)
-    """Where the bytes of an image or file are."""
+    """Build the source of an image or file: where its bytes are."""
     if media_type is None:
         return {"type": type, "data": data}
     return {"type": type, "media_type": media_type, "data": data}

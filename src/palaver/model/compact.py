@@ -1,10 +1,10 @@
-"""What is kept of every source until a run ends, and goes from process to process: small when it is pickled."""
+"""A base class for small pickles, for objects held per source and sent between processes."""
 
 from typing import Any
 
 
-class Compact:
-    """Pickled by its values alone, in the order of its fields; of an object with slots, the names would go along."""
+class CompactPickle:
+    """Pickles the values of its slots only, in field order; the default protocol would also store every slot name."""
 
     __slots__ = ()
 

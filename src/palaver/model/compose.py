@@ -1,4 +1,4 @@
-"""Requests of an exchange, composed step by step as plain documents.
+"""Builders for API requests and exchanges, as plain documents.
 
     request = compose.request("claude-sonnet-4-5")
     compose.set_system(request, "You are helpful")
@@ -7,7 +7,7 @@
     compose.set_thinking(request, "high", include_summary=True)
     compose.add_tool(request, "read_file", "Read file contents", parameters)
 
-As in `build`, nothing is checked here: the published schema judges the finished document.
+Like `build`, these functions check nothing: the published schema validates the finished document.
 """
 
 from typing import Literal
@@ -54,12 +54,12 @@ def exchange(
     started_at: str | None = None,
     duration_ms: float | None = None,
 ) -> JsonObject:
-    """A whole exchange; what is not known is left out."""
-    made: JsonObject = {"schema_version": SCHEMA_VERSION, "exchange_id": exchange_id}
+    """Build an exchange; unknown fields are left out."""
+    document: JsonObject = {"schema_version": SCHEMA_VERSION, "exchange_id": exchange_id}
     for name, value in (("provider", provider), ("started_at", started_at), ("duration_ms", duration_ms)):
         if value is not None:
-            made[name] = value
-    made |= {"request": request, "response": response}
+            document[name] = value
+    document |= {"request": request, "response": response}
     if error is not None:
-        made["error"] = error
-    return made
+        document["error"] = error
+    return document

@@ -1,6 +1,6 @@
-"""The Unified Conversation Schema: a conversation, its messages, and what stands around them.
+"""The Unified Conversation Schema: a conversation, its messages and their context.
 
-These models are the one definition of the format; the files in `schema/conversation/` are generated from them.
+These models are the only definition of the format; the files in `schema/conversation/` are generated from them.
 """
 
 from typing import Annotated, Any, Literal
@@ -31,7 +31,7 @@ __all__ = [
     "Workspace",
 ]
 
-# Python's `$` also matches before a final newline, other engines' does not: a length or this keeps all of them alike.
+# Python's `$` also matches before a final newline, unlike other engines': this, or a maximum length, makes them agree.
 _NO_NEWLINE: dict[str, Any] = {"not": {"pattern": "\\n"}}
 
 Timestamp = Annotated[str, Field(pattern=TIMESTAMP_PATTERN, max_length=24)]

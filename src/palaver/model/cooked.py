@@ -1,8 +1,8 @@
-"""The cooked file: exchanges cut into messages and tools that stand once each, and requests that refer to them.
+"""The cooked file: exchanges split into messages and tools stored once each, and requests that refer to them.
 
-These models are the one definition of the format; the files in `schema/cooked/` are generated from them. They are
-closed, since whoever shows a cooked file relies on every key. References are plain strings: a rule of
-`palaver.validation.rules.cooked` tells which of them lead nowhere.
+These models are the only definition of the format; the files in `schema/cooked/` are generated from them. They are
+closed, because viewers of cooked files rely on every key. References are plain strings: the rules in
+`palaver.validation.rules.cooked` report dangling ones.
 """
 
 from typing import Annotated, Any, ClassVar, Literal
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from palaver.model.blocks import Count, OpenMap
 
-# Python's `$` also matches before a final newline, other engines' does not.
+# Python's `$` also matches before a final newline, unlike other engines'.
 _NO_NEWLINE: dict[str, Any] = {"not": {"pattern": "\\n"}}
 
 MessageId = Annotated[str, Field(pattern="^m[0-9]+$", json_schema_extra=_NO_NEWLINE)]

@@ -1,7 +1,7 @@
-"""The exchange: one request to a model's API with its response, in a form that holds what every provider can say.
+"""The exchange: one request to a model's API with its response, in a form that fits every provider.
 
-These models are the one definition of the format; the files in `schema/exchange/` are generated from them. What a rule
-of `palaver.validation.rules.exchange` judges is left open here, so that it is told once, and in a sentence.
+These models are the only definition of the format; the files in `schema/exchange/` are generated from them. What a rule
+in `palaver.validation.rules.exchange` checks is not constrained here, so that it is reported once, and in a sentence.
 """
 
 from typing import ClassVar, Literal

@@ -1,7 +1,7 @@
-"""What rules look at: the messages of a document as columns, and what all documents of a conversation hold together.
+"""What rules look at: the messages of one document as columns, and the state of a whole conversation.
 
-Columns are made once for all rules, since a rule that asks about a whole column costs a fraction of one that asks about
-each message. A conversation that comes in fragments is remembered by the hashes of its ids.
+Columns are built once for all rules: scanning a column costs a fraction of visiting each message. Of a conversation
+that comes in fragments, only hashes of its ids are remembered.
 """
 
 from array import array
@@ -16,48 +16,48 @@ from palaver.model.rules import Path
 
 Key = str | int
 
-_NOTHING: JsonObject = {}
-_NOBODY = object()
-"""Stands above the first message: equal to no id."""
+_NO_METADATA: JsonObject = {}
+_NO_MESSAGE = object()
+"""The predecessor of the first message; equal to no id."""
 _INCOMPLETE = ("context_incomplete", "missing_parent", "is_compact_summary")
 _id, _role, _timestamp, _content = (itemgetter(name) for name in ("message_id", "role", "timestamp", "content"))
 
 
-Block = tuple[str, int, int]
-"""A call of a tool or its result: the call's id, the number of the message, that of the block in it."""
+ToolBlock = tuple[str, int, int]
+"""A tool call or its result: the id of the call, the index of the message, the index of the block in it."""
 
 
-class Named(NamedTuple):
-    """Something that a message names, or refers to by name."""
+class Reference(NamedTuple):
+    """An id that a document defines or refers to, and its path there."""
 
     name: str
     path: Path
-    place: str
-    """Where its document is, in the words of whoever read it."""
+    location: str
+    """The document, as its reader describes it."""
 
     @classmethod
-    def of(cls, block: Block, place: str) -> "Named":
-        return cls(block[0], ("messages", block[1], "content", block[2]), place)
+    def to_block(cls, block: ToolBlock, location: str) -> "Reference":
+        return cls(block[0], ("messages", block[1], "content", block[2]), location)
 
 
 class Facts:
-    """One document that meets the schema, by columns; `place` says where it is."""
+    """A document that is valid against the schema, as columns; `location` describes where it was read."""
 
-    def __init__(self, document: JsonObject, thread: "Thread", place: str = "") -> None:
+    def __init__(self, document: JsonObject, thread: "Thread", location: str = "") -> None:
         messages: list[JsonObject] = document["messages"]
         self.document = document
         self.thread = thread
-        """What came before this document."""
-        self.place = place
+        """The conversation up to this document, which is not part of it yet."""
+        self.location = location
         self.messages = messages
         self.ids: list[str] = list(map(_id, messages))
         self.roles: list[str] = list(map(_role, messages))
         self.times: list[str] = list(map(_timestamp, messages))
         self.contents: list[list[JsonObject]] = list(map(_content, messages))
         self.parents: list[str | None] = [message.get("parent_message_id") for message in messages]
-        self.metadata: list[JsonObject] = [message.get("metadata") or _NOTHING for message in messages]
-        self.calls: list[Block] = []
-        self.results: list[Block] = []
+        self.metadata: list[JsonObject] = [message.get("metadata") or _NO_METADATA for message in messages]
+        self.calls: list[ToolBlock] = []
+        self.results: list[ToolBlock] = []
         for index, content in enumerate(self.contents):
             for number, block in enumerate(content):
                 kind = block["type"]
@@ -65,34 +65,34 @@ class Facts:
                     self.calls.append((block["id"], index, number))
                 elif kind == "tool_result":
                     self.results.append((block["tool_use_id"], index, number))
-        self._before: Sequence[int] | None = None
+        self._predecessors: Sequence[int] | None = None
         self._positions: dict[str, int] | None = None
 
     @property
     def positions(self) -> dict[str, int]:
-        """Where each id stands; the last of those that stand several times."""
+        """The index of each message id; of a duplicate id, the last index."""
         if self._positions is None:
             self._positions = dict(zip(self.ids, range(len(self.ids)), strict=True))
         return self._positions
 
     @property
-    def is_in_order(self) -> bool:
-        """Whether every message with a parent stands right behind it, as in a conversation without branches."""
-        return isinstance(self.before, range)
+    def is_linear(self) -> bool:
+        """Whether every message with a parent directly follows it, as in a conversation without branches."""
+        return isinstance(self.predecessors, range)
 
     @property
-    def before(self) -> Sequence[int]:
-        """For each message, which one it follows: its parent, or the one above it; -1 where that is not here."""
-        if self._before is None:
+    def predecessors(self) -> Sequence[int]:
+        """For each message the index of its parent, or without one, of the message above; -1 if it is elsewhere."""
+        if self._predecessors is None:
             in_line = range(-1, len(self.ids) - 1)
-            following = zip(self.parents, (_NOBODY, *self.ids), strict=False)
+            following = zip(self.parents, (_NO_MESSAGE, *self.ids), strict=False)
             if all(parent is None or parent == above for parent, above in following):
-                self._before = in_line
+                self._predecessors = in_line
             else:
-                places = self.positions.get
+                position_of = self.positions.get
                 found = zip(self.parents, in_line, strict=True)
-                self._before = [above if parent is None else places(parent, -1) for parent, above in found]
-        return self._before
+                self._predecessors = [above if parent is None else position_of(parent, -1) for parent, above in found]
+        return self._predecessors
 
     @property
     def is_sorted(self) -> bool:
@@ -100,76 +100,76 @@ class Facts:
 
 
 class Thread:
-    """What the documents of one conversation held so far: its ids, and what still waits for its counterpart."""
+    """What is known of one conversation after some of its documents: its ids, and references without a target yet."""
 
-    def __init__(self, *, now: str, is_whole: bool = True) -> None:
+    def __init__(self, *, now: str, is_single_document: bool = True) -> None:
         self.now = now
-        """The time of judging, in the schema's spelling: what is later lies in the future."""
-        self.is_whole = is_whole
-        """Whether one document is all there is."""
+        """The time of the check, as a canonical timestamp; anything later lies in the future."""
+        self.is_single_document = is_single_document
+        """Whether the conversation comes as one document, not as fragments."""
         self.header: JsonObject = {}
-        """The document that came last, without its messages."""
-        self.place = ""
+        """The newest document; rules use its header, not its messages."""
+        self.location = ""
         self.messages = 0
         self.has_user = False
         self.is_incomplete = False
-        """Whether earlier messages are known to be missing: pruned, compacted, or left in another conversation."""
-        self.is_cut = False
-        """Whether some of its documents were never seen."""
+        """Whether earlier messages are known to be missing: pruned, compacted, or in another conversation."""
+        self.has_missing_fragments = False
+        """Whether some of its documents never came."""
         self.last_time = ""
         self.last_role = ""
         self.totals = MetricsTally()
-        self.repeated_ids: list[Named] = []
-        self.repeated_calls: list[Named] = []
-        self.circles: list[Named] = []
+        self.duplicate_ids: list[Reference] = []
+        self.duplicate_calls: list[Reference] = []
+        self.cycles: list[Reference] = []
         self._ids: set[Key] = set()
         self._answers: set[int] = set()
-        """Messages of fragments with the call that they answer."""
+        """Hashes of message id and API call, for messages of fragments."""
         self._calls: set[Key] = set()
-        self._open_calls: dict[Key, Named] = {}
-        self._loose_results: dict[Key, list[Named]] = {}
-        self._loose_parents: dict[Key, list[Named]] = {}
-        self._covered: dict[Key, Named] = {}
+        self._unanswered_calls: dict[Key, Reference] = {}
+        self._orphan_results: dict[Key, list[Reference]] = {}
+        self._missing_parents: dict[Key, list[Reference]] = {}
+        self._covered: dict[Key, Reference] = {}
         self._links = (array("q"), array("q"))
         self._has_forward_links = False
 
     @property
-    def open_calls(self) -> list[Named]:
-        """Calls of tools without a result."""
-        return list(self._open_calls.values())
+    def unanswered_calls(self) -> list[Reference]:
+        """Tool calls without a result."""
+        return list(self._unanswered_calls.values())
 
     @property
-    def loose_results(self) -> list[Named]:
-        """Results of tools without a call."""
-        return [result for results in self._loose_results.values() for result in results]
+    def orphan_results(self) -> list[Reference]:
+        """Tool results without a call."""
+        return [result for results in self._orphan_results.values() for result in results]
 
     @property
-    def loose_parents(self) -> list[Named]:
-        """Parent links that lead to no message."""
-        return [link for links in self._loose_parents.values() for link in links]
+    def missing_parents(self) -> list[Reference]:
+        """Parent links to messages that do not exist."""
+        return [link for links in self._missing_parents.values() for link in links]
 
     @property
-    def loose_summaries(self) -> list[Named]:
-        """Messages that a summary stands for, and that are not there."""
+    def missing_covered_messages(self) -> list[Reference]:
+        """References of summaries to messages that do not exist."""
         return [covered for key, covered in self._covered.items() if key not in self._ids]
 
     def add(self, facts: Facts) -> None:
-        """Take in a document; rules that look at it alone were asked before."""
+        """Add a document, after the rules that check single documents have run."""
         self.header = facts.document
-        self.place = facts.place
+        self.location = facts.location
         self.messages += len(facts.messages)
         self.has_user = self.has_user or "user" in facts.roles
         self.totals.add_counted(facts.messages, facts.times, len(facts.calls))
         self._add_messages(facts)
         self._add_tools(facts)
         self._add_summaries(facts)
-        if not self.is_incomplete and (self._loose_parents or self._loose_results or not self.is_whole):
+        if not self.is_incomplete and (self._missing_parents or self._orphan_results or not self.is_single_document):
             self.is_incomplete = any(metadata.get(name) for metadata in facts.metadata for name in _INCOMPLETE)
         if facts.messages:
             self.last_time, self.last_role = facts.times[-1], facts.roles[-1]
 
     def _keys(self, names: list[str]) -> Sequence[Key]:
-        return names if self.is_whole else list(map(hash, names))
+        return names if self.is_single_document else list(map(hash, names))
 
     def _add_messages(self, facts: Facts) -> None:
         keys = self._keys(facts.ids)
@@ -177,26 +177,28 @@ class Thread:
         if len(distinct) < len(keys) or not self._ids.isdisjoint(distinct):
             here: set[Key] = set()
             for index, key in enumerate(keys):
-                if key in here or (key in self._ids and not self._is_told_again(facts, index)):
-                    self.repeated_ids.append(Named(facts.ids[index], ("messages", index, "message_id"), facts.place))
+                if key in here or (key in self._ids and not self._is_legitimate_repeat(facts, index)):
+                    self.duplicate_ids.append(
+                        Reference(facts.ids[index], ("messages", index, "message_id"), facts.location)
+                    )
                 here.add(key)
-        if not self.is_whole:
-            for key in [key for key in self._loose_parents if key in distinct]:
-                del self._loose_parents[key]
+        if not self.is_single_document:
+            for key in [key for key in self._missing_parents if key in distinct]:
+                del self._missing_parents[key]
                 self._has_forward_links = True
             answers = zip(facts.ids, facts.metadata, strict=True)
             self._answers.update(
                 hash((name, call)) for name, metadata in answers if (call := metadata.get("api_message_id"))
             )
         self._ids |= distinct
-        if not facts.is_in_order:
+        if not facts.is_linear:
             self._add_links(facts)
-        if not self.is_whole:
+        if not self.is_single_document:
             self._links[0].extend(map(hash, facts.ids))
             self._links[1].extend(0 if parent is None else hash(parent) for parent in facts.parents)
 
-    def _is_told_again(self, facts: Facts, index: int) -> bool:
-        """Whether a message comes again since another call had the same words as its answer, or told it differently."""
+    def _is_legitimate_repeat(self, facts: Facts, index: int) -> bool:
+        """Return whether an id repeats since another call had the same answer, or described the message differently."""
         metadata = facts.metadata[index]
         call = metadata.get("api_message_id")
         return "known_from" in metadata or (bool(call) and hash((facts.ids[index], call)) not in self._answers)
@@ -206,14 +208,15 @@ class Thread:
         parents.discard(None)
         if not self._ids.issuperset(self._keys([parent for parent in parents if parent is not None])):
             for index, parent in enumerate(facts.parents):
-                if parent is not None and (key := parent if self.is_whole else hash(parent)) not in self._ids:
-                    link = Named(parent, ("messages", index, "parent_message_id"), facts.place)
-                    self._loose_parents.setdefault(key, []).append(link)
-        # Where every parent stands above its children, no circle is possible.
-        if any(map(ge, facts.before, range(len(facts.ids)))):
-            found = circles(dict(zip(facts.ids, facts.parents, strict=True)))
-            self.circles += [
-                Named(name, ("messages", facts.positions[name], "parent_message_id"), facts.place) for name in found
+                if parent is not None and (key := parent if self.is_single_document else hash(parent)) not in self._ids:
+                    link = Reference(parent, ("messages", index, "parent_message_id"), facts.location)
+                    self._missing_parents.setdefault(key, []).append(link)
+        # If every parent precedes its children, no cycle is possible.
+        if any(map(ge, facts.predecessors, range(len(facts.ids)))):
+            found = names_in_cycles(dict(zip(facts.ids, facts.parents, strict=True)))
+            self.cycles += [
+                Reference(name, ("messages", facts.positions[name], "parent_message_id"), facts.location)
+                for name in found
             ]
 
     def _add_tools(self, facts: Facts) -> None:
@@ -226,42 +229,42 @@ class Thread:
             known = set(self._calls)
             for key, call in zip(calls, facts.calls, strict=True):
                 if key in known:
-                    self.repeated_calls.append(Named.of(call, facts.place))
+                    self.duplicate_calls.append(Reference.to_block(call, facts.location))
                 known.add(key)
-        done = (self._calls & fresh) - self._open_calls.keys()
+        done = (self._calls & fresh) - self._unanswered_calls.keys()
         self._calls |= fresh
-        for key in answered & self._open_calls.keys():
-            del self._open_calls[key]
+        for key in answered & self._unanswered_calls.keys():
+            del self._unanswered_calls[key]
         if not answered.issuperset(fresh):
-            early = self._loose_results.keys()  # of a fragment that came before
+            early = self._orphan_results.keys()  # from an earlier fragment
             for key, call in zip(calls, facts.calls, strict=True):
                 if key not in answered and key not in early and key not in done:
-                    self._open_calls[key] = Named.of(call, facts.place)
-        for key in fresh & self._loose_results.keys():
-            del self._loose_results[key]
+                    self._unanswered_calls[key] = Reference.to_block(call, facts.location)
+        for key in fresh & self._orphan_results.keys():
+            del self._orphan_results[key]
         if not self._calls.issuperset(answered):
             for key, result in zip(results, facts.results, strict=True):
                 if key not in self._calls:
-                    self._loose_results.setdefault(key, []).append(Named.of(result, facts.place))
+                    self._orphan_results.setdefault(key, []).append(Reference.to_block(result, facts.location))
 
     def _add_summaries(self, facts: Facts) -> None:
         for number, summary in enumerate(facts.document.get("summaries") or ()):
             covered: list[str] = summary.get("covers_messages") or []
             for index, (key, name) in enumerate(zip(self._keys(covered), covered, strict=True)):
                 path = ("summaries", number, "covers_messages", index)
-                self._covered.setdefault(key, Named(name, path, facts.place))
+                self._covered.setdefault(key, Reference(name, path, facts.location))
 
     def close(self) -> None:
-        """Look for circles of links that lead through several fragments."""
-        if self._has_forward_links and not self.circles:
+        """Look for cycles of parent links through several fragments."""
+        if self._has_forward_links and not self.cycles:
             names, parents = self._links
             links = {name: parent or None for name, parent in zip(names, parents, strict=True)}
-            found = circles(links)
-            self.circles += [Named(f"{len(found)} messages", ("messages",), self.place) for _ in found[:1]]
+            found = names_in_cycles(links)
+            self.cycles += [Reference(f"{len(found)} messages", ("messages",), self.location) for _ in found[:1]]
 
 
-def circles(links: dict[Any, Any]) -> list[Any]:
-    """All names whose links lead back to themselves."""
+def names_in_cycles(links: dict[Any, Any]) -> list[Any]:
+    """Return the names whose links lead back to themselves."""
     done: set[Any] = set()
     circular: list[Any] = []
     for name in links:
@@ -271,7 +274,7 @@ def circles(links: dict[Any, Any]) -> list[Any]:
             walked[at] = None
             at = links.get(at)
         if at in walked:
-            on_the_way = list(walked)
-            circular += on_the_way[on_the_way.index(at) :]
+            path = list(walked)
+            circular += path[path.index(at) :]
         done.update(walked)
     return circular

@@ -1,16 +1,16 @@
-"""What was noticed: kinds of findings, each declared beside the code that notices it, and their tally.
+"""Findings: the kinds, each declared beside the code that reports it, and a tally per source.
 
-A finding never ends a record; it remarks. Frequent ones are kept as a count with the first places only.
+A finding never stops a record from being read. Of frequent ones only the count and the first occurrences are stored.
 """
 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palaver.model.compact import Compact
+from palaver.model.compact import CompactPickle
 
 Severity = Literal["note", "warning", "error"]
 
-PLACES_KEPT = 20
+MAX_STORED_PER_CODE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ KINDS: dict[str, FindingKind] = {}
 
 
 def finding_kind(code: str, severity: Severity, meaning: str) -> FindingKind:
-    """Declare a kind of finding; `docs/findings.md` is made of all declarations."""
+    """Declare a kind of finding; `docs/findings.md` lists all declarations."""
     if code in KINDS:
         raise ValueError(f"the finding {code!r} is declared twice")
     kind = KINDS[code] = FindingKind(code, severity, meaning)
@@ -32,7 +32,7 @@ def finding_kind(code: str, severity: Severity, meaning: str) -> FindingKind:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding(Compact):
+class Finding(CompactPickle):
     code: str
     severity: Severity
     source: str
@@ -52,8 +52,8 @@ class Finding(Compact):
 
 
 @dataclass(slots=True)
-class FindingTally(Compact):
-    """All findings of one source: how many of each code, and the first places."""
+class FindingTally(CompactPickle):
+    """The findings of one source: a count per code, and the first occurrences."""
 
     counts: dict[str, int] = field(default_factory=dict[str, int])
     first: list[Finding] = field(default_factory=list[Finding])
@@ -61,5 +61,5 @@ class FindingTally(Compact):
     def add(self, finding: Finding) -> None:
         count = self.counts.get(finding.code, 0)
         self.counts[finding.code] = count + 1
-        if count < PLACES_KEPT:
+        if count < MAX_STORED_PER_CODE:
             self.first.append(finding)

@@ -1,13 +1,13 @@
-"""What became of every record of a source: read = mapped + folded + skipped + quarantined."""
+"""The ledger: the outcome of every record of a source. read = mapped + folded + skipped + quarantined."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.model.compact import Compact
+from palaver.model.compact import CompactPickle
 
 
 class Counts(dict[str, int]):
-    """How many of each; a run keeps three of these for every source, and a `Counter` takes five times the room."""
+    """Counts by word. A run holds three of these per source, and a `Counter` takes five times the memory."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ class Counts(dict[str, int]):
 
 
 @dataclass(slots=True)
-class Ledger(Compact):
+class Ledger(CompactPickle):
     read: int = 0
     mapped: int = 0
     folded: Counts = field(default_factory=Counts)

@@ -1,4 +1,4 @@
-"""The totals of a conversation, the same for every platform."""
+"""The totals of a conversation, computed the same way for every platform."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _all_but_thinking = itemgetter(*(field for field, _ in _FIELDS[:-1]))
 
 @dataclass(slots=True)
 class MetricsTally:
-    """Adds up the messages of a conversation, which may come in fragments."""
+    """Running totals of a conversation's messages, which may come in several fragments."""
 
     messages: int = 0
     tool_calls: int = 0
@@ -40,7 +40,7 @@ class MetricsTally:
         self.add_counted(messages, list(map(_timestamp, messages)), kinds.count("tool_use"))
 
     def add_counted(self, messages: list[JsonObject], times: list[str], tool_calls: int) -> None:
-        """The same for messages of which that much is known already."""
+        """Add messages whose times and number of tool calls the caller has computed already."""
         self.messages += len(messages)
         self.tool_calls += tool_calls
         if times:
@@ -58,13 +58,13 @@ class MetricsTally:
         try:
             columns = [sum(column) for column in zip(*map(_all_but_thinking, usages), strict=True)]
             columns.append(sum([usage["thinking_tokens"] or 0 for usage in usages if "thinking_tokens" in usage]))
-        except (KeyError, TypeError):  # a figure is missing, or null
+        except (KeyError, TypeError):  # a count is missing or null
             columns = [sum([usage.get(field) or 0 for usage in usages]) for field, _ in _FIELDS]
         for (_, name), total in zip(_FIELDS, columns, strict=True):
             self.tokens[name] += total
 
     def metrics(self, stated: JsonObject | None = None) -> JsonObject:
-        """The totals; what the source itself stated (`stated`) stands."""
+        """Return the totals; the ones that the source itself states (`stated`) take precedence."""
         metrics: JsonObject = {"total_messages": self.messages}
         if self.has_tokens:
             totals = self.tokens.items()
@@ -73,7 +73,7 @@ class MetricsTally:
             metrics["total_cost"] = {"amount": self.cost, "currency": self.currency}
         metrics["tool_calls"] = self.tool_calls
         if self.last:
-            with suppress(ValueError):  # the schema does not know the calendar: a day may not exist
+            with suppress(ValueError):  # the schema does not check the calendar: a day may not exist
                 metrics["duration_ms"] = milliseconds_of(self.last) - milliseconds_of(self.first)
         return {**metrics, **(stated or {})}
 

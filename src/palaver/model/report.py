@@ -1,4 +1,4 @@
-"""What an import did, source by source, in the shape that `palaver import --json` prints."""
+"""The report of an import, source by source, in the shape that `palaver import --json` prints."""
 
 import pickle
 from collections import Counter
@@ -6,26 +6,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.model.compact import Compact
+from palaver.model.compact import CompactPickle
 from palaver.model.finding import FindingTally
 from palaver.model.ledger import Ledger
 
 
 @dataclass(slots=True)
-class SourceReport(Compact):
+class SourceReport(CompactPickle):
     source: str
     platform: str
     size_bytes: int = 0
     conversations: int = 0
     messages: int = 0
     usage_records: int = 0
-    """What was used without a conversation."""
+    """Records of consumption that belongs to no conversation."""
     ledger: Ledger = field(default_factory=Ledger)
     findings: FindingTally = field(default_factory=FindingTally)
     failure: str = ""
-    """Why the source could not be read to its end; empty when it was."""
+    """Why the source could not be read to its end; empty if it could."""
     traceback: str = ""
-    """Set when the failure is a bug of ours."""
+    """Set if the failure is a bug in palaver."""
 
     @property
     def is_clean(self) -> bool:
@@ -51,29 +51,29 @@ class SourceReport(Compact):
 
 
 class SourceReports:
-    """Reports in the order in which they came; of many, all but the first are kept in a third of the room."""
+    """Reports in order of arrival. All but the first are pickled, which takes a third of the memory."""
 
-    __slots__ = ("_first", "_packed")
+    __slots__ = ("_first", "_pickled")
 
     def __init__(self) -> None:
         self._first: list[SourceReport] = []
-        self._packed: list[bytes] = []
+        self._pickled: list[bytes] = []
 
     def append(self, report: SourceReport) -> None:
-        if len(self._first) < _UNPACKED:
+        if len(self._first) < _MAX_UNPICKLED:
             self._first.append(report)
         else:
-            self._packed.append(pickle.dumps(report, pickle.HIGHEST_PROTOCOL))
+            self._pickled.append(pickle.dumps(report, pickle.HIGHEST_PROTOCOL))
 
     def __iter__(self) -> Iterator[SourceReport]:
         yield from self._first
-        yield from map(pickle.loads, self._packed)
+        yield from map(pickle.loads, self._pickled)
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._packed)
+        return len(self._first) + len(self._pickled)
 
 
-_UNPACKED = 1_000
+_MAX_UNPICKLED = 1_000
 
 
 @dataclass(slots=True)
@@ -84,13 +84,13 @@ class Report:
     refused: list[str] = field(default_factory=list[str])
     """Paths that could not be read at all, each with the reason."""
     unchanged: list[str] = field(default_factory=list[str])
-    """Sources that are as they were when they were read last, and were not opened."""
+    """Sources that have not changed since the last import and were not opened."""
     archive: dict[str, int] | None = None
-    """What became of the conversations in the archive, if that is where they went."""
+    """Conversations by outcome, if the import went into the archive."""
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 done but something was refused, 2 could not do it."""
+        """0 for success, 1 if some records were refused, 2 if a path could not be read."""
         if self.refused:
             return 2
         return 0 if all(source.is_clean for source in self.sources) else 1
@@ -119,5 +119,5 @@ class Report:
         return {**self.outline(), "sources": [source.to_json() for source in self.sources]}
 
     def outline(self) -> dict[str, Any]:
-        """The same without the sources, which may be very many."""
+        """Return the report without its sources, which may be very many."""
         return {"totals": self.totals(), "refused": self.refused, "unclaimed": self.unclaimed}

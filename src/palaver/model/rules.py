@@ -1,8 +1,8 @@
-"""Rules: what is asked of a conversation that the schema cannot ask, each a small function with a name.
+"""Rules: checks of a document that a JSON Schema cannot express, each a small named function.
 
-A rule is declared where its idea is at home: those of every conversation in `palaver.validation.rules`, those of one
-platform with its importer. It looks at `Facts` (the messages of one document) or, closing a conversation, at its
-`Thread` (what all documents of it hold), and yields a `Fault` for everything that is not as it should be.
+Rules that apply to every conversation are in `palaver.validation.rules`, those of one platform with its importer. A
+rule looks at `Facts` (the messages of one document) or, once a conversation is complete, at its `Thread` (what all its
+documents hold together), and yields a `Fault` for each problem.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ Path = tuple[str | int, ...]
 
 
 class Fault(NamedTuple):
-    """What a rule found, and where in the document."""
+    """A problem that a rule found, and its path in the document."""
 
     path: Path
     message: str
     severity: Severity | None = None
-    """Where it is not the rule's own."""
-    place: str | None = None
-    """Where its document is, if that is an earlier fragment of the same conversation."""
+    """Overrides the severity of the rule."""
+    location: str | None = None
+    """The document, if it is an earlier fragment of the same conversation."""
 
 
 OnDocument = Callable[["Facts"], Iterator[Fault]]
@@ -38,34 +38,34 @@ class Rule:
     name: str
     severity: Severity
     meaning: str
-    """One sentence: the first of the function's docstring."""
+    """The first line of the function's docstring."""
     scope: Literal["schema", "document", "conversation", "exchange", "cooked"]
-    """Who asks: the schema, or the function, for each document or when the conversation is whole."""
+    """What is checked, and when: `schema` rules by the published schema, the others by their function."""
     check: Callable[..., Iterator[Fault]] | None = None
 
 
 def on_document(name: str, severity: Severity) -> Callable[[OnDocument], Rule]:
-    """Declare a rule that each document is judged by on its own."""
+    """Declare a rule that checks each document on its own."""
     return lambda check: Rule(name, severity, _meaning(check), "document", check)
 
 
 def on_conversation(name: str, severity: Severity) -> Callable[[OnConversation], Rule]:
-    """Declare a rule that needs the whole conversation."""
+    """Declare a rule that checks a complete conversation."""
     return lambda check: Rule(name, severity, _meaning(check), "conversation", check)
 
 
 def on_exchange(name: str, severity: Severity) -> Callable[[OnValue], Rule]:
-    """Declare a rule that an API exchange is judged by, once it meets the schema."""
+    """Declare a rule that checks an API exchange which is valid against the schema."""
     return lambda check: Rule(name, severity, _meaning(check), "exchange", check)
 
 
 def on_cooked(name: str, severity: Severity) -> Callable[[OnValue], Rule]:
-    """Declare a rule that a cooked file is judged by, once it meets the schema."""
+    """Declare a rule that checks a cooked file which is valid against the schema."""
     return lambda check: Rule(name, severity, _meaning(check), "cooked", check)
 
 
 def in_schema(name: str, meaning: str) -> Rule:
-    """Declare a name for what the published schema asks itself: an error, always."""
+    """Declare a name for something that the published schema checks: always an error."""
     return Rule(name, "error", meaning, "schema")
 
 

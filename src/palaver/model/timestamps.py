@@ -1,8 +1,8 @@
-"""Times of every spelling, made into the one of the schema: UTC, `YYYY-MM-DDTHH:MM:SS.mmmZ`.
+"""Timestamps: any spelling, normalised to the schema's: UTC, `YYYY-MM-DDTHH:MM:SS.mmmZ`.
 
-A time without an offset is UTC, a date without a time is its midnight, and 1/2/2025 is the second of January. What is
-finer than a millisecond is cut off, not rounded. Nothing is ever filled in from today's date: a text that does not name
-its day in full is refused.
+A time without an offset is UTC, a date without a time is its midnight, and 1/2/2025 is the second of January. Anything
+finer than a millisecond is cut off, not rounded. Nothing is filled in from today's date: a text that does not name its
+day in full is refused.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any
 
 TIMESTAMP_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$"
 
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (everything here is UTC, and naive sums are faster)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (everything here is UTC, and naive arithmetic is faster)
 
 # Every day that exists, except 29 February, which takes the slow path.
 _DAY = (
@@ -26,13 +26,13 @@ is_canonical = re.compile(rf"{_DAY}T{_TIME}\.[0-9]{{3}}Z").fullmatch
 
 
 def are_canonical(values: list[Any]) -> bool:
-    """Whether all values are in the schema's spelling; several times as fast as asking for each."""
+    """Return whether all values are canonical timestamps; several times faster than checking each."""
     try:
         joined = "".join(values)
         if set(map(len, values)) - {_LENGTH} or "T24" in joined:
             return False
-        for place, separator in _SEPARATORS:
-            if joined[place::_LENGTH] != separator * len(values):
+        for position, separator in _SEPARATORS:
+            if joined[position::_LENGTH] != separator * len(values):
                 return False
         deque(map(datetime.fromisoformat, values), 0)
     except (TypeError, ValueError):
@@ -47,7 +47,7 @@ _is_utc = re.compile(rf"({_DAY})[T ]({_TIME})(?:\.([0-9]*))?(?:Z|[+-]00:?00)?").
 _is_number = re.compile(r"[+-]?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?").fullmatch
 
 
-def _spelling(day: str, colon: str) -> re.Pattern[str]:
+def _pattern(day: str, colon: str) -> re.Pattern[str]:
     return re.compile(
         day + rf"(?:(?:T|,?\s+)(?P<hour>[0-9]{{1,2}}){colon}(?P<minute>[0-9]{{2}})"
         rf"(?:{colon}(?P<second>[0-9]{{2}})(?:[.,](?P<fraction>[0-9]*))?)?"
@@ -58,23 +58,23 @@ def _spelling(day: str, colon: str) -> re.Pattern[str]:
 
 
 _SPELLINGS = (
-    _spelling(r"(?P<year>[0-9]{4})(?P<dash>[-/.])(?P<month>[0-9]{1,2})(?P=dash)(?P<day>[0-9]{1,2})", ":"),
-    _spelling(r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})", ""),
-    _spelling(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[0-9]{4})", ":"),
+    _pattern(r"(?P<year>[0-9]{4})(?P<dash>[-/.])(?P<month>[0-9]{1,2})(?P=dash)(?P<day>[0-9]{1,2})", ":"),
+    _pattern(r"(?P<year>[0-9]{4})(?P<month>[0-9]{2})(?P<day>[0-9]{2})", ""),
+    _pattern(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[0-9]{4})", ":"),
 )
 
 _names_month = re.compile(r"(?<![a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE).search
 _UTC_PREFIX = re.compile(r"\b(?:UTC|GMT)(?=[+-][0-9])")
 _COMMENT = re.compile(r"\s*\([^()]*\)$")
 
-# The names of RFC 2822: others stand for different offsets in different countries.
+# The names of RFC 2822; other names mean different offsets in different countries.
 _ZONE_HOURS = dict.fromkeys(("Z", "UT", "UTC", "GMT"), 0) | {
     "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7, "PDT": -7, "PST": -8
 }  # fmt: skip
 
 
 def normalize_timestamp(value: object) -> str:
-    """The time in the schema's spelling, or ValueError with a sentence.
+    """Return the canonical timestamp of a value; raise ValueError with a sentence if it is not a time.
 
     Numbers below 10,000,000,000 are seconds since 1970, larger ones milliseconds, from 1e14 microseconds and from 1e17
     nanoseconds.
@@ -84,11 +84,9 @@ def normalize_timestamp(value: object) -> str:
     if isinstance(value, str):
         return value if is_canonical(value) else _from_text(value)
     if isinstance(value, bool):
-        raise ValueError(f"{value} is no timestamp")  # noqa: TRY004  (one exception for all that is no time)
+        raise ValueError(f"{value} is no timestamp")  # noqa: TRY004  (one exception type for every value that is not a time)
     if isinstance(value, int):
         return _from_ratio(value, 1)
-    if isinstance(value, float):
-        return from_seconds(value)
     if isinstance(value, Decimal):
         return _from_decimal(value)
     if isinstance(value, Rational):
@@ -100,8 +98,8 @@ def normalize_timestamp(value: object) -> str:
     raise ValueError(f"a value of type {type(value).__name__} is no timestamp")
 
 
-def readable_timestamp(value: object) -> str:
-    """The same; empty for null, and for what cannot be read."""
+def timestamp_or_empty(value: object) -> str:
+    """Return the canonical timestamp of a value, or "" for null and for values that are not a time."""
     if value is None:
         return ""
     try:
@@ -111,7 +109,7 @@ def readable_timestamp(value: object) -> str:
 
 
 def milliseconds_of(timestamp: str) -> int:
-    """Milliseconds since 1970 of a time in the schema's spelling."""
+    """Return the milliseconds since 1970 of a canonical timestamp."""
     return round(datetime.fromisoformat(timestamp).timestamp() * 1000)
 
 
@@ -136,7 +134,7 @@ def _from_text(text: str) -> str:
 
 
 def from_seconds(number: float) -> str:
-    """A float as its shortest decimal spelling says: 1700000000.123 has 123 milliseconds, though it is a hair less."""
+    """Read a float by its shortest decimal spelling: 1700000000.123 has 123 milliseconds, though it is a hair less."""
     if not 0 <= number < 10_000_000_000:
         return _from_decimal(Decimal(repr(float(number))))
     milliseconds = round(number * 1000)
@@ -152,7 +150,7 @@ def _from_decimal(number: Decimal) -> str:
 
 
 MILLISECONDS = range(10_000_000_000, 10**14)
-"""Numbers that can be no seconds, and no microseconds."""
+"""Numbers that can be neither seconds nor microseconds."""
 
 
 def _from_ratio(whole: int, parts: int) -> str:
@@ -166,27 +164,27 @@ def _from_ratio(whole: int, parts: int) -> str:
 
 
 def from_milliseconds(milliseconds: int) -> str:
-    """Milliseconds since 1970 in the schema's spelling, or ValueError past the years 1 to 9999."""
+    """Return the canonical timestamp of milliseconds since 1970; raise ValueError outside the years 1 to 9999."""
     day, milliseconds = divmod(milliseconds, 86_400_000)
     seconds, milliseconds = divmod(milliseconds, 1000)
     minutes, seconds = divmod(seconds, 60)
-    return (_DAYS.get(day) or _spelled(day)) + _MINUTES[minutes] + _SECONDS[seconds] + _MILLISECONDS[milliseconds]
+    return (_DAYS.get(day) or _day_prefix(day)) + _MINUTES[minutes] + _SECONDS[seconds] + _MILLISECONDS[milliseconds]
 
 
-def _spelled(day: int) -> str:
+def _day_prefix(day: int) -> str:
     try:
         moment = _EPOCH + timedelta(day)
     except OverflowError as error:
         raise ValueError("the number is no timestamp: it lies outside the years 1 to 9999") from error
-    if len(_DAYS) >= _DAYS_KEPT:
+    if len(_DAYS) >= _MAX_CACHED_DAYS:
         _DAYS.clear()
-    spelled = _DAYS[day] = moment.isoformat()[:11]
-    return spelled
+    prefix = _DAYS[day] = moment.isoformat()[:11]
+    return prefix
 
 
 _DAYS: dict[int, str] = {}
-"""Days that were spelled before: a conversation has few of them, and an archive some thousands."""
-_DAYS_KEPT = 1 << 14
+"""Cached prefixes by day: a conversation has few distinct days, an archive some thousands."""
+_MAX_CACHED_DAYS = 1 << 14
 _MINUTES = [f"{hour:02}:{minute:02}:" for hour in range(24) for minute in range(60)]
 _SECONDS = [f"{second:02}." for second in range(60)]
 _MILLISECONDS = [f"{millisecond:03}Z" for millisecond in range(1000)]
@@ -217,10 +215,11 @@ def _from_parts(found: re.Match[str]) -> str:
 
 
 def _from_words(text: str) -> str:
-    """Spellings with a month's name, such as RFC 2822, read by dateutil.
+    """Parse spellings with the name of a month, such as RFC 2822, with dateutil.
 
-    It takes what a text leaves out from a default: two defaults, more than a week apart in every part because a lone
-    weekday means the next one, give two results then. And it reads GMT+1 as one hour behind, which nobody means.
+    It fills in missing parts from a default, so an incomplete text gives different results for two defaults. They are
+    more than a week apart in every part, because a lone weekday means the next one. It also reads GMT+1 as one hour
+    behind, hence the removal of the prefix.
     """
     from dateutil.parser import parse
 

@@ -1,6 +1,6 @@
-"""Older documents brought to the current schema version, one function per step.
+"""Upgrades of older documents to the current schema version, one function per step.
 
-A step takes a document of one version and returns a new one of the next; it leaves its argument alone.
+A step takes a document of one version and returns a new document of the next version; it does not change its argument.
 """
 
 import re
@@ -12,14 +12,14 @@ from palaver.model.build import Document
 
 Step = Callable[[Document], Document]
 
-# From a version to the next one, and how.
+# By version: the next version, and the step that leads to it.
 STEPS: dict[str, tuple[str, Step]] = {}
 
 _SEMVER = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})")
 
 
 def upgrade(document: Document) -> Document:
-    """The same document in the current version; one that is current already comes back as it is."""
+    """Return the document in the current version; a current document is returned unchanged."""
     version = _version_of(document)
     while version != SCHEMA_VERSION:
         version, step = STEPS[version]
@@ -32,24 +32,28 @@ def _version_of(document: Document) -> str:
     if version == SCHEMA_VERSION:
         return SCHEMA_VERSION
     if version is None:
-        raise VersionError(f"the document has no schema_version ({_known()}); is it a conversation document?")
+        raise VersionError(f"the document has no schema_version ({_known_versions()}); is it a conversation document?")
     numbers = _SEMVER.fullmatch(version) if isinstance(version, str) else None
     if not isinstance(version, str) or numbers is None:
         raise VersionError(
-            f"the document's schema_version is {_shown(version)} instead of three numbers ({_known()}); "
+            f"the document's schema_version is {_describe(version)} instead of three numbers ({_known_versions()}); "
             "correct the document or import its source again"
         )
     if version in STEPS:
         return version
     if tuple(map(int, numbers.groups())) > tuple(map(int, SCHEMA_VERSION.split("."))):
-        raise VersionError(f"the document has schema_version {version!r}, newer than {_known()}; upgrade palaver")
-    raise VersionError(f"the document has unknown schema_version {version!r} ({_known()}); import its source again")
+        raise VersionError(
+            f"the document has schema_version {version!r}, newer than {_known_versions()}; upgrade palaver"
+        )
+    raise VersionError(
+        f"the document has unknown schema_version {version!r} ({_known_versions()}); import its source again"
+    )
 
 
-def _known() -> str:
+def _known_versions() -> str:
     return "this palaver knows " + ", ".join([*STEPS, SCHEMA_VERSION])
 
 
-def _shown(value: object) -> str:
+def _describe(value: object) -> str:
     text = repr(value) if isinstance(value, str | int | float) else f"of type {type(value).__name__}"
     return text if len(text) <= 40 else text[:40] + "…"

@@ -1,7 +1,7 @@
-"""Usage without a conversation: a call whose words nobody recorded, or what was used over a time, as a sum.
+"""Usage records: API calls whose text was not recorded, or consumption summed over a period.
 
-Gateways log calls without prompts, and platforms report figures by day. These models are the one definition of such a
-record; the files in `schema/usage/` are generated from them.
+Gateways log calls without prompts, and platforms report figures by day. These models are the only definition of the
+format; the files in `schema/usage/` are generated from them.
 """
 
 from typing import Annotated, ClassVar, Literal

@@ -1,8 +1,8 @@
-"""Cost of usage: what the provider's public API would have charged for it, in USD.
+"""The cost of usage: what the provider's public API would have charged for it, in USD.
 
-Prices come from the table bundled with `genai-prices`, or from the user's `config.toml`, which wins. They are those of
-the message's own time. Cost is derived when it is read, never stored; a model without a known price has no cost, which
-is not the same as a cost of 0.
+Prices come from the user's `config.toml`, else from the table bundled with `genai-prices`, and are those at the time of
+the message. Costs are computed when they are read, never stored. A model without a known price has no cost, which is
+not the same as a cost of 0.
 """
 
 from collections.abc import Mapping
@@ -10,17 +10,17 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from palaver.config import Config
-from palaver.prices.names import cleaned, counting, readings
+from palaver.prices.names import name_candidates, token_counting, without_context_suffix
 from palaver.prices.rows import Charge, PriceRow, Rates, Tier, is_linear
 
 if TYPE_CHECKING:
-    from palaver.prices.bundled import Listing
+    from palaver.prices.bundled import PriceListing
 
 __all__ = ["Charge", "Cost", "PriceRow", "Prices", "Rates", "Tier", "is_linear"]
 
 
 class Cost(NamedTuple):
-    """An exact amount, and the prices it was made with; round sums, not this."""
+    """An exact amount and the prices behind it; round sums, not single amounts."""
 
     amount: Decimal
     row: PriceRow
@@ -28,19 +28,19 @@ class Cost(NamedTuple):
 
 
 class Prices:
-    """Prices by model and time; a model is looked up once, and then it is arithmetic."""
+    """Prices by model and time; each model is looked up once."""
 
     def __init__(self, config: Config | None = None) -> None:
         self._config = config or Config()
-        self._known: dict[tuple[str, str | None, str | None], PriceRow | Listing | None] = {}
+        self._known: dict[tuple[str, str | None, str | None], PriceRow | PriceListing | None] = {}
 
     def row(
         self, model: str | None, at: str | None = None, hint: str | None = None, service_tier: str | None = None
     ) -> PriceRow | None:
-        """The prices of a model at a time (in the schema's spelling; now when None); None when it has no known price.
+        """Return the prices of a model at a time (as in the schema; now if None), or None if they are unknown.
 
-        `hint` is the UCS platform, or a provider of the table such as `aws`: it settles whose model a bare name means,
-        and in which manner its tokens were counted.
+        `hint` is the UCS platform, or a provider in the price table such as `aws`: it decides whose model a bare name
+        means, and how its tokens were counted.
         """
         if not model:
             return None
@@ -54,7 +54,7 @@ class Prices:
     def cost(
         self, model: str | None, tokens: Mapping[str, Any] | None, at: str | None = None, hint: str | None = None
     ) -> Cost | None:
-        """What one request cost, by its UCS `tokens`; None without a known price or without any count."""
+        """Return the cost of one request with these UCS `tokens`; None without a known price or any count."""
         if not tokens:
             return None
         row = self.row(model, at, hint, tokens.get("service_tier"))
@@ -65,10 +65,10 @@ class Prices:
             return None
         return Cost(row.amount(charge), row)
 
-    def _find(self, model: str, hint: str | None, service_tier: str | None) -> "PriceRow | Listing | None":
-        if own := self._config.price_of(model, cleaned(model)):
+    def _find(self, model: str, hint: str | None, service_tier: str | None) -> "PriceRow | PriceListing | None":
+        if own := self._config.price_of(model, without_context_suffix(model)):
             name, price = own
-            provider = readings(model, None)[0].provider
+            provider = name_candidates(model, None)[0].provider
             return PriceRow(
                 source="config.toml",
                 model=name,
@@ -81,7 +81,7 @@ class Prices:
                     cache_write_1h=price.cache_write_1h,
                     thinking=price.output,
                 ),
-                **counting(provider, model, hint)._asdict(),
+                **token_counting(provider, model, hint)._asdict(),
             )
         from palaver.prices import bundled
 

@@ -1,11 +1,11 @@
-"""The price table that comes with `genai-prices`, read offline.
+"""The price table bundled with `genai-prices`, read offline.
 
 Only its bundled data is used: never its updates, never a snapshot that other code in this process may have set.
-Importing it takes a fifth of a second and a look-up a fifth of a millisecond: both wait until a model is first priced.
+Importing it takes 0.2 s and a lookup 0.2 ms, so both wait until a model is first priced.
 
-The table finds a model by rules, many of which are prefixes, and a prefix is too generous for money: `deepseek-r1`
-would price `deepseek-r1-distill-qwen-7b`, and `claude-opus-4-1` a future `claude-opus-4-10`. So what follows a prefix
-must be a date, a revision or a word that leaves the model what it is; otherwise the model is unknown.
+The table finds a model by rules, many of which are prefixes, and a prefix is too lenient for prices: `deepseek-r1`
+would match `deepseek-r1-distill-qwen-7b`, and `claude-opus-4-1` a future `claude-opus-4-10`. So what follows a prefix
+must be a date, a revision or a word that does not change the model; otherwise the model is unknown.
 """
 
 import re
@@ -31,24 +31,26 @@ from genai_prices.types import (
     TieredPrices,
 )
 
-from palaver.prices.names import Counting, Reading, counting, readings
+from palaver.prices.names import NameCandidate, TokenCounting, name_candidates, token_counting
 from palaver.prices.rows import PriceRow, Rates, Tier
 
-__all__ = ["Listing", "find"]
+__all__ = ["PriceListing", "find"]
 
 _TABLE = DataSnapshot(providers=providers, from_auto_update=False)
 _PROVIDERS = {provider.id for provider in providers}
 
 
-class Listing:
-    """The rows of one model over time and times of day, each made when it is first needed."""
+class PriceListing:
+    """The prices of one model, which may depend on the date and time of day; rows are created on demand."""
 
-    def __init__(self, provider: Provider, model: ModelInfo, manner: Counting, context: Mapping[str, str]) -> None:
+    def __init__(
+        self, provider: Provider, model: ModelInfo, counting: TokenCounting, context: Mapping[str, str]
+    ) -> None:
         self._provider = provider
         self._model = model
-        self._manner = manner
+        self._counting = counting
         variants = [variant for variant in model.price_variants or () if variant.when.items() <= context.items()]
-        # A host that borrows another's model has the plain prices only.
+        # A host that inherits another provider's model has its standard prices only.
         self._context = context if variants and any(model is own for own in provider.models) else {}
         conditions = [] if isinstance(model.prices, ModelPrice) else [price.constraint for price in model.prices]
         if self._context:
@@ -68,14 +70,14 @@ class Listing:
     def _row(self, prices: ModelPrice) -> PriceRow | None:
         if prices.input_mtok is None or prices.output_mtok is None:
             return None
-        written = _first(prices.cache_write_mtok, prices.input_mtok)
+        cache_write = _own_or_inherited(prices.cache_write_mtok, prices.input_mtok)
         listed = [
             prices.input_mtok,
             prices.output_mtok,
-            _first(prices.cache_read_mtok, prices.input_mtok),
-            _first(prices.cache_write_5m_mtok, written),
-            _first(prices.cache_write_1h_mtok, written),
-            _first(prices.output_reasoning_mtok, prices.output_mtok),
+            _own_or_inherited(prices.cache_read_mtok, prices.input_mtok),
+            _own_or_inherited(prices.cache_write_5m_mtok, cache_write),
+            _own_or_inherited(prices.cache_write_1h_mtok, cache_write),
+            _own_or_inherited(prices.output_reasoning_mtok, prices.output_mtok),
         ]
         starts = {tier.start for price in listed if isinstance(price, TieredPrices) for tier in price.tiers}
         fee = prices.requests_kcount
@@ -86,38 +88,38 @@ class Listing:
             rates=_rates(listed, -1),
             tiers=tuple(Tier(start, _rates(listed, start)) for start in sorted(starts)),
             usd_per_request=fee / 1000 if isinstance(fee, Decimal) else Decimal(0),
-            cache_apart=self._manner.cache_apart,
-            thinking_apart=self._manner.thinking_apart,
+            input_excludes_cache=self._counting.input_excludes_cache,
+            output_excludes_thinking=self._counting.output_excludes_thinking,
         )
 
 
-def find(model: str, hint: str | None, service_tier: str | None) -> Listing | None:
-    for reading in readings(model, hint):
-        found = _find(reading)
+def find(model: str, hint: str | None, service_tier: str | None) -> PriceListing | None:
+    for candidate in name_candidates(model, hint):
+        found = _find(candidate)
         if found is not None:
             provider, info = found
-            return Listing(provider, info, counting(provider.id, info.id, hint), _context(service_tier))
+            return PriceListing(provider, info, token_counting(provider.id, info.id, hint), _context(service_tier))
     return None
 
 
-def _find(reading: Reading) -> tuple[Provider, ModelInfo] | None:
-    if reading.provider is not None and reading.provider not in _PROVIDERS:
+def _find(candidate: NameCandidate) -> tuple[Provider, ModelInfo] | None:
+    if candidate.provider is not None and candidate.provider not in _PROVIDERS:
         return None
     try:
-        provider, model = _TABLE.find_provider_model(reading.name, None, reading.provider, None)
+        provider, model = _TABLE.find_provider_model(candidate.name, None, candidate.provider, None)
     except LookupError:
         return None
-    # The table itself tries compact dates a second time, with dashes.
-    spellings = (reading.name, _COMPACT_DATE.sub(r"-\1-\2-\3", reading.name))
-    return (provider, model) if any(_is_close(model.match, name) for name in spellings) else None
+    # The table itself retries compact dates with dashes.
+    spellings = (candidate.name, _COMPACT_DATE.sub(r"-\1-\2-\3", candidate.name))
+    return (provider, model) if any(_is_precise_match(model.match, name) for name in spellings) else None
 
 
-def _is_close(clause: MatchLogic, name: str) -> bool:
+def _is_precise_match(clause: MatchLogic, name: str) -> bool:
     match clause:
         case ClauseOr():
-            return any(_is_close(each, name) for each in clause.or_)
+            return any(_is_precise_match(part, name) for part in clause.or_)
         case ClauseAnd():
-            return all(_is_close(each, name) for each in clause.and_)
+            return all(_is_precise_match(part, name) for part in clause.and_)
         case ClauseStartsWith():
             return clause.is_match(name) and _is_same_model(name, 0, len(clause.starts_with))
         case ClauseContains():
@@ -130,10 +132,10 @@ def _is_close(clause: MatchLogic, name: str) -> bool:
 
 
 def _is_same_model(name: str, start: int, end: int) -> bool:
-    # A fine-tuned model has its owner's names behind the base model's.
+    # The name of a fine-tuned model appends names of its owner to that of the base model.
     if name.startswith("ft:"):
         return True
-    # A rule may end within a number: `gemini-2.0-flash-0` is meant for 001, `claude-sonnet-4-2025` for any day.
+    # A rule may end inside a number: `gemini-2.0-flash-0` means 001, `claude-sonnet-4-2025` for any day.
     if name[end : end + 1].isdigit():
         end = len(name[:end].rstrip("0123456789"))
     is_whole_word = start == 0 or name[start - 1] in "./"
@@ -141,7 +143,7 @@ def _is_same_model(name: str, start: int, end: int) -> bool:
 
 
 def _context(service_tier: str | None) -> dict[str, str]:
-    """What the table's price variants ask for. Anthropic calls its batches a service tier."""
+    """Return the context that selects a price variant; Anthropic reports batches as a service tier."""
     match service_tier:
         case None:
             return {}
@@ -158,16 +160,16 @@ def _time(at: str | None) -> datetime:
         return datetime.now(UTC)
 
 
-def _first(own: Decimal | TieredPrices | None, inherited: Decimal | TieredPrices) -> Decimal | TieredPrices:
+def _own_or_inherited(own: Decimal | TieredPrices | None, inherited: Decimal | TieredPrices) -> Decimal | TieredPrices:
     return inherited if own is None else own
 
 
 def _rates(listed: list[Decimal | TieredPrices], start: int) -> Rates:
-    """The prices of requests just larger than `start`."""
-    return Rates(*[_at(price, start) for price in listed])
+    """Return the prices of requests just larger than `start`."""
+    return Rates(*[_price_at(price, start) for price in listed])
 
 
-def _at(price: Decimal | TieredPrices, start: int) -> Decimal:
+def _price_at(price: Decimal | TieredPrices, start: int) -> Decimal:
     if isinstance(price, Decimal):
         return price
     return next((tier.price for tier in reversed(price.tiers) if tier.start <= start), price.base)

@@ -1,1 +1,1 @@
-"""Opening what the user pointed at, safely and as a stream."""
+"""Files and folders that the user names, opened safely and read as streams of records."""

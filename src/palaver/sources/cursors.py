@@ -1,4 +1,4 @@
-"""Telling whether a file changed, and where to continue in one that grew."""
+"""Whether a file changed, and where to continue in a file that grew."""
 
 import hashlib
 import os
@@ -8,12 +8,12 @@ from typing import Any, BinaryIO
 
 TAIL_BYTES = 24 << 10
 HEAD_BYTES = 4 << 10
-"""What is read twice of a file that grew, once to check the old cursor and once to make the new one: 56 KB in all."""
+"""A file that grew is read at both ends twice, to check the old cursor and to make the new one: 56 KB in total."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """A file that has the same fingerprint is not opened again."""
+    """Size and modification time: a file whose fingerprint is unchanged need not be opened again."""
 
     size_bytes: int
     modified_ns: int
@@ -26,19 +26,19 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where reading of one file ended; `state` is the importer's own and opaque to everybody else."""
+    """Where reading of one file ended; only the importer understands `state`."""
 
     offset: int
     tail_hash: str
     state: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def is_valid_for(self, stream: BinaryIO) -> bool:
-        """Whether the file still holds, before the offset, what it held when the cursor was made."""
+        """Return whether the file is unchanged before the offset."""
         return bool(self.tail_hash) and tail_hash(stream, self.offset) == self.tail_hash
 
 
 def tail_hash(stream: BinaryIO, offset: int) -> str:
-    """Hash of the head and of the last 24 KB before the offset; empty when the file is shorter than that."""
+    """Hash the head and the last 24 KB before the offset; return "" if the file is shorter than the offset."""
     if stream.seek(0, os.SEEK_END) < offset:
         return ""
     digest = hashlib.blake2b(digest_size=16)

@@ -1,6 +1,6 @@
-"""Repairing a damaged JSON line: what can be read is read, what cannot is handed back.
+"""Repair of damaged JSON lines: readable values are returned, and so are the pieces that are not readable.
 
-This is the slow path: a line comes here only after the parser refused it.
+This is the slow path, for lines that the parser rejected.
 """
 
 import json
@@ -27,13 +27,13 @@ NON_FINITE = finding_kind("non-finite-number", "warning", "NaN or an infinite nu
 JOINED_OBJECTS = finding_kind("joined-objects", "warning", "Several objects stood on one line; each was read.")
 TORN_LINE = finding_kind("torn-line", "warning", "A whole object was found behind a torn one on the same line.")
 
-_RESYNC_TRIES = 50
+_MAX_RESYNC_TRIES = 50
 _MISSING = object()
 
 
 @dataclass(slots=True)
 class Repaired:
-    """What a damaged line held: values that could be read, and pieces that could not, with their byte offsets."""
+    """The contents of a damaged line: readable values, and unreadable pieces with their byte offsets."""
 
     values: list[Any] = field(default_factory=list[Any])
     remarks: list[tuple[FindingKind, str]] = field(default_factory=list[tuple[FindingKind, str]])
@@ -42,10 +42,11 @@ class Repaired:
     )
 
 
-def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
-    """Read what can be read of a line.
+def repair(raw: bytes, *, is_incomplete: bool = False) -> Repaired:
+    """Read what is readable in a line.
 
-    Of a line that `goes_on` (its end is not written yet) only whole objects and arrays are: all else may be a part.
+    In a line that `is_incomplete` (its end is not written yet), only complete objects and arrays count as values:
+    anything else may be part of a longer value.
     """
     result = Repaired()
     clean = raw.translate(None, b"\0")
@@ -56,7 +57,7 @@ def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
         clean = clean.removeprefix(BOM)
     if not clean.strip(SPACE):
         return result
-    if (value := _quick(clean)) is not _MISSING and not (goes_on and _is_scalar(value)):
+    if (value := _parse_or_missing(clean)) is not _MISSING and not (is_incomplete and _is_scalar(value)):
         result.values.append(value)
         return result
     try:
@@ -64,7 +65,7 @@ def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
     except UnicodeDecodeError as error:
         result.remarks.append((INVALID_UTF8, f"first at byte {_offset_in(raw, clean, error.start)} of the line"))
         text = clean.decode(errors="replace")
-    reader = _Reader(text, goes_on=goes_on)
+    reader = _TolerantReader(text, is_incomplete=is_incomplete)
     reader.read()
     result.values = reader.values
     result.remarks += reader.remarks
@@ -75,13 +76,16 @@ def repair(raw: bytes, *, goes_on: bool = False) -> Repaired:
     return result
 
 
-def is_big(value: Any) -> bool:
-    """Whether a value is an integer past 64 bits, which few writers and readers of JSON keep."""
+def is_big_integer(value: Any) -> bool:
+    """Return whether a value is an integer past 64 bits, which few JSON libraries preserve."""
     return type(value) is int and not -(1 << 63) <= value < 1 << 64
 
 
-def without_surrogates(value: Any) -> tuple[Any, int]:
-    """Replace lone surrogates in every string of a JSON value, in place, without recursion; count the strings."""
+def replace_lone_surrogates(value: Any) -> tuple[Any, int]:
+    """Replace lone surrogates in all strings of a JSON value, in place; return the value and how many strings changed.
+
+    Works without recursion, since the value may be nested deeply.
+    """
     holder = [value]
     stack: list[Any] = [holder]
     replaced = 0
@@ -94,7 +98,7 @@ def without_surrogates(value: Any) -> tuple[Any, int]:
             pairs = list(enumerate(container))
         for key, item in pairs:
             if isinstance(item, str):
-                if not _encodes(item):
+                if not _is_encodable(item):
                     container[key] = _replace_surrogates(item)
                     replaced += 1
             elif isinstance(item, dict | list):
@@ -103,22 +107,22 @@ def without_surrogates(value: Any) -> tuple[Any, int]:
 
 
 def _replace_in_keys(container: dict[str, Any]) -> int:
-    broken = {key for key in container if not _encodes(key)}
+    broken = {key for key in container if not _is_encodable(key)}
     if broken:
         items = list(container.items())
-        taken = container.keys() - broken
+        used_keys = container.keys() - broken
         container.clear()
         for key, item in items:
             if key in broken:
                 key = _replace_surrogates(key)
-                while key in taken:  # two broken keys may become the same one
+                while key in used_keys:  # two broken keys may become equal
                     key += "\ufffd"
-                taken.add(key)
+                used_keys.add(key)
             container[key] = item
     return len(broken)
 
 
-def _encodes(text: str) -> bool:
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -130,7 +134,7 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _quick(raw: bytes) -> Any:
+def _parse_or_missing(raw: bytes) -> Any:
     try:
         return parse(raw)
     except NOT_JSON:
@@ -141,15 +145,15 @@ def _is_scalar(value: Any) -> bool:
     return not isinstance(value, dict | list)
 
 
-class _Reader:
-    """Reads one text with the standard library, which accepts more and says where it stopped."""
+class _TolerantReader:
+    """A reader based on the standard library's decoder, which accepts more and reports where it stopped."""
 
-    def __init__(self, text: str, *, goes_on: bool) -> None:
+    def __init__(self, text: str, *, is_incomplete: bool) -> None:
         self.values: list[Any] = []
         self.remarks: list[tuple[FindingKind, str]] = []
         self.torn: list[tuple[int, int, FindingKind, str]] = []
         self._text = text
-        self._goes_on = goes_on
+        self._is_incomplete = is_incomplete
         self._big_integers = 0
         self._non_finite = 0
         self._decoder = json.JSONDecoder(
@@ -170,11 +174,11 @@ class _Reader:
                 position = self._tear(position, error.pos, str(error))
                 continue
             following = self._skip_space(end)
-            # A number or a word has no end of its own: it counts only where the line's end is its end.
-            if _is_scalar(value) and (self._goes_on or following < len(self._text)):
+            # A number or a word has no end of its own: it counts only if it ends at the end of the line.
+            if _is_scalar(value) and (self._is_incomplete or following < len(self._text)):
                 position = self._tear(position, end, "neither an object nor an array")
                 continue
-            value, replaced = without_surrogates(value)
+            value, replaced = replace_lone_surrogates(value)
             self.values.append(value)
             surrogates += replaced
             big_integers += self._big_integers
@@ -190,8 +194,8 @@ class _Reader:
                 self.remarks.append((kind, f"{count} {what}"))
 
     def _tear(self, position: int, failed: int, message: str) -> int:
-        """Set aside what cannot be read, up to where the line reads well again."""
-        resumed = None if self._goes_on else self._resync(position, failed)
+        """Record an unreadable piece, up to where the line is readable again, and return where it ends."""
+        resumed = None if self._is_incomplete else self._resync(position, failed)
         end = len(self._text) if resumed is None else resumed
         self.torn.append((position, end, BAD_JSON, message))
         if resumed is not None:
@@ -199,27 +203,27 @@ class _Reader:
         return end
 
     def _resync(self, position: int, failed: int) -> int | None:
-        """Find a later object from which on the line reads well to its end.
+        """Find a later object from which the rest of the line is readable; None if there is none.
 
-        What was glued to a torn object begins where reading failed, or a few characters before: its first quote
-        closes a string. If the torn object ended in front of a value, reading fails only at the line's end; then an
-        object counts if it begins as the torn one does, since it may just as well be a part of it.
+        An object glued to a torn one begins where reading failed, or a few characters before, since its first quote
+        closes an open string. If the torn object ended just before a value, reading fails only at the end of the line.
+        Then an object counts only if it begins like the torn one, since it may be part of it.
         """
         text = self._text
-        start = text.find('{"', max(position + 1, failed - _GLUED_WITHIN))
+        start = text.find('{"', max(position + 1, failed - _GLUE_BYTES))
         while start >= 0:
             failure = self._failure(start)
             if failure is None:
-                if start <= failed < len(text.rstrip()) or not _BEFORE_A_PART.search(
-                    text, max(0, start - _GLUED_WITHIN), start
+                if start <= failed < len(text.rstrip()) or not _BEFORE_NESTED_VALUE.search(
+                    text, max(0, start - _GLUE_BYTES), start
                 ):
                     return start
                 break
             failed = failure
-            start = text.find('{"', max(start + 1, failed - _GLUED_WITHIN))
+            start = text.find('{"', max(start + 1, failed - _GLUE_BYTES))
         if opening := _OPENING.match(text, position):
             start = position
-            for _ in range(_RESYNC_TRIES):
+            for _ in range(_MAX_RESYNC_TRIES):
                 start = text.find(opening[0], start + 1)
                 if start < 0:
                     break
@@ -228,7 +232,7 @@ class _Reader:
         return None
 
     def _failure(self, position: int) -> int | None:
-        """Where the text stops to read as objects, or None if they reach to its end."""
+        """Return where the text from a position stops being a sequence of objects; None if it never does."""
         while position < len(self._text):
             try:
                 value, end = _PROBE.raw_decode(self._text, position)
@@ -243,7 +247,7 @@ class _Reader:
 
     def _skip_space(self, position: int) -> int:
         text = self._text
-        while position < len(text) and text[position] in _BETWEEN_OBJECTS:
+        while position < len(text) and text[position] in _SEPARATORS:
             position += 1
         return position
 
@@ -266,14 +270,14 @@ class _Reader:
 
 
 _PROBE = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
-_BETWEEN_OBJECTS = " \t\r\n\ufeff"
-_GLUED_WITHIN = 8
+_SEPARATORS = " \t\r\n\ufeff"
+_GLUE_BYTES = 8
 _OPENING = re.compile(r'\{"[^"\\]*"')
-_BEFORE_A_PART = re.compile(r"[:,\[]\s*$")
+_BEFORE_NESTED_VALUE = re.compile(r"[:,\[]\s*$")
 
 
 def _bytes_before(clean: bytes, text: str, position: int) -> int:
-    """How many bytes of a line stand before a character of its text, where several bytes may have become one."""
+    """Return the number of bytes before a character of the decoded text, where U+FFFD may replace several bytes."""
     before = text[:position]
     if "\ufffd" not in before:
         return len(before.encode())
@@ -287,7 +291,7 @@ def _bytes_before(clean: bytes, text: str, position: int) -> int:
 
 
 def _offset_in(raw: bytes, clean: bytes, offset: int) -> int:
-    """Where a byte of the cleaned line stands in the raw one; NUL bytes right before it are passed over."""
+    """Convert an offset in the cleaned line to one in the raw line, after any NUL bytes right before it."""
     nul_bytes = raw.count(0)
     offset += len(raw) - nul_bytes - len(clean)
     if nul_bytes:

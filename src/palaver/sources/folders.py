@@ -1,4 +1,4 @@
-"""Places that hold files: a folder on disk, a ZIP, standard input. All offer the same few calls."""
+"""Containers of files behind one protocol: a folder on disk and standard input here, a ZIP in `zip.folder`."""
 
 import atexit
 import io
@@ -17,7 +17,7 @@ from palaver.errors import SourceError
 
 STDIN_NAME = "-"
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-"""How a ZIP starts: with a member, with its end because it is empty, or as the first part of a split one."""
+"""The start of a ZIP: a member, the end record of an empty archive, or the first part of a split archive."""
 
 
 class Folder(Protocol):
@@ -25,22 +25,22 @@ class Folder(Protocol):
     def label(self) -> str: ...
     def label_of(self, name: str) -> str: ...
     def names(self, under: str = "") -> list[str]:
-        """Every file below, as sorted relative names with forward slashes."""
+        """Return the relative names of all files below, sorted, with forward slashes."""
         ...
 
     def listing(self) -> tuple[list[str], list[str]]:
-        """The names of the files, and of the folders, directly in it, sorted."""
+        """Return the sorted names of the files and of the folders directly in it."""
         ...
 
     def has(self, name: str) -> bool: ...
     def open(self, name: str) -> BinaryIO: ...
     def size_bytes(self, name: str) -> int:
-        """Its size, as far as it is known: 0 for a file that vanished, which `open` tells of."""
+        """Return the size of a file; 0 if it is unknown or the file vanished, which `open` reports."""
         ...
 
     def modified_at(self, name: str) -> float | None: ...
     def path_of(self, name: str) -> Path | None:
-        """Where the file lies on disk by itself, if it does."""
+        """Return the path of a file on disk; None if it is inside an archive or a stream."""
         ...
 
 
@@ -63,9 +63,9 @@ class DiskFolder:
     def listing(self) -> tuple[list[str], list[str]]:
         try:
             with os.scandir(self.path) as entries:
-                found = [(entry.name, _holds(entry.is_file), _holds(entry.is_dir)) for entry in entries]
+                found = [(entry.name, _is_true(entry.is_file), _is_true(entry.is_dir)) for entry in entries]
         except OSError:
-            return [], []  # whoever walks the folder meets the same error, and tells it
+            return [], []  # walking the folder raises the same error, which is reported
         return sorted(name for name, is_file, _ in found if is_file), sorted(
             name for name, _, is_dir in found if is_dir
         )
@@ -100,7 +100,7 @@ class DiskFolder:
 
 
 def walk_folders(top: Path) -> Iterator[Path]:
-    """Yield a folder and all below it, parents first, sorted; each real folder once, so that link loops end."""
+    """Yield a folder and all folders below it, parents first, sorted; each real folder once, so that link loops end."""
     seen: set[object] = set()
     stack = [top]
     while stack:
@@ -111,14 +111,14 @@ def walk_folders(top: Path) -> Iterator[Path]:
         yield folder
         try:
             with os.scandir(folder) as entries:
-                below = sorted(entry.name for entry in entries if _holds(entry.is_dir))
+                below = sorted(entry.name for entry in entries if _is_true(entry.is_dir))
         except OSError:
             continue  # the caller's `files_of` on the same folder reports it
         stack.extend(folder / name for name in reversed(below))
 
 
 def _identity(folder: Path) -> object:
-    """The same for every name of one folder; where the file system has no numbers for them, its real path."""
+    """Return an identity shared by all paths of a folder: device and inode, or the real path if there is no inode."""
     try:
         status = os.stat(folder)
     except (OSError, ValueError):
@@ -127,15 +127,15 @@ def _identity(folder: Path) -> object:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """List the files directly in a folder, sorted; a folder that cannot be listed is an error."""
+    """List the files directly in a folder, sorted; raise SourceError if it cannot be listed."""
     try:
         with os.scandir(folder) as entries:
-            return [folder / name for name in sorted(entry.name for entry in entries if _holds(entry.is_file))]
+            return [folder / name for name in sorted(entry.name for entry in entries if _is_true(entry.is_file))]
     except OSError as error:
         raise SourceError(f"cannot list {folder}: {error.strerror or error}") from error
 
 
-def _holds(question: Callable[[], bool]) -> bool:
+def _is_true(question: Callable[[], bool]) -> bool:
     try:
         return question()
     except OSError:  # a link to itself is neither a folder nor a file
@@ -143,7 +143,7 @@ def _holds(question: Callable[[], bool]) -> bool:
 
 
 class StandardInput:
-    """Standard input, peeked at as often as needed and read once; a ZIP on it is put into a temporary file first."""
+    """Standard input: any number of peeks, one read; a ZIP is copied into a temporary file first."""
 
     def __init__(self, stream: BinaryIO | None = None) -> None:
         self._stream = stream or sys.stdin.buffer
@@ -167,7 +167,7 @@ class StandardInput:
         return name == STDIN_NAME
 
     def peek(self, size: int) -> bytes:
-        """The first bytes, however small the pieces are in which a pipe hands them out."""
+        """Return the first bytes, however small the pieces that the pipe delivers."""
         while len(self._head) < size and not self._is_read:
             piece = self._stream.read(size - len(self._head))
             if not piece:
@@ -180,7 +180,7 @@ class StandardInput:
         if self._is_read:
             raise SourceError("standard input was already read: it can be read once only")
         self._is_read = True
-        return io.BufferedReader(_Rejoined(self._head, self._stream))
+        return io.BufferedReader(_PeekedStream(self._head, self._stream))
 
     def size_bytes(self, name: str) -> int:
         _ = name
@@ -195,7 +195,7 @@ class StandardInput:
         return None
 
     def spool(self) -> Path:
-        """Write all of it to a temporary file, for formats that need to jump about; it lives as long as the process."""
+        """Copy standard input to a temporary file, for formats that need to seek; deleted when the process ends."""
         stream = self.open(STDIN_NAME)
         try:
             with tempfile.NamedTemporaryFile(prefix="palaver-", suffix=".zip", delete=False) as file:
@@ -206,8 +206,8 @@ class StandardInput:
         return Path(file.name)
 
 
-class _Rejoined(io.RawIOBase):
-    """The bytes that were peeked at, and then the rest."""
+class _PeekedStream(io.RawIOBase):
+    """A stream of the bytes that were peeked at, followed by the rest."""
 
     def __init__(self, head: bytes, stream: BinaryIO) -> None:
         super().__init__()

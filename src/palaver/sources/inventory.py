@@ -1,6 +1,6 @@
-"""Every file at or below a path with its size and time: enough to know that nothing changed, without opening any.
+"""The size and time of every file at or below a path: enough to see that nothing changed without opening a file.
 
-Nothing is imported here that opens files: when nothing changed, nobody needs it.
+This module imports nothing that opens files: an import for which nothing changed does not need it.
 """
 
 import os
@@ -10,18 +10,18 @@ from stat import S_ISREG
 
 from palaver.sources.folders import STDIN_NAME
 
-Files = dict[str, tuple[int, int]]
-"""Paths, each with its size in bytes and its time of modification in nanoseconds."""
+FileStamps = dict[str, tuple[int, int]]
+"""Paths, each with its size in bytes and its modification time in nanoseconds."""
 
 
-def inventory(path: Path) -> Files:
-    """The files there are now; what cannot be looked at is left out, and told by whoever reads it."""
-    found: Files = {}
+def inventory(path: Path) -> FileStamps:
+    """Return the files that exist now, without those whose status is unreadable: reading them reports that."""
+    found: FileStamps = {}
     top = str(path)
     if top == STDIN_NAME:
         return found
     if not os.path.isdir(top):
-        _take(top, found)
+        _record(top, found)
         return found
     seen: set[tuple[int, int]] = set()
     folders = [top]
@@ -37,12 +37,12 @@ def inventory(path: Path) -> Files:
                     elif _is_new(entry, seen):
                         folders.append(entry.path)
         except OSError:
-            _take_one_by_one(folder, found, folders, seen)
+            _record_separately(folder, found, folders, seen)
     return found
 
 
 def _is_new(entry: "os.DirEntry[str]", seen: set[tuple[int, int]]) -> bool:
-    """Whether a folder was not met before: only links can lead to one twice."""
+    """Return whether a folder was not visited before, and remember it; only links lead to a folder twice."""
     if not (seen or entry.is_symlink()):
         return True
     status = entry.stat()
@@ -53,8 +53,8 @@ def _is_new(entry: "os.DirEntry[str]", seen: set[tuple[int, int]]) -> bool:
     return True
 
 
-def _take_one_by_one(folder: str, found: Files, folders: list[str], seen: set[tuple[int, int]]) -> None:
-    """The same for a folder in which something cannot be looked at, such as a link to itself."""
+def _record_separately(folder: str, found: FileStamps, folders: list[str], seen: set[tuple[int, int]]) -> None:
+    """Record the files of a folder in which the status of an entry is unreadable, such as a link to itself."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -69,10 +69,10 @@ def _take_one_by_one(folder: str, found: Files, folders: list[str], seen: set[tu
                 seen.add((status.st_dev, status.st_ino))
                 folders.append(path)
         else:
-            _take(path, found)
+            _record(path, found)
 
 
-def _take(path: str, found: Files) -> None:
+def _record(path: str, found: FileStamps) -> None:
     try:
         status = os.stat(path)
     except (OSError, ValueError):
@@ -81,8 +81,8 @@ def _take(path: str, found: Files) -> None:
         found[path] = status.st_size, status.st_mtime_ns
 
 
-def spelled(text: str) -> str:
-    """A path as a text that can be stored: bytes in it that are no UTF-8 become visible escapes."""
+def storable_text(text: str) -> str:
+    """Return a path or message as text that can be stored: bytes that are not UTF-8 become visible escapes."""
     if text.isascii():
         return text
     try:
@@ -91,9 +91,9 @@ def spelled(text: str) -> str:
         return text.encode(errors="backslashreplace").decode()
 
 
-def distinct(paths: Iterable[Path]) -> list[Path]:
-    """The paths without those that are, or lie below, another one: a conversation is imported once."""
+def distinct_paths(paths: Iterable[Path]) -> list[Path]:
+    """Return the paths without repeated ones and those below another, so that a conversation is imported once."""
     first: dict[Path, Path] = {}
     for path in paths:
         first.setdefault(path if str(path) == "-" else Path(os.path.realpath(path)), path)
-    return [path for place, path in first.items() if first.keys().isdisjoint(place.parents)]
+    return [path for real_path, path in first.items() if first.keys().isdisjoint(real_path.parents)]

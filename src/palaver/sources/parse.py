@@ -1,7 +1,7 @@
-"""JSON as it stands, parsed exactly: integers of any size stay what they are.
+"""Exact JSON parsing: integers of any size stay integers.
 
-msgspec is as fast as orjson here, which turns an integer past 64 bits into a float without a word, and it takes many
-lines in one call.
+msgspec is as fast as orjson here, parses many lines in one call, and does not silently turn an integer past 64 bits
+into a float, as orjson does.
 """
 
 import msgspec
@@ -10,10 +10,10 @@ _DECODER = msgspec.json.Decoder()
 
 parse = _DECODER.decode
 parse_lines = _DECODER.decode_lines
-"""The values of several lines. Blank lines are passed over, and a value may span lines or share one with others."""
+"""Parse several lines. Blank lines are skipped; a value may span lines or share a line with others."""
 
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the two raise, for bytes that are not JSON or nested too deeply."""
+"""What `parse` and `parse_lines` raise for bytes that are not JSON or are nested too deeply."""
 
 
 def parses(raw: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""One reading of one source: its options, where to continue, and what became of every record."""
+"""One run of an importer over one source: its options, where to continue, and the disposition of every record."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from palaver.sources.cursors import Cursor
 
 @dataclass(frozen=True, slots=True)
 class Quarantined:
-    """Bytes set aside, with the reason."""
+    """Bytes in quarantine, with the reason."""
 
     source: str
     where: str
@@ -21,7 +21,7 @@ class Quarantined:
 
 
 class Run:
-    """Handed to an importer's `read`: every record the readers count must get exactly one disposition here."""
+    """The run that an importer's `read` gets: each record that the readers count needs exactly one disposition."""
 
     def __init__(
         self,
@@ -31,37 +31,37 @@ class Run:
         form: str = "",
         cursors: Mapping[str, Cursor] | None = None,
         keeps_cursors: bool = False,
-        set_aside: Callable[[Quarantined], None] | None = None,
+        quarantine: Callable[[Quarantined], None] | None = None,
         advance: Callable[[int], None] | None = None,
         used: Callable[[Sequence[dict[str, Any]]], None] | None = None,
     ) -> None:
         self.source = source
         self.options = options
         self.form = form
-        """What the importer called the source when it was asked; empty when it was not."""
+        """The form that the importer's match named; empty if the importer was not asked."""
         self.cursors: Mapping[str, Cursor] = cursors or {}
         self.keeps_cursors = keeps_cursors
-        """Whether somebody wants to continue from here: making a cursor costs a look at the file's end."""
+        """Whether a later run continues from here. Making a cursor costs a read at the end of the file."""
         self.next_cursors: dict[str, Cursor] = {}
         self.is_continued = False
-        """Set by an importer that went on from its cursors: what was read before is not read again."""
+        """Set by an importer that continued from its cursors instead of reading the source again."""
         self.ledger = Ledger()
         self.findings = FindingTally()
         self.advance = advance or (lambda _: None)
-        """Told by the readers how many bytes they took in, for whoever shows progress."""
-        self._set_aside = set_aside
+        """Called by the readers with the number of bytes read, to show progress."""
+        self._quarantine = quarantine
         self._used = used
 
     @property
-    def is_joined(self) -> bool:
-        """Whether what comes out is joined with what was read before, so that older versions count as well."""
+    def joins_earlier_results(self) -> bool:
+        """Return whether the results are joined with those of earlier runs, so that older versions matter too."""
         return self.keeps_cursors
 
     def note(self, kind: FindingKind, where: str, message: str = "", *, kept: bool = True) -> None:
         self.findings.add(Finding(kind.code, kind.severity, self.source, where, message or kind.meaning, kept))
 
     def read(self, count: int = 1) -> None:
-        """Called by the readers in `sources`, never by an importer."""
+        """Count records; only the readers in `sources` call this, never an importer."""
         self.ledger.read += count
 
     def mapped(self, count: int = 1) -> None:
@@ -74,25 +74,47 @@ class Run:
         self.ledger.skipped[rule] += count
 
     def used(self, *records: dict[str, Any]) -> None:
-        """Hand over what was used without a conversation, as `build.usage` makes it; what it is from is `mapped`.
+        """Emit usage outside a conversation, as records made by `build.usage`; count its source records as `mapped`.
 
-        Many records at once are judged in less time than one by one.
+        Pass many records at once: validating them together is faster.
         """
         if self._used is not None:
             self._used(records)
 
     def quarantined(self, kind: FindingKind, raw: bytes, where: str, message: str = "") -> None:
         self.ledger.quarantined[kind.code] += 1
-        self.set_aside(kind, raw, where, message)
+        self.quarantine_bytes(kind, raw, where, message)
 
-    def set_aside(self, kind: FindingKind, raw: bytes, where: str, message: str = "") -> None:
-        """Keep bytes that are no record: what was made of records and could not be written."""
+    def quarantine_bytes(self, kind: FindingKind, raw: bytes, where: str, message: str = "") -> None:
+        """Quarantine bytes that are not a source record, such as a document that could not be written."""
         self.note(kind, where, message, kept=False)
-        if self._set_aside is not None:
-            self._set_aside(Quarantined(self.source, where, kind.code, message or kind.meaning, raw))
+        if self._quarantine is not None:
+            self._quarantine(Quarantined(self.source, where, kind.code, message or kind.meaning, raw))
 
 
-def place(number: int, offset: int, label: str = "") -> str:
-    """Words for where a record stands in a file."""
+class MaskedRun(Run):
+    """A run that masks secrets in everything it records: messages of findings, and quarantined bytes."""
+
+    def __init__(
+        self, run: Run, mask_text: Callable[[str], str], mask_bytes: Callable[[bytes], bytes] | None = None
+    ) -> None:
+        vars(self).update(vars(run))
+        self._mask_text = mask_text
+        self._mask_bytes = mask_bytes or self._mask_as_text
+
+    def note(self, kind: FindingKind, where: str, message: str = "", *, kept: bool = True) -> None:
+        super().note(kind, where, self._mask_text(message), kept=kept)
+
+    def quarantine_bytes(self, kind: FindingKind, raw: bytes, where: str, message: str = "") -> None:
+        super().quarantine_bytes(kind, self._mask_bytes(raw), where, self._mask_text(message))
+
+    def _mask_as_text(self, raw: bytes) -> bytes:
+        text = raw.decode("utf-8", "surrogateescape")
+        masked = self._mask_text(text)
+        return raw if masked == text else masked.encode("utf-8", "surrogateescape")
+
+
+def line_position(number: int, offset: int, label: str = "") -> str:
+    """Describe the position of a record in a file."""
     text = f"line {number}, byte {offset}"
     return f"{label}: {text}" if label else text

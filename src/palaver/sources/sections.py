@@ -1,4 +1,4 @@
-"""Text files that are cut at their headings, each section a record, with damage repaired and accounted for."""
+"""Text files split at their headings into sections, each one record, with damage repaired and recorded."""
 
 import re
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from palaver.sources.run import Run
 
 NO_SECTIONS = finding_kind("no-sections", "warning", "A text has none of the headings that it should have.")
 
-LARGEST_BYTES = 1 << 28
+MAX_BYTES = 1 << 28
 
 
 class Sections:
-    """Iterates over the sections as pairs of the heading's name and the text below it.
+    """An iterator over sections, as pairs of the heading's name and the text below it.
 
-    The first group of the heading's pattern is the name. What stands before the first heading is the `preface`, which
-    is there from the beginning and is no record; `number`, `offset` and `raw` tell the current section's place.
+    The first group of the heading pattern is the name. The text before the first heading is the `preface`, which is
+    available before iteration and is not a record; `number`, `offset` and `raw` describe the current section.
     """
 
     def __init__(self, stream: BinaryIO, run: Run, heading: re.Pattern[bytes]) -> None:
@@ -27,7 +27,7 @@ class Sections:
         self.offset = 0
         self.raw = b""
         self._run = run
-        self._data = _read(stream, run)
+        self._data = _read_text(stream, run)
         self._headings = list(heading.finditer(self._data))
         end = self._headings[0].start() if self._headings else len(self._data)
         self.preface = self._text(0, end)
@@ -44,8 +44,8 @@ class Sections:
             self._run.read()
             yield heading[1].decode(errors="replace"), self._text(heading.end(), end)
 
-    def set_aside(self) -> None:
-        """Set all of it aside as one record: a text that should have headings and has none."""
+    def quarantine_all(self) -> None:
+        """Quarantine the whole text as one record, because the headings it should have are missing."""
         self._run.read()
         self._run.quarantined(NO_SECTIONS, self._data, "the text")
 
@@ -58,20 +58,20 @@ class Sections:
             return raw.decode(errors="replace")
 
 
-def _read(stream: BinaryIO, run: Run) -> bytes:
-    """The file without what no text has; as much of it as can be read, up to a limit."""
+def _read_text(stream: BinaryIO, run: Run) -> bytes:
+    """Return the readable part of the file, up to a limit, without byte order mark, NUL bytes and CR."""
     chunks: list[bytes] = []
-    taken = 0
+    bytes_read = 0
     try:
         while chunk := stream.read(CHUNK_BYTES):
-            if taken + len(chunk) > LARGEST_BYTES:
-                run.note(CUT_OFF, f"byte {taken}", "the text is too long to be read whole", kept=False)
+            if bytes_read + len(chunk) > MAX_BYTES:
+                run.note(CUT_OFF, f"byte {bytes_read}", "the text is too long to be read whole", kept=False)
                 break
-            taken += len(chunk)
+            bytes_read += len(chunk)
             chunks.append(chunk)
             run.advance(len(chunk))
     except (SourceError, OSError) as error:
-        run.note(CUT_OFF, f"byte {taken}", str(error), kept=False)
+        run.note(CUT_OFF, f"byte {bytes_read}", str(error), kept=False)
     data = b"".join(chunks)
     if data.startswith(BOM):
         run.note(BYTE_ORDER_MARK, "the beginning")
@@ -85,5 +85,5 @@ def _read(stream: BinaryIO, run: Run) -> bytes:
 
 
 def _has_carriage_returns(data: bytes) -> bool:
-    """Whether an editor or a transfer changed the end of every line, not whether some text within has its own."""
+    """Return whether every line ends with CR LF, as after a transfer; quoted text may have its own line ends."""
     return b"\r\n" in data and data.count(b"\r\n") == data.count(b"\n")

@@ -1,4 +1,4 @@
-"""A source: the smallest thing that can be imported on its own, opened as a stream of plain bytes."""
+"""A source: a file or folder that can be imported on its own, opened as a stream of decompressed bytes."""
 
 import io
 from datetime import UTC, datetime
@@ -7,10 +7,10 @@ from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
 from palaver.model.timestamps import normalize_timestamp
-from palaver.sources.decompress import decompressed, is_compressed
+from palaver.sources.decompress import is_compressed, open_decompressed
 from palaver.sources.folders import STDIN_NAME, ZIP_MAGIC, DiskFolder, Folder, StandardInput
-from palaver.sources.glimpse import glimpse
-from palaver.sources.zips import ZipFolder
+from palaver.sources.source_head import parse_head
+from palaver.sources.zip.folder import ZipFolder
 
 HEAD_BYTES = 1 << 16
 
@@ -20,13 +20,13 @@ _COMPRESSED_SUFFIXES = {".gz", ".zst"}
 class Source:
     """A file in a folder, in a ZIP, or on standard input; an empty `name` means the folder itself."""
 
-    __slots__ = ("_glimpse", "_head", "_listing", "folder", "name")
+    __slots__ = ("_head", "_listing", "_parsed_head", "folder", "name")
 
     def __init__(self, folder: Folder, name: str) -> None:
         self.folder = folder
         self.name = name
         self._head: bytes | None = None
-        self._glimpse: tuple[Any] | None = None
+        self._parsed_head: tuple[Any] | None = None
         self._listing: tuple[list[str], list[str]] | None = None
 
     def __repr__(self) -> str:
@@ -42,7 +42,7 @@ class Source:
 
     @property
     def label(self) -> str:
-        """The words a user knows it by: a path, `archive.zip!member`, or `-`."""
+        """Return the name to show to users: a path, `archive.zip!member`, or `-`."""
         return self.folder.label_of(self.name) if self.name else self.folder.label
 
     @property
@@ -51,7 +51,7 @@ class Source:
 
     @property
     def file_name(self) -> str:
-        """The name without folders and without a compression suffix."""
+        """Return the name without folders and without a compression suffix."""
         name = self.name.rpartition("/")[2]
         stem, dot, suffix = name.rpartition(".")
         return stem if stem and dot + suffix in _COMPRESSED_SUFFIXES else name
@@ -70,7 +70,7 @@ class Source:
         return not self.is_folder and self._raw_head().startswith(ZIP_MAGIC)
 
     def as_zip(self) -> ZipFolder:
-        """The same ZIP, seen as a folder of its members."""
+        """Return the ZIP as a folder of its members."""
         if isinstance(self.folder, StandardInput):
             return ZipFolder(self.folder.spool(), STDIN_NAME)
         path = self.folder.path_of(self.name)
@@ -79,22 +79,22 @@ class Source:
         return ZipFolder(path)
 
     def head(self) -> bytes:
-        """The first 64 KB, decompressed; empty for a folder."""
+        """Return the first 64 KB, decompressed; empty for a folder."""
         if self._head is None:
             self._head = b"" if self.is_folder else self._read_head()
         return self._head
 
-    def glimpse(self) -> Any:
-        """The JSON value that the head begins with, as far as the head goes; None where it is no JSON."""
-        if self._glimpse is None:
-            self._glimpse = (glimpse(self.head()),)
-        return self._glimpse[0]
+    def parsed_head(self) -> Any:
+        """Return the JSON value at the start of the head, as far as the head goes; None if it is not JSON."""
+        if self._parsed_head is None:
+            self._parsed_head = (parse_head(self.head()),)
+        return self._parsed_head[0]
 
     def open(self, start: int = 0) -> BinaryIO:
         """Open the decompressed bytes; `start` needs a plain file on disk."""
         if isinstance(self.folder, StandardInput):
             magic = self.folder.peek(4)
-            return decompressed(self.folder.open(self.name), magic, self.label)
+            return open_decompressed(self.folder.open(self.name), magic, self.label)
         stream = self.folder.open(self.name)
         try:
             magic = stream.peek(4)[:4] if isinstance(stream, io.BufferedReader) else stream.read(4)
@@ -109,15 +109,15 @@ class Source:
         elif not isinstance(stream, io.BufferedReader):
             stream.close()
             stream = self.folder.open(self.name)
-        return decompressed(stream, magic, self.label) if is_compressed(magic) else stream
+        return open_decompressed(stream, magic, self.label) if is_compressed(magic) else stream
 
     @property
-    def can_move(self) -> bool:
-        """Whether another process can open it as well."""
+    def is_reopenable(self) -> bool:
+        """Return whether it can be opened again, also by another process; standard input cannot."""
         return not isinstance(self.folder, StandardInput)
 
     def is_plain_file(self) -> bool:
-        """Whether it lies uncompressed on disk, so that reading can continue in the middle."""
+        """Return whether it is an uncompressed file on disk, so that reading can start in the middle."""
         return self.folder.path_of(self.name) is not None and not is_compressed(self._raw_head())
 
     @property
@@ -128,30 +128,30 @@ class Source:
         return self.folder.modified_at(self.name)
 
     def written_at(self) -> str:
-        """When it was last written, the last resort for messages without any time; now, where nothing says so."""
+        """Return when it was last written, or now if that is unknown: the last resort for messages without a time."""
         modified_at = self.modified_at()
         return normalize_timestamp(datetime.now(UTC) if modified_at is None else modified_at)
 
-    def beside(self, name: str) -> "Source":
-        """Another file, named relative to this one's folder."""
-        above, slash, _ = self.name.rpartition("/")
-        return Source(self.folder, f"{above}{slash}{name}")
+    def sibling(self, name: str) -> "Source":
+        """Return another file, named relative to the folder of this one."""
+        folder_path, slash, _ = self.name.rpartition("/")
+        return Source(self.folder, f"{folder_path}{slash}{name}")
 
-    def above(self) -> "Source | None":
-        """The folder that this file or folder lies in; None where nothing is known of it."""
-        above, _, _ = self.name.rpartition("/")
-        if above:
-            return Source(self.folder, "").within(above)
-        around = self.folder if self.name else _around(self.folder)
-        return None if around is None or isinstance(around, StandardInput) else Source(around, "")
+    def parent_folder(self) -> "Source | None":
+        """Return the folder that contains this file or folder; None if there is none."""
+        folder_path, _, _ = self.name.rpartition("/")
+        if folder_path:
+            return Source(self.folder, "").subfolder(folder_path)
+        parent = self.folder if self.name else _parent_of(self.folder)
+        return None if parent is None or isinstance(parent, StandardInput) else Source(parent, "")
 
-    def within(self, name: str) -> "Source":
-        """A folder, named relative to this one's, whether it is there or not."""
-        above, slash, _ = self.name.rpartition("/")
-        return Source(_inside(self.folder, f"{above}{slash}{name}"), "")
+    def subfolder(self, name: str) -> "Source":
+        """Return a folder, named relative to this one or to this file's folder; it need not exist."""
+        folder_path, slash, _ = self.name.rpartition("/")
+        return Source(_subfolder_of(self.folder, f"{folder_path}{slash}{name}"), "")
 
     def listing(self) -> tuple[list[str], list[str]]:
-        """Of a folder, the names of the files and of the folders directly in it."""
+        """Return the names of the files and of the folders directly in a folder."""
         if self._listing is None:
             self._listing = self.folder.listing()
         return self._listing
@@ -159,10 +159,10 @@ class Source:
     def exists(self) -> bool:
         return self.folder.has(self.name)
 
-    def under(self, folder: str) -> "list[Source]":
-        """All files below a folder that is named relative to this one's."""
-        above, slash, _ = self.name.rpartition("/")
-        top = f"{above}{slash}{folder}"
+    def files_below(self, folder: str) -> "list[Source]":
+        """Return all files below a folder, which is named relative to this one or to this file's folder."""
+        folder_path, slash, _ = self.name.rpartition("/")
+        top = f"{folder_path}{slash}{folder}"
         if isinstance(self.folder, DiskFolder) and not self.folder.has(top):
             return []
         return [Source(self.folder, name) for name in self.folder.names(top)]
@@ -176,7 +176,7 @@ class Source:
     def _read_head(self) -> bytes:
         if isinstance(self.folder, StandardInput):
             peeked = self.folder.peek(HEAD_BYTES)
-            stream = decompressed(io.BytesIO(peeked), peeked, self.label)
+            stream = open_decompressed(io.BytesIO(peeked), peeked, self.label)
         else:
             stream = self.open()
         with stream:
@@ -186,24 +186,23 @@ class Source:
                 return b""
 
 
-def _inside(folder: Folder, name: str) -> Folder:
-    """A folder in another one."""
+def _subfolder_of(folder: Folder, name: str) -> Folder:
     match folder:
         case DiskFolder():
             return DiskFolder(folder.path / name)
         case ZipFolder():
-            return folder.inside(name)
+            return folder.subfolder(name)
         case _:
             return folder
 
 
-def _around(folder: Folder) -> Folder | None:
-    """The folder around another one; None for the outermost."""
+def _parent_of(folder: Folder) -> Folder | None:
+    """Return the folder that contains another; None for the outermost."""
     match folder:
         case DiskFolder():
-            path = folder.path.absolute()  # the folder `.` has one around it, too
+            path = folder.path.absolute()  # the folder `.` has a parent, too
             return DiskFolder(path.parent) if path.parent != path else None
         case ZipFolder():
-            return folder.outside()
+            return folder.parent_folder()
         case _:
             return None

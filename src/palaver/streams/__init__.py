@@ -1,4 +1,4 @@
-"""Streams: bytes as they arrive, cut into events, and put together to the response they stand for."""
+"""Streamed API responses: split the bytes into events, and assemble the events into the response they encode."""
 
 import importlib
 from collections.abc import Iterable
@@ -12,50 +12,50 @@ if TYPE_CHECKING:
     from palaver.streams._contract import Assembled, Assembler, AssemblerModule, Event
 
 FORMATS = ("openai_chat", "openai_responses", "anthropic", "gemini")
-_EVENTS_LOOKED_AT = 8
+_MAX_EVENTS_TO_RECOGNIZE = 8
 
 
 def assembler(wire_format: str) -> "Assembler":
-    """A new assembler of one format, by the name that the format has in `wire`."""
+    """Return a new assembler for a format, by its name in `wire`."""
     return _module(wire_format).Assembler()
 
 
 def assemble(wire_format: str, body: bytes | Iterable[bytes]) -> "Assembled":
-    """What a recorded body stands for."""
-    from palaver.streams.sse import events_of
+    """Assemble the response from a recorded body."""
+    from palaver.streams.event_parsers import events_of
 
     return assemble_events(wire_format, events_of(body))
 
 
 def assemble_events(wire_format: str, events: "Iterable[Event]") -> "Assembled":
-    made = assembler(wire_format)
+    """Assemble the response from its events."""
+    fed = assembler(wire_format)
     for event in events:
-        made.feed(event)
-    return made.result()
+        fed.feed(event)
+    return fed.result()
 
 
-def assemble_together(body: bytes) -> "tuple[str, Assembled] | None":
-    """The format of a stream and what it stands for, if it is one that can be read at once."""
-    from palaver.streams.anthropic import Assembler
-    from palaver.streams.together import read_together
+def assemble_in_one_pass(body: bytes) -> "tuple[str, Assembled] | None":
+    """Return the format and the response of a stream that the fast path can read; None for any other stream."""
+    from palaver.streams.anthropic import Assembler, read_in_one_pass
 
-    if not (events := read_together(body)):
+    if not (batches := read_in_one_pass(body)):
         return None
-    _, _, first = events[0]
+    _, _, first = batches[0]
     if first.keys() != {"type", "message"} or first["type"] != "message_start":
         return None
-    made = Assembler()
-    return ("anthropic", made.result()) if made.feed_together(events) else None
+    fed = Assembler()
+    return ("anthropic", fed.result()) if fed.feed_batches(batches) else None
 
 
 def recognize(events: "Iterable[Event]") -> str | None:
-    """The format, from the first events; None where none of them tells."""
-    from palaver.streams._reading import DONE, Issues
+    """Return the format that the first events show, or None."""
+    from palaver.streams._event_data import DONE, Issues
 
-    for event in islice(events, _EVENTS_LOOKED_AT):
+    for event in islice(events, _MAX_EVENTS_TO_RECOGNIZE):
         if event.data.strip() == DONE:
             return "openai_chat"
-        data = Issues().parsed(event, 0) or {}
+        data = Issues().parse_object(event, 0) or {}
         if "type" not in data and event.name != "message":
             data["type"] = event.name
         for name in FORMATS:

@@ -1,14 +1,14 @@
-"""What every assembler takes and gives: events in, one response object out, and a word about all that was odd.
+"""The contract of every assembler: it takes events and returns one response object with a list of issues.
 
-The payload is the object that the API gives to a request without streaming. A stream that ends early gives what there
-is. An error that the provider sent in the middle of a stream stands in the payload as `error`.
+The payload is the object that the API returns to a request without streaming. A stream that ends early gives a partial
+payload. An error that the provider sent in the middle of a stream is in the payload's `error`.
 
-Kinds of issues: `incomplete_stream_start` and `incomplete_stream_end` (the first or the last event is missing),
-`corrupted_data` (data that is not JSON, or not an object), `lenient_json` (data that is JSON only to the generous),
-`cut_event` (the last event has no end, and no sense), `unknown_event`, `unknown_block` (a piece of something that never
-began), `unclosed_block`, `out_of_order`, `repeated_event`, `unexpected_value` (a field of another type than it should
-be), `incomplete_json` and `invalid_json` (in a tool's input), `missing_index`, `reused_index`, `error_event`,
-`missing_output` (a terminal object without what was streamed before), `more_issues` (so many that they are counted).
+Types of issues: `incomplete_stream_start` and `incomplete_stream_end` (the first or the last event is missing),
+`corrupted_data` (data that is not JSON, or not an object), `lenient_json` (data that only a lenient parser accepts),
+`cut_event` (the last event is cut off and unreadable), `unknown_event`, `unknown_block` (a piece of a block that never
+began), `unclosed_block`, `out_of_order`, `repeated_event`, `unexpected_value` (a field of the wrong type),
+`incomplete_json` and `invalid_json` (in a tool's input), `missing_index`, `reused_index`, `error_event`,
+`missing_output` (a terminal object without the output that was streamed), `more_issues` (the number beyond the limit).
 """
 
 from typing import NamedTuple, Protocol
@@ -19,48 +19,48 @@ from palaver.model.build import JsonObject
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """One event of a stream. A struct: a named tuple takes five times as long to make."""
+    """One event of a stream. It is a struct because creating a named tuple takes five times as long."""
 
     name: str
-    """`message` where the stream does not say."""
+    """`message` if the stream does not name the event."""
     data: bytes
-    """As it came. UTF-8, unless somebody broke it."""
+    """The raw bytes: UTF-8, unless they were damaged."""
     id: str = ""
-    """The last id that the stream has stated, here or before."""
+    """The latest id in the stream, of this event or an earlier one."""
     retry_ms: int | None = None
     is_cut: bool = False
-    """Whether the stream ended before the blank line that ends an event: some of it may be missing."""
+    """Whether the stream ended before the blank line that ends an event, so that data may be missing."""
 
 
 class Issue(NamedTuple):
     type: str
     sequence: int
-    """Which event, counted from 0; what is noticed at the end has the number of events."""
+    """The event's number, from 0; the number of events for an issue found at the end."""
     detail: str
 
 
 class Assembled(NamedTuple):
     payload: JsonObject
     is_complete: bool
-    """Whether the stream came to its end, and nothing of it was unreadable."""
+    """Whether the stream reached its end and every event was readable."""
     issues: list[Issue]
 
 
 class Assembler(Protocol):
     def feed(self, event: Event) -> None:
-        """Take one event; nothing in it raises."""
+        """Take one event; never raise because of its content."""
         ...
 
     def result(self) -> Assembled:
-        """What there is so far. More events may follow."""
+        """Return the response so far; more events may follow."""
         ...
 
 
 class AssemblerModule(Protocol):
-    """A module of this room that reads one provider's streams."""
+    """A module of this package that assembles the streams of one API."""
 
     Assembler: type[Assembler]
 
     def recognizes(self, data: JsonObject) -> bool:
-        """Whether an event's data is of this format."""
+        """Return whether an event's data is of this format."""
         ...

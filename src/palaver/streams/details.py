@@ -1,12 +1,12 @@
-"""Streaming details: which events a stream brought, when, and what is not as it should be.
+"""The `streaming_details` of a response: the events of its stream, their times, and the issues found.
 
-A chunk is what one read of the network gave: several events, one, or a part of one. An event has the time of the chunk
-in which it ends, for only then is it known. Times count from the first event, whose `chunk_timing_ms` is 0. Pings are
-left out, known by what they say and not by their spelling. What an event is called stands in its `event` line, else in
-its data's `type`; else it is a `message`, as the rules for server-sent events have it.
+A chunk is the result of one network read: several events, one, or a part of one. An event gets the time of the chunk in
+which it ends. Times count from the first event, whose `chunk_timing_ms` is 0. Pings are left out, recognized by their
+parsed data. An event's type is the name in its `event` line, else the `type` in its data, else `message`, the default
+of server-sent events.
 
-Text that is no JSON is kept as `{"corrupted_data": TEXT}`, lines that are no server-sent events as
-`{"malformed_sse": TEXT}` (the whole chunk, where it holds nothing else), each in its place among the others.
+Data that is not JSON is stored as `{"corrupted_data": TEXT}`, and lines that are not server-sent events as
+`{"malformed_sse": TEXT}` (the whole chunk, if it holds nothing else), both in order with the other events.
 """
 
 import json
@@ -14,68 +14,69 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+import orjson
+
 from palaver.model.build import JsonObject
 from palaver.streams import recognize
 from palaver.streams._contract import Event
-from palaver.streams._reading import DONE, NOT_JSON, Issues, parse
-from palaver.streams._writing import Raw, written
-from palaver.streams.checking import Check, check
-from palaver.streams.elements import ElementParser
-from palaver.streams.sse import SseParser
+from palaver.streams._event_data import DONE, NOT_JSON, Issues, parse
+from palaver.streams.event_parsers import JsonElementParser, SseParser
+from palaver.streams.protocol_checks import ProtocolCheck, protocol_check
 
-_UNNAMED = "message"
-_UNKNOWN = "unknown"
-_NAMES_KEPT = 256
-_HAS_BEGUN = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*([^ \t\r\n\xef])")
-_HEAD_BYTES = 1_000
-_NO_TIME = 1e15
+_DEFAULT_NAME = "message"
+_STRAY_NAME = "unknown"
+_MAX_CACHED_NAMES = 256
+_FIRST_BYTE = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*([^ \t\r\n\xef])")
+_MAX_BLANK_BYTES = 1_000
+_MAX_TIMESTAMP = 1e15
 
 
-class Details:
-    """Takes chunks, writes every event as JSON as soon as it is whole, and holds nothing of it."""
+class StreamingDetails:
+    """Writes every event of a stream as JSON as soon as it is complete, and holds none of them in memory."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self.count = 0
         self.wire_format: str | None = None
-        """Which API the stream is of, once an event has told."""
+        """The format of the stream, once an event has shown it."""
         self.is_sse = True
-        """Whether it is a stream of events, and not a JSON array that arrives in pieces."""
+        """Whether the body is server-sent events, and not a JSON array."""
         self._write = write
-        self._parser: SseParser | ElementParser | None = None
+        self._parser: SseParser | JsonElementParser | None = None
         self._head = b""
-        self._check: Check | None = None
+        self._check: ProtocolCheck | None = None
         self._issues = Issues()
         self._first: float | None = None
         self._last: float | None = None
         self._previous: float | None = None
-        """When the chunk before came, whether an event ended in it or not."""
+        """The time of the previous chunk, whether or not an event ended in it."""
         self._names: dict[str, bytes] = {}
 
     def feed(self, chunk: bytes, timestamp: float | None) -> list[Event]:
-        """Take one chunk; the events that end in it, but for pings."""
+        """Take one chunk; return the events that end in it, except pings."""
         if timestamp is not None and self._previous is not None and timestamp < self._previous:
             self.note("timing_anomaly", f"{timestamp} comes after {self._previous}", self.count + 1)
         self._previous = timestamp
         if self.count == 0:
             self._first = timestamp if self._first is None else self._first
             self._last = timestamp
-        events = self._taken(self._cut(chunk), timestamp)
-        if strays := self._strays():
+        events = self._take_all(self._parse_chunk(chunk), timestamp)
+        if strays := self._pop_stray_lines():
             is_all = chunk.endswith((b"\n", b"\r")) and [line for line in chunk.splitlines() if line] == strays
-            self._keep_strays(chunk if is_all else b"\n".join(strays), timestamp)
+            self._add_stray_lines(chunk if is_all else b"\n".join(strays), timestamp)
         return events
 
     def close(self) -> list[Event]:
-        """Say that nothing follows; the event that the end cuts off, if there is one."""
+        """End the stream; return the event that the end cuts off, if any."""
         timestamp = self._previous
-        begun = [] if self._parser is not None else self._begun()
+        begun = [] if self._parser is not None else self._choose_parser()
         assert self._parser is not None
-        events = self._taken(begun + self._parser.close(), timestamp)
-        if strays := self._strays():
-            self._keep_strays(b"\n".join(strays), timestamp)
+        events = self._take_all(begun + self._parser.close(), timestamp)
+        if strays := self._pop_stray_lines():
+            self._add_stray_lines(b"\n".join(strays), timestamp)
         if self._check is not None:
             self._check.close()
-            # It refers back here: without this, all of the stream would wait for the collector.
+            # Break the reference cycle: it would keep the whole stream in memory until the next garbage collection.
             self._check = None
         else:
             self.note("incomplete_stream_start", "no event tells which API this is", self.count)
@@ -83,17 +84,17 @@ class Details:
         return events
 
     def note(self, kind: str, detail: str, sequence: int | None = None) -> None:
-        """Write an issue down; without a number, of the latest event."""
+        """Add an issue; without a number, to the latest event."""
         self._issues.note(kind, self.count if sequence is None else sequence, detail)
 
     def issues(self) -> list[JsonObject]:
-        """All issues; what is missing at the end has the number of the last event."""
+        """Return all issues; those found at the end have the number of the last event."""
         found = self._issues.assembled({}, self.count, is_complete=True, closing=[]).issues
         found.sort(key=lambda issue: issue.sequence)
         return [{**issue._asdict(), "sequence": min(issue.sequence, self.count)} for issue in found]
 
     def summary(self, *, is_from_chunks: bool) -> JsonObject:
-        """All that is to be said of the stream as a whole."""
+        """Return the fields of `streaming_details` about the stream as a whole."""
         first, last = self._first, self._last
         return {
             "chunk_count": self.count,
@@ -103,25 +104,25 @@ class Details:
             "reconstructed_from_chunks": is_from_chunks,
         }
 
-    def _cut(self, chunk: bytes) -> list[Event]:
+    def _parse_chunk(self, chunk: bytes) -> list[Event]:
         if self._parser is not None:
             return self._parser.feed(chunk)
         self._head += chunk
-        if not _HAS_BEGUN.match(self._head) and len(self._head) <= _HEAD_BYTES:
+        if not _FIRST_BYTE.match(self._head) and len(self._head) <= _MAX_BLANK_BYTES:
             return []
-        return self._begun()
+        return self._choose_parser()
 
-    def _begun(self) -> list[Event]:
+    def _choose_parser(self) -> list[Event]:
         head, self._head = self._head, b""
-        begun = _HAS_BEGUN.match(head)
+        begun = _FIRST_BYTE.match(head)
         self.is_sse = begun is None or begun[1] not in b"[{"
-        self._parser = SseParser(keeps_strays=True) if self.is_sse else ElementParser()
+        self._parser = SseParser(collect_strays=True) if self.is_sse else JsonElementParser()
         return self._parser.feed(head)
 
-    def _taken(self, events: list[Event], timestamp: float | None) -> list[Event]:
+    def _take_all(self, events: list[Event], timestamp: float | None) -> list[Event]:
         if not events:
             return events
-        time = _spelled(timestamp)
+        time = _json_time(timestamp)
         return [event for event in events if self._take(event, time, timestamp)]
 
     def _take(self, event: Event, time: bytes, timestamp: float | None) -> bool:
@@ -129,11 +130,11 @@ class Details:
         try:
             data: Any = parse(raw)
         except NOT_JSON as error:
-            return self._take_carefully(event, time, timestamp, str(error))
+            return self._take_irregular(event, time, timestamp, str(error))
         if not isinstance(data, dict):
-            return self._take_carefully(event, time, timestamp, "an object was expected")
+            return self._take_irregular(event, time, timestamp, "an object was expected")
         if b"\n" in raw or b"\r" in raw:
-            raw = written(data)
+            raw = encode_json(data)
         return self._take_object(event, data, raw, time, timestamp)
 
     def _take_object(self, event: Event, data: JsonObject, raw: bytes, time: bytes, timestamp: float | None) -> bool:
@@ -142,28 +143,28 @@ class Details:
             kind = event.name
         if kind == "ping":
             return False
-        self._add(kind if event.name == _UNNAMED else event.name, raw, time, timestamp, event)
-        if course := self._check or self._recognized(event):
-            course.take(kind, data)
+        self._add(kind if event.name == _DEFAULT_NAME else event.name, raw, time, timestamp, event)
+        if check := self._check or self._recognize(event):
+            check.take(kind, data)
         return True
 
-    def _take_carefully(self, event: Event, time: bytes, timestamp: float | None, reason: str) -> bool:
+    def _take_irregular(self, event: Event, time: bytes, timestamp: float | None, reason: str) -> bool:
         if event.name == "ping":
             return False
         if event.data.strip() == DONE:
             self._add(event.name, b'"[DONE]"', time, timestamp, event)
-            if course := self._check or self._recognized(event):
-                course.done()
+            if check := self._check or self._recognize(event):
+                check.take_done()
             return True
         text = event.data.decode("utf-8", "replace")
         try:
             data = json.loads(text, strict=False, parse_constant=str)
             if isinstance(data, dict):
                 self.note("lenient_json", reason, self.count + 1)
-                return self._take_object(event, data, written(data), time, timestamp)
+                return self._take_object(event, data, encode_json(data), time, timestamp)
         except (ValueError, RecursionError):
             pass
-        self._add(event.name, written({"corrupted_data": text}), time, timestamp, event)
+        self._add(event.name, encode_json({"corrupted_data": text}), time, timestamp, event)
         self.note("cut_event" if event.is_cut else "corrupted_data", reason)
         return True
 
@@ -171,46 +172,46 @@ class Details:
         if self.count == 0:
             self._first = timestamp
         self._last = timestamp
-        called = self._names.get(name)
-        if called is None:
-            called = written(name)
-            if len(self._names) < _NAMES_KEPT:
-                self._names[name] = called
+        encoded_name = self._names.get(name)
+        if encoded_name is None:
+            encoded_name = encode_json(name)
+            if len(self._names) < _MAX_CACHED_NAMES:
+                self._names[name] = encoded_name
         timing_ms = _milliseconds(self._first, timestamp)
         more = b""
         if event is not None and (event.id or event.retry_ms is not None):
             more = b"".join(
                 (
-                    b',"id":%b' % written(event.id) if event.id else b"",
+                    b',"id":%b' % encode_json(event.id) if event.id else b"",
                     b"" if event.retry_ms is None else b',"retry_ms":%d' % event.retry_ms,
                 )
             )
         self._write(
             b'%b{"sequence":%d,"timestamp":%b,"event_type":%b,"data":%b,"chunk_timing_ms":%d%b}'
-            % (b"," if self.count else b"", self.count + 1, time, called, raw, timing_ms, more)
+            % (b"," if self.count else b"", self.count + 1, time, encoded_name, raw, timing_ms, more)
         )
         self.count += 1
 
-    def _recognized(self, event: Event) -> Check | None:
+    def _recognize(self, event: Event) -> ProtocolCheck | None:
         self.wire_format = recognize([event])
         if self.wire_format is not None:
-            self._check = check(self.wire_format, self.note)
+            self._check = protocol_check(self.wire_format, self.note)
         return self._check
 
-    def _strays(self) -> list[bytes]:
+    def _pop_stray_lines(self) -> list[bytes]:
         parser = self._parser
-        if not isinstance(parser, SseParser) or not parser.strays:
+        if not isinstance(parser, SseParser) or not parser.stray_lines:
             return []
-        strays, parser.strays = parser.strays, []
+        strays, parser.stray_lines = parser.stray_lines, []
         return strays
 
-    def _keep_strays(self, raw: bytes, timestamp: float | None) -> None:
+    def _add_stray_lines(self, raw: bytes, timestamp: float | None) -> None:
         text = raw.decode("utf-8", "replace")
-        self._add(_UNKNOWN, written({"malformed_sse": text}), _spelled(timestamp), timestamp)
+        self._add(_STRAY_NAME, encode_json({"malformed_sse": text}), _json_time(timestamp), timestamp)
         self.note("malformed_sse", text.strip())
 
 
-def _spelled(timestamp: float | None) -> bytes:
+def _json_time(timestamp: float | None) -> bytes:
     return b"null" if timestamp is None else repr(timestamp).encode()
 
 
@@ -218,37 +219,83 @@ def _milliseconds(first: float | None, last: float | None) -> int:
     return 0 if first is None or last is None else round((last - first) * 1_000)
 
 
-def details_of(body: bytes, timestamp: float | None) -> tuple[Details, JsonObject]:
-    """The details of a body that was recorded whole: nobody knows when its events came, so all have its own time."""
+def details_of_body(body: bytes, timestamp: float | None) -> tuple[StreamingDetails, JsonObject]:
+    """Return the details of a body that was recorded whole, so that all its events have the same time."""
     pieces: list[bytes] = []
-    details = Details(pieces.append)
+    details = StreamingDetails(pieces.append)
     details.feed(body, timestamp)
     details.close()
-    return details, finished(details, pieces, is_from_chunks=False)
+    return details, details_object(details, pieces, is_from_chunks=False)
 
 
-def finished(details: Details, pieces: list[bytes], *, is_from_chunks: bool) -> JsonObject:
-    """The whole object, of which the events are JSON already."""
-    made = details.summary(is_from_chunks=is_from_chunks)
-    made["chunks"] = Raw(b"[%b]" % b"".join(pieces))
+def details_object(details: StreamingDetails, pieces: list[bytes], *, is_from_chunks: bool) -> JsonObject:
+    """Return the `streaming_details` object, with the events as raw JSON."""
+    fields = details.summary(is_from_chunks=is_from_chunks)
+    fields["chunks"] = RawJson(b"[%b]" % b"".join(pieces))
     if issues := details.issues():
-        made["issues"] = issues
-    return made
+        fields["issues"] = issues
+    return fields
 
 
-def as_body(event: Event) -> bytes:
-    """An event as it would stand in a body."""
+def sse_bytes(event: Event) -> bytes:
+    """Encode an event as a server-sent event."""
     name = event.name
-    if name == _UNNAMED and b'"type"' in event.data:
+    if name == _DEFAULT_NAME and b'"type"' in event.data:
         try:
             kind: Any = parse(event.data).get("type")
         except (*NOT_JSON, AttributeError):
             kind = None
-        name = kind if isinstance(kind, str) and kind and "\n" not in kind and "\r" not in kind else _UNNAMED
-    head = b"" if name == _UNNAMED else b"event: %b\n" % name.encode("utf-8", "replace")
+        name = kind if isinstance(kind, str) and kind and "\n" not in kind and "\r" not in kind else _DEFAULT_NAME
+    head = b"" if name == _DEFAULT_NAME else b"event: %b\n" % name.encode("utf-8", "replace")
     return head + b"".join(b"data: %b\n" % line for line in event.data.split(b"\n")) + b"\n"
 
 
-def is_time(value: Any) -> bool:
-    """Whether it is a number that can be a time, in seconds or in milliseconds."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _NO_TIME
+def is_timestamp(value: Any) -> bool:
+    """Return whether a value can be a time in seconds or milliseconds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_TIMESTAMP
+
+
+class RawJson(msgspec.Struct, frozen=True):
+    """A value that is JSON already and is embedded unchanged."""
+
+    json: bytes
+
+    def value(self) -> Any:
+        return json.loads(self.json)
+
+
+def encode_json(value: Any) -> bytes:
+    """Encode a value as one line of JSON, with the standard library for large integers and lone surrogates.
+
+    Raises:
+        RecursionError: The value is nested too deeply.
+    """
+    try:
+        return orjson.dumps(value, default=_raw_fragment)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":"), default=_raw_value).encode()
+
+
+def is_deeply_nested(value: Any, max_depth: int = 200) -> bool:
+    """Return whether a value may be too deep to encode once it is embedded in another one."""
+    level = [value]
+    for _ in range(max_depth):
+        nested = [
+            item for container in level for item in (container.values() if isinstance(container, dict) else container)
+        ]
+        level = [item for item in nested if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
+
+
+def _raw_fragment(value: Any) -> Any:
+    if isinstance(value, RawJson):
+        return orjson.Fragment(value.json)
+    raise TypeError
+
+
+def _raw_value(value: Any) -> Any:
+    if isinstance(value, RawJson):
+        return value.value()
+    raise TypeError

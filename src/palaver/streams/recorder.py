@@ -1,8 +1,8 @@
-"""A stream recorded while it is running, for whoever passes it on: a proxy.
+"""A recorder for a stream that is still running, for use in a proxy.
 
-Every chunk is cut into events, checked and written down as it arrives, so that next to nothing is left to do at the
-end. Nothing in a chunk raises. Beyond a limit the journals go on in files, and the answer is put together only when
-somebody asks for it: a stream takes less than 10 MB however long it is, unless a single event is larger than that.
+Every chunk is parsed, checked and recorded as it arrives, so that almost no work is left at the end. The content of a
+chunk never raises. Beyond a limit the buffers spill to files, and the response is assembled only on request: a
+stream takes less than 10 MB however long it is, unless a single event is larger than that.
 """
 
 import json
@@ -15,41 +15,40 @@ import orjson
 
 from palaver.errors import ContentError
 from palaver.model.build import JsonObject
+from palaver.storage.spill import ByteSpill, MemoryBudget
 from palaver.streams import anthropic, assemble, assembler, gemini, openai_chat, openai_responses
 from palaver.streams._contract import Assembler, Event
-from palaver.streams._writing import written
-from palaver.streams.details import Details, is_time
-from palaver.streams.journal import Budget, Journal
+from palaver.streams.details import StreamingDetails, encode_json, is_timestamp
 
-# Imported before the first chunk, which would have to wait for it.
+# Imported now, so that the first chunk does not have to wait for it.
 _ASSEMBLERS = (anthropic, gemini, openai_chat, openai_responses)
 HELD_BYTES = 8_000_000
-"""What the journals of one stream may hold in memory; the answer, as far as it is put together, comes on top."""
+"""The limit for the buffers of one stream in memory, not counting the response as far as it is assembled."""
 
 
 class StreamRecorder:
-    """Takes the chunks of one response, with what content encoding they had undone, and their times in seconds."""
+    """Records the chunks of one response, with any content encoding removed, and their times in seconds."""
 
     def __init__(self, *, held_bytes: int = HELD_BYTES) -> None:
-        self._budget = Budget(held_bytes)
-        self._body = Journal(self._budget)
-        self._events = Journal(self._budget)
-        self._details = Details(self._events.write)
+        self._budget = MemoryBudget(held_bytes)
+        self._body = ByteSpill(self._budget)
+        self._events = ByteSpill(self._budget)
+        self._details = StreamingDetails(self._events.write)
         self._assembler: Assembler | None = None
         self._is_assembled = True
         self._is_finished = False
 
     def feed(self, chunk: bytes, timestamp: float) -> None:
-        """Take what one read of the network gave."""
+        """Record the result of one network read."""
         if self._is_finished:
             raise ContentError("the recording of this stream is finished: begin another one")
-        if not is_time(timestamp):
+        if not is_timestamp(timestamp):
             raise ContentError(f"{timestamp} is no time")
         self._body.write(chunk)
         self._assemble(self._details.feed(chunk, timestamp))
 
     def finish(self, timestamp: float | None = None) -> "Recording":
-        """Say that the stream came to its end; `timestamp` counts where there was no chunk at all."""
+        """End the recording; `timestamp` is used only if there was no chunk at all."""
         if self._is_finished:
             raise ContentError("the recording of this stream is finished already")
         if timestamp is not None and not self._body.size_bytes:
@@ -59,7 +58,7 @@ class StreamRecorder:
         return Recording(self._details, self._body, self._events, self._assembler if self._is_assembled else None)
 
     def abort(self, reason: str, timestamp: float | None = None) -> "Recording":
-        """Say that the stream broke off, and why; what there is is kept."""
+        """End the recording of a stream that broke off, and note why; everything recorded so far is preserved."""
         self._details.note("aborted", reason)
         return self.finish(timestamp)
 
@@ -71,7 +70,7 @@ class StreamRecorder:
             self._assembler = None
             return
         if self._assembler is None:
-            # Events before the first one that tells the format are none of any format.
+            # Events before the first one that shows the format belong to no format.
             if self._details.wire_format is None:
                 return
             self._assembler = assembler(self._details.wire_format)
@@ -81,13 +80,13 @@ class StreamRecorder:
 
 
 class Recording:
-    """What a stream was: its body as it came, the details of its events, and the answer they add up to."""
+    """A finished recording: the raw body, the details of its events, and the response they encode."""
 
-    def __init__(self, details: Details, body: Journal, events: Journal, made: Assembler | None) -> None:
+    def __init__(self, details: StreamingDetails, body: ByteSpill, events: ByteSpill, fed: Assembler | None) -> None:
         self._details = details
         self._body = body
         self._events = events
-        self._assembler = made
+        self._assembler = fed
         self.wire_format = details.wire_format
         self.issues = details.issues()
 
@@ -101,7 +100,7 @@ class Recording:
 
     @property
     def is_spilled(self) -> bool:
-        """Whether some of it lies in a file, and is better written in pieces than made into one object."""
+        """Whether part of it is in a file, so that it is better written in pieces than as one object."""
         return self._body.is_spilled or self._events.is_spilled
 
     @property
@@ -109,7 +108,7 @@ class Recording:
         return self._body.size_bytes
 
     def payload(self) -> JsonObject:
-        """The response as it would have come without streaming; of a spilled recording this takes its time."""
+        """Return the response as the API sends it without streaming; slow for a spilled recording."""
         if self.wire_format is None:
             return {}
         if self._assembler is not None:
@@ -117,18 +116,18 @@ class Recording:
         return assemble(self.wire_format, self._body.pieces()).payload
 
     def body(self) -> Iterator[bytes]:
-        """The body as it came."""
+        """Yield the raw body."""
         return self._body.pieces()
 
     def details(self) -> Iterator[bytes]:
-        """`streaming_details` as JSON, in pieces."""
-        summary = written(self._details.summary(is_from_chunks=True))
+        """Yield `streaming_details` as JSON, in pieces."""
+        summary = encode_json(self._details.summary(is_from_chunks=True))
         yield summary[:-1] + b',"chunks":['
         yield from self._events.pieces()
-        yield b"]" + (b',"issues":%b' % written(self.issues) if self.issues else b"") + b"}"
+        yield b"]" + (b',"issues":%b' % encode_json(self.issues) if self.issues else b"") + b"}"
 
     def response(self) -> Iterator[bytes]:
-        """`{"body_raw": …, "streaming_details": …}` as JSON, in pieces: what a log has in its response."""
+        """Yield `{"body_raw": …, "streaming_details": …}` as JSON, in pieces: the response of a log entry."""
         yield b'{"body_raw":"'
         decode = getincrementaldecoder("utf-8")("replace").decode
         for piece in self._body.pieces():
@@ -138,11 +137,11 @@ class Recording:
         yield b"}"
 
     def to_json(self) -> JsonObject:
-        """All as one object: `body_raw`, `streaming_details` and `payload`."""
-        made: Any = json.loads(b"".join(self.response()))
-        return {**made, "payload": self.payload()}
+        """Return one object with `body_raw`, `streaming_details` and `payload`."""
+        response: Any = json.loads(b"".join(self.response()))
+        return {**response, "payload": self.payload()}
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._body.close()
         self._events.close()

@@ -1,1 +1,1 @@
-"""Threads: calls of an API joined into the conversations that they are parts of."""
+"""Joins API calls into the conversations they belong to."""

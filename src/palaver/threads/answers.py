@@ -1,64 +1,62 @@
-"""What came back: the answer's messages, its token counts, and what else its payload says."""
+"""Answers of calls: content, metadata and token counts, the counts under the names of a message's `tokens`."""
 
 from typing import Any, NamedTuple
 
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.threads.call import Call
-from palaver.threads.history import plain
-from palaver.threads.plainly import plain_answer
-from palaver.threads.tokens import tokens_of
+from palaver.threads.history import without_format_notes
+from palaver.threads.plain_text import plain_answer
 from palaver.wire import wire_format
 
-_MAPPED = frozenset(
+_MAPPED_FIELDS = frozenset(
     {
         *("id", "object", "type", "role", "model", "usage", "choices", "output", "content", "candidates"),
         *("responseId", "modelVersion", "usageMetadata", "stop_reason", "stop_sequence", "error"),
     }
 )
-_APART = frozenset({"messages", "input", "contents", "system", "instructions", "tools", "model"})
-"""Fields of a request that are not its settings."""
-_ECHOED = frozenset({"instructions", "tools", "tool_choice", "input"})
+_NOT_SETTINGS = frozenset({"messages", "input", "contents", "system", "instructions", "tools", "model"})
+"""Fields of a request that are no settings."""
+_ECHOED_FIELDS = frozenset({"instructions", "tools", "tool_choice", "input"})
 """Fields of a response that repeat the request."""
-_OF_CHOICE = frozenset({"message", "index", "finish_reason"})
-_OF_MESSAGE = frozenset({"role", "content", "tool_calls", "refusal", "function_call"})
+_MAPPED_CHOICE_FIELDS = frozenset({"message", "index", "finish_reason"})
+_MAPPED_MESSAGE_FIELDS = frozenset({"role", "content", "tool_calls", "refusal", "function_call"})
 _NOTHING: tuple[Any, ...] = (None, [], {}, "")
 
 
 class Answer(NamedTuple):
     content: list[JsonObject]
     number: int
-    """Which of several answers to the same request, from 0."""
+    """The index among several answers to one request."""
     metadata: JsonObject
     tokens: JsonObject | None
 
 
 def answers_of(call: Call) -> list[Answer]:
-    """The answer, and further ones where several were asked for."""
-    payload = call.response
-    if payload is None:
+    """Return the answer, and the alternatives if the request asked for several."""
+    if call.response is None:
         return []
-    payloads = [payload, *_further(call.wire, payload)]
+    payloads = [call.response, *_further_payloads(call.wire, call.response)]
     return [
         Answer(
-            _content(call.wire, one),
+            _content(call.wire, payload),
             number,
-            _about(call, one),
+            _metadata(call, payload),
             tokens_of(call) if number == 0 else None,
         )
-        for number, one in enumerate(payloads)
+        for number, payload in enumerate(payloads)
     ]
 
 
 def _content(wire: str, payload: JsonObject) -> list[JsonObject]:
     content = plain_answer(wire, payload)
     if content is None:
-        content = [plain(block) for block in wire_format(wire).response_from_wire(payload)["content"]]
+        content = [without_format_notes(block) for block in wire_format(wire).response_from_wire(payload)["content"]]
     return content or [build.text("")]
 
 
-def answered_by(call: Call) -> str | None:
-    """The model that answered, else the one that was asked for."""
+def answering_model(call: Call) -> str | None:
+    """Return the model that answered, else the requested one."""
     payload = call.response or {}
     for stated in (payload.get("model"), payload.get("modelVersion"), call.model, call.request.get("model")):
         if isinstance(stated, str) and stated:
@@ -67,17 +65,17 @@ def answered_by(call: Call) -> str | None:
 
 
 def platform_of(call: Call, name: str) -> JsonObject:
-    """What a call says of the platform: the API's version, the model, and what holds for the conversation."""
-    told: JsonObject = {"name": name}
+    """Return the platform of a call: the API's version, the model, and metadata of the conversation."""
+    platform: JsonObject = {"name": name}
     if call.version:
-        told["version"] = call.version
-    if model := answered_by(call) or call.platform.get("deployment"):
-        told["model"] = model
-    return {**told, "metadata": dict(call.platform)} if call.platform else told
+        platform["version"] = call.version
+    if model := answering_model(call) or call.platform.get("deployment"):
+        platform["model"] = model
+    return {**platform, "metadata": dict(call.platform)} if call.platform else platform
 
 
 def failure_of(call: Call) -> tuple[list[JsonObject], JsonObject]:
-    """What the service said instead of an answer, and what is said of that."""
+    """Return content and metadata of the message for a call's error."""
     error = call.error or {}
     metadata: JsonObject = {"author_kind": "harness", "request_id": call.call_id, "error": error, **call.answer}
     if call.duration_ms is not None and call.duration_ms >= 0:
@@ -85,8 +83,8 @@ def failure_of(call: Call) -> tuple[list[JsonObject], JsonObject]:
     return [build.text(str(error.get("message") or error.get("category") or ""))], metadata
 
 
-def api_id(call: Call) -> str | None:
-    """The provider's id of the answer."""
+def api_message_id(call: Call) -> str | None:
+    """Return the provider's id of the answer."""
     payload = call.response or {}
     for stated in (payload.get("id"), payload.get("responseId"), call.answer.get("api_message_id")):
         if isinstance(stated, str) and stated:
@@ -94,7 +92,7 @@ def api_id(call: Call) -> str | None:
     return None
 
 
-def _further(wire: str, payload: JsonObject) -> list[JsonObject]:
+def _further_payloads(wire: str, payload: JsonObject) -> list[JsonObject]:
     field = {"openai-chat": "choices", "gemini": "candidates"}.get(wire, "")
     choices = payload.get(field)
     if not isinstance(choices, list):
@@ -103,24 +101,24 @@ def _further(wire: str, payload: JsonObject) -> list[JsonObject]:
     return [{**rest, field: [choice]} for choice in choices[1:]]
 
 
-def _about(call: Call, payload: JsonObject) -> JsonObject:
-    about: JsonObject = {"author_kind": "model", "request_id": call.call_id}
-    facts: dict[str, Any] = {
-        "api_message_id": api_id(call),
-        "stop_reason": _stopped(call.wire, payload),
-        "model_override": answered_by(call),
+def _metadata(call: Call, payload: JsonObject) -> JsonObject:
+    metadata: JsonObject = {"author_kind": "model", "request_id": call.call_id}
+    optional: dict[str, Any] = {
+        "api_message_id": api_message_id(call),
+        "stop_reason": _stop_reason(call.wire, payload),
+        "model_override": answering_model(call),
         "duration_ms": call.duration_ms if call.duration_ms is not None and call.duration_ms >= 0 else None,
         "answer_cut": call.is_answer_cut or None,
         "helper": call.helper or None,
         "request": _settings(call),
         "response": _unmapped(call, payload),
-        **_of_choice(call.wire, payload),
+        **_choice_fields(call.wire, payload),
     }
-    about |= {name: value for name, value in facts.items() if value not in _NOTHING}
-    return {**about, **{name: value for name, value in call.answer.items() if name not in about}}
+    metadata |= {name: value for name, value in optional.items() if value not in _NOTHING}
+    return {**metadata, **{name: value for name, value in call.answer.items() if name not in metadata}}
 
 
-def _stopped(wire: str, payload: JsonObject) -> str | None:
+def _stop_reason(wire: str, payload: JsonObject) -> str | None:
     stated: Any = None
     match wire, payload:
         case "openai-chat", {"choices": [{"finish_reason": stated}, *_]}:
@@ -139,25 +137,106 @@ def _stopped(wire: str, payload: JsonObject) -> str | None:
 
 
 def _settings(call: Call) -> JsonObject:
-    """What was asked for beside the messages, in the source's own words."""
-    return {key: value for key, value in call.request.items() if key not in _APART and value not in _NOTHING}
+    """Return the settings of a request, as the source spells them."""
+    return {key: value for key, value in call.request.items() if key not in _NOT_SETTINGS and value not in _NOTHING}
 
 
 def _unmapped(call: Call, payload: JsonObject) -> JsonObject:
-    asked = call.request
+    request = call.request
     return {
         key: value
         for key, value in payload.items()
-        if key not in _MAPPED and value not in _NOTHING and not (key in _ECHOED and asked.get(key, value) == value)
+        if key not in _MAPPED_FIELDS
+        and value not in _NOTHING
+        and not (key in _ECHOED_FIELDS and request.get(key, value) == value)
     }
 
 
-def _of_choice(wire: str, payload: JsonObject) -> JsonObject:
-    """What stands beside the message of a choice, and in it beside its words."""
+def _choice_fields(wire: str, payload: JsonObject) -> JsonObject:
+    """Return the unmapped fields of the first choice and of its message."""
     choices = payload.get("choices") if wire == "openai-chat" else None
     if not isinstance(choices, list) or not choices or not isinstance(choice := choices[0], dict):
         return {}
-    about = {key: value for key, value in choice.items() if key not in _OF_CHOICE}
+    fields = {key: value for key, value in choice.items() if key not in _MAPPED_CHOICE_FIELDS}
     if isinstance(message := choice.get("message"), dict):
-        about |= {key: value for key, value in message.items() if key not in _OF_MESSAGE}
-    return about
+        fields |= {key: value for key, value in message.items() if key not in _MAPPED_MESSAGE_FIELDS}
+    return fields
+
+
+_FieldPath = tuple[str, ...]
+
+_TOKEN_PATHS: dict[str, dict[str, tuple[_FieldPath, ...]]] = {
+    "openai": {
+        "input_tokens": (("prompt_tokens",), ("input_tokens",)),
+        "output_tokens": (("completion_tokens",), ("output_tokens",)),
+        "cache_read_input_tokens": (
+            ("prompt_tokens_details", "cached_tokens"),
+            ("input_tokens_details", "cached_tokens"),
+        ),
+        "thinking_tokens": (
+            ("completion_tokens_details", "reasoning_tokens"),
+            ("output_tokens_details", "reasoning_tokens"),
+        ),
+    },
+    "anthropic": {
+        "input_tokens": (("input_tokens",),),
+        "output_tokens": (("output_tokens",),),
+        "cache_creation_input_tokens": (("cache_creation_input_tokens",),),
+        "cache_read_input_tokens": (("cache_read_input_tokens",),),
+        "thinking_tokens": (("output_tokens_details", "thinking_tokens"),),
+    },
+    "gemini": {
+        "input_tokens": (("promptTokenCount",),),
+        "output_tokens": (("candidatesTokenCount",),),
+        "cache_read_input_tokens": (("cachedContentTokenCount",),),
+        "thinking_tokens": (("thoughtsTokenCount",),),
+    },
+}
+_MAPPED_USAGE_FIELDS = {
+    wire: frozenset({path[0] for paths in names.values() for path in paths} | {"cache_creation", "service_tier"})
+    for wire, names in _TOKEN_PATHS.items()
+}
+_CACHE_LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+
+
+def stated_tokens(call: Call) -> JsonObject:
+    """Return the token counts of the payload."""
+    payload = call.response or {}
+    usage = payload.get("usageMetadata" if call.wire == "gemini" else "usage")
+    return _named_counts(usage, call.wire.partition("-")[0]) if isinstance(usage, dict) else {}
+
+
+def tokens_of(call: Call) -> JsonObject | None:
+    """Return the token counts of the payload, with gaps filled from the log's own counts."""
+    tokens = stated_tokens(call)
+    for name, count in (call.usage or {}).items():
+        if tokens.get(name) is None:
+            tokens[name] = count
+    return tokens or None
+
+
+def _named_counts(usage: JsonObject, wire: str) -> JsonObject:
+    """Return counts under the names of the schema; fields without such a name keep their own."""
+    tokens: JsonObject = {}
+    for ours, paths in _TOKEN_PATHS[wire].items():
+        for path in paths:
+            if _is_count(count := _value_at(usage, path)):
+                tokens[ours] = count
+                break
+    if isinstance(written := usage.get("cache_creation"), dict):
+        tokens["cache_creation"] = {name: written[name] for name in _CACHE_LIFETIMES if _is_count(written.get(name))}
+    if isinstance(tier := usage.get("service_tier"), str):
+        tokens["service_tier"] = tier
+    taken = _MAPPED_USAGE_FIELDS[wire]
+    return tokens | {name: value for name, value in usage.items() if name not in taken and value is not None}
+
+
+def _value_at(usage: JsonObject, path: _FieldPath) -> Any:
+    value: Any = usage
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0

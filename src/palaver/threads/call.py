@@ -1,4 +1,4 @@
-"""A call: one request to a model's API with what came back, as a log holds it, in the provider's own format."""
+"""A call: one logged request to a model's API with its response, in the provider's own format."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,48 +10,48 @@ from palaver.wire import wire_format
 
 @dataclass(slots=True)
 class Call:
-    """What a log says of one call. Whoever reads the log fills it in; `Threads` makes conversations of many."""
+    """One API call as logged. Importers fill it in; `Threads` joins many calls into conversations."""
 
     call_id: str
-    """The log's own id of the request, the same in every file that tells of it: correlation id, request id."""
+    """The log's id of the request (correlation id, request id), the same in every file that mentions it."""
     wire: str
     """The format of both payloads, as `wire_format` names it: `openai-chat`, `openai-responses`, `anthropic`, …"""
     request: JsonObject
-    """The payload as it was sent, as far as it is known; parsed."""
+    """The parsed payload as sent, as far as it is known."""
     response: JsonObject | None = None
-    """The payload of the answer as it would have come in one piece; None where there is none, or an error."""
+    """The response payload, with streams assembled; None if there is no answer, or an error instead."""
     error: JsonObject | None = None
-    """Why there is no answer, or only a part of one, as `error_from_wire` tells it."""
+    """Why there is no answer, or only part of one, as returned by `error_from_wire`."""
     started_at: str | None = None
-    """When the request was sent, in the schema's spelling."""
+    """When the request was sent, as a schema timestamp."""
     ended_at: str | None = None
-    """When the answer was there."""
+    """When the answer was complete."""
     duration_ms: float | None = None
     is_request_cut: bool = False
-    """Whether some of the request is missing: then it cannot be told which conversation it belongs to."""
+    """Whether part of the request is missing; its conversation cannot be determined then."""
     is_answer_cut: bool = False
-    """Whether some of the answer is missing."""
+    """Whether part of the answer is missing."""
     caller: str = ""
-    """Who asked, in whatever words the log has: calls of different callers never share a conversation."""
+    """Who made the call, however the log names them. Calls of different callers never share a conversation."""
     session_id: str = ""
-    """The client's own session, where the request names it; then a system prompt may change within a conversation."""
+    """The client's session, if the request names it. The system prompt may then change within a conversation."""
     version: str | None = None
-    """Of the API."""
+    """The version of the API."""
     model: str | None = None
-    """The model that answered, where the log says so and the answer does not."""
+    """The model that answered, if the log names it and the answer does not."""
     platform: JsonObject = field(default_factory=dict[str, Any])
-    """What is said of the conversation as a whole: `platform.metadata` (the deployment, …)."""
+    """Metadata of the whole conversation, for `platform.metadata` (the deployment, …)."""
     answer: JsonObject = field(default_factory=dict[str, Any])
-    """What is said of the answer beside its payload: `metadata` of its message (region, status, filters, …)."""
+    """Metadata of the answer that its payload lacks, for `metadata` of its message (region, status, filters, …)."""
     helper: str = ""
-    """What the client asked this for, where it was not for the person: `title`, `quota`, `topic`, …"""
+    """Why the client made the call on its own account: `title`, `quota`, `topic`, …; empty if a person asked."""
     usage: JsonObject | None = None
-    """Token counts that the log has beside the payload, by the names of a message's `tokens`; they fill gaps."""
+    """Token counts logged beside the payload, named as in a message's `tokens`; used where the payload has none."""
     where: str = ""
-    """Where it stands in the source."""
+    """The position in the source."""
 
     def exchange(self) -> JsonObject:
-        """The call as an exchange document."""
+        """Return the call as an exchange document."""
         wire = wire_format(self.wire)
         request = wire.request_from_wire(self.request)
         request.setdefault("model", self.model or "unknown")

@@ -1,1 +1,1 @@
-"""Validation of documents: the published JSON Schema, rules, levels, and the report."""
+"""Validation of documents: the published JSON Schema, the rules, the levels and the report."""

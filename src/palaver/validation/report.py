@@ -1,4 +1,4 @@
-"""The report: what was added up, in the published shape."""
+"""The validation report: a tally in the published shape."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -9,16 +9,16 @@ from palaver.model.finding import KINDS
 from palaver.model.rules import Rule
 from palaver.model.timestamps import normalize_timestamp
 from palaver.validation.coverage import OTHERS, CoverageTally, schema_fields
-from palaver.validation.levels import Level
-from palaver.validation.tally import SEVERITIES, Found, ReportTally, SourceTally, Stage
+from palaver.validation.judge import Level
+from palaver.validation.tally import SEVERITIES, ReportedFinding, ReportTally, SourceTally, Stage
 
 VERSION = "1.0.0"
-_UNMAPPED_SHOWN = 200
+_MAX_UNMAPPED = 200
 _DIGITS = 4
 
 
-def told_source(tally: SourceTally, level: Level) -> JsonObject:
-    """What is said of one source."""
+def source_entry(tally: SourceTally, level: Level) -> JsonObject:
+    """Return the entry of one source."""
     findings: dict[str, int] = {}
     for (_, code), group in tally.groups.items():
         findings[code] = findings.get(code, 0) + group.count
@@ -37,7 +37,7 @@ def told_source(tally: SourceTally, level: Level) -> JsonObject:
     }
 
 
-def report(
+def build_report(
     tally: ReportTally,
     *,
     subject: str,
@@ -47,17 +47,17 @@ def report(
     unclaimed: list[str],
     title: Callable[[str], str],
 ) -> JsonObject:
-    """Everything in the shape of `schema/report`; `title` knows what platforms are called."""
+    """Return the whole report in the shape of `schema/report`; `title` returns the display name of a platform."""
     tally.close()
     total = tally.total
-    asked = {rule.name: rule for rule in rules}
+    rules_by_name = {rule.name: rule for rule in rules}
     return {
         "schema_version": VERSION,
         "palaver_version": metadata.version("palaver"),
         "generated_at": normalize_timestamp(datetime.now(UTC)),
         "subject": subject,
         "level": level.value,
-        "rules": sorted(asked),
+        "rules": sorted(rules_by_name),
         "valid": not refused and all(source["valid"] for source in tally.sources),
         "refused": refused,
         "unclaimed": unclaimed,
@@ -72,57 +72,59 @@ def report(
             "severities": total.severities(),
         },
         "sources": tally.sources,
-        "findings": _groups(total, asked),
+        "findings": _groups(total, rules_by_name),
         "coverage": [_coverage(name, title(name), total.coverage[name]) for name in sorted(total.coverage)],
         "drift": [
             {
                 "platform": platform,
                 "kind": kind,
                 "version": version or None,
-                "count": met.count,
-                "source": met.source,
-                "conversation_id": met.conversation_id,
+                "count": unknown.count,
+                "source": unknown.source,
+                "conversation_id": unknown.conversation_id,
             }
-            for (platform, kind, version), met in sorted(
+            for (platform, kind, version), unknown in sorted(
                 total.drift.items(), key=lambda entry: (-entry[1].count, entry[0])
             )
         ],
     }
 
 
-def _groups(total: SourceTally, asked: dict[str, Rule]) -> list[JsonObject]:
-    told = [
+def _groups(total: SourceTally, rules_by_name: dict[str, Rule]) -> list[JsonObject]:
+    groups = [
         {
             "code": code,
             "stage": stage,
             "severity": group.severity,
-            "meaning": _meaning(stage, code, asked),
+            "meaning": _meaning(stage, code, rules_by_name),
             "count": group.count,
             "sources": group.sources,
-            "examples": [_example(source, found) for source, found in group.examples],
+            "examples": [_example(source, finding) for source, finding in group.examples],
         }
         for (stage, code), group in total.groups.items()
     ]
-    return sorted(told, key=lambda one: (SEVERITIES.index(one["severity"]), -one["count"], one["code"], one["stage"]))
+    return sorted(
+        groups, key=lambda group: (SEVERITIES.index(group["severity"]), -group["count"], group["code"], group["stage"])
+    )
 
 
-def _meaning(stage: Stage, code: str, asked: dict[str, Rule]) -> str:
+def _meaning(stage: Stage, code: str, rules_by_name: dict[str, Rule]) -> str:
     if stage == "reading":
         return KINDS[code].meaning if code in KINDS else "Noticed while the source was read."
-    if code in asked:
-        return asked[code].meaning
+    if code in rules_by_name:
+        return rules_by_name[code].meaning
     return f"The published schema refuses a value ({code.removeprefix('schema-').replace('-', ' ')})."
 
 
-def _example(source: str, found: Found) -> JsonObject:
+def _example(source: str, finding: ReportedFinding) -> JsonObject:
     return {
         "source": source,
-        "line": found.line,
-        "where": found.where,
-        "conversation_id": found.conversation_id,
-        "pointer": found.pointer,
-        "message": found.message,
-        "excerpt": found.excerpt,
+        "line": finding.line,
+        "where": finding.where,
+        "conversation_id": finding.conversation_id,
+        "pointer": finding.pointer,
+        "message": finding.message,
+        "excerpt": finding.excerpt,
     }
 
 
@@ -131,7 +133,7 @@ def _coverage(platform: str, title: str, tally: CoverageTally) -> JsonObject:
         return round(conversations / tally.conversations, _DIGITS) if tally.conversations else 0.0
 
     unmapped = sorted(
-        ((name, one) for name, one in tally.unmapped.items() if name != OTHERS),
+        ((name, counts) for name, counts in tally.unmapped.items() if name != OTHERS),
         key=lambda entry: (-entry[1].conversations, -entry[1].count, entry[0]),
     )
     return {
@@ -147,8 +149,13 @@ def _coverage(platform: str, title: str, tally: CoverageTally) -> JsonObject:
             for name in schema_fields()
         ],
         "unmapped": [
-            {"field": name, "conversations": one.conversations, "share": share(one.conversations), "count": one.count}
-            for name, one in unmapped[:_UNMAPPED_SHOWN]
+            {
+                "field": name,
+                "conversations": counts.conversations,
+                "share": share(counts.conversations),
+                "count": counts.count,
+            }
+            for name, counts in unmapped[:_MAX_UNMAPPED]
         ],
-        "unmapped_more": max(0, len(unmapped) - _UNMAPPED_SHOWN) + (OTHERS in tally.unmapped),
+        "unmapped_more": max(0, len(unmapped) - _MAX_UNMAPPED) + (OTHERS in tally.unmapped),
     }

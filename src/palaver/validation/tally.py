@@ -1,6 +1,6 @@
-"""Everything that goes into a report, added up: counts and first examples, so that a million messages fit.
+"""The running totals of a report: counts and first examples, so that a million messages fit in memory.
 
-Each source is added up on its own, by whichever process reads it; merging puts them together in the order of the
+Each source is tallied on its own, in the process that reads it; `ReportTally.merge` combines them in the order of the
 sources.
 """
 
@@ -17,20 +17,19 @@ from palaver.model.finding import Severity
 from palaver.model.ledger import Ledger
 from palaver.model.rules import Path
 from palaver.validation.coverage import CoverageTally
-from palaver.validation.judge import Verdict
-from palaver.validation.levels import Level
-from palaver.validation.schema import pointer
+from palaver.validation.judge import Level, Verdict
+from palaver.validation.schema import json_pointer
 
 Stage = Literal["reading", "schema", "rule"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-_EXCERPT = 160
-_DRIFT_KEPT = 1_000
-"""Kinds that are told apart; a hostile source could make up any number."""
+_MAX_EXCERPT = 160
+_MAX_UNKNOWN_KINDS = 1_000
+"""Limit on distinct kinds; a hostile source could make up any number."""
 
 
-class Found(NamedTuple):
-    """One finding, wherever it comes from."""
+class ReportedFinding(NamedTuple):
+    """A finding of the reader, the schema or a rule."""
 
     code: str
     severity: Severity
@@ -44,13 +43,13 @@ class Found(NamedTuple):
 
 
 @dataclass(slots=True)
-class Group:
-    """All findings of one code and stage."""
+class FindingGroup:
+    """The findings of one code and stage."""
 
     counts: Counter[Severity] = field(default_factory=Counter["Severity"])
     sources: int = 0
-    examples: list[tuple[str, Found]] = field(default_factory=list[tuple[str, Found]])
-    """The first ones, each with its source."""
+    examples: list[tuple[str, ReportedFinding]] = field(default_factory=list[tuple[str, ReportedFinding]])
+    """The first findings, each with its source."""
 
     @property
     def count(self) -> int:
@@ -58,7 +57,7 @@ class Group:
 
     @property
     def severity(self) -> Severity:
-        """The gravest."""
+        """The gravest severity."""
         for severity in SEVERITIES:
             if self.counts[severity]:
                 return severity
@@ -66,19 +65,19 @@ class Group:
 
 
 @dataclass(slots=True)
-class Met:
-    """A kind that no importer knows: how often, and where it was met first."""
+class UnknownKind:
+    """A kind of record that no importer knows: its count and first occurrence."""
 
     count: int
     source: str
     conversation_id: str
     number: int = 0
-    """Which source that is, in their order."""
+    """The number of that source."""
 
 
 @dataclass(slots=True)
 class SourceTally:
-    """What was found out about one source."""
+    """The totals of one source."""
 
     source: str
     read_as: str
@@ -89,72 +88,72 @@ class SourceTally:
     messages: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     failure: str = ""
-    most_examples: int = 20
-    groups: dict[tuple[Stage, str], Group] = field(default_factory=dict[tuple[Stage, str], Group])
+    max_examples: int = 20
+    groups: dict[tuple[Stage, str], FindingGroup] = field(default_factory=dict[tuple[Stage, str], FindingGroup])
     coverage: dict[str, CoverageTally] = field(default_factory=dict[str, CoverageTally])
-    drift: dict[tuple[str, str, str], Met] = field(default_factory=dict[tuple[str, str, str], Met])
+    drift: dict[tuple[str, str, str], UnknownKind] = field(default_factory=dict[tuple[str, str, str], UnknownKind])
 
-    def add(self, found: Found, count: int = 1) -> None:
-        key = found.stage, found.code
+    def add(self, finding: ReportedFinding, count: int = 1) -> None:
+        key = finding.stage, finding.code
         group = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = Group(sources=1)
-        group.counts[found.severity] += count
-        if count and len(group.examples) < self.most_examples:
-            group.examples.append((self.source, found))
+            group = self.groups[key] = FindingGroup(sources=1)
+        group.counts[finding.severity] += count
+        if count and len(group.examples) < self.max_examples:
+            group.examples.append((self.source, finding))
 
     def add_verdicts(self, document: JsonObject, verdicts: Iterable[Verdict], line: int | None = None) -> None:
-        """Count what a judge said of a document, with an excerpt for those that are shown."""
+        """Count the verdicts on a document, with an excerpt for each example."""
         is_invalid = False
         conversation_id = document.get("conversation_id")
         for verdict in verdicts:
             is_invalid |= verdict.severity == "error"
             group = self.groups.get((verdict.stage, verdict.code))
-            if group is not None and len(group.examples) >= self.most_examples:
+            if group is not None and len(group.examples) >= self.max_examples:
                 group.counts[verdict.severity] += 1
                 continue
-            is_here = verdict.place is None
+            is_here = verdict.location is None
             self.add(
-                Found(
+                ReportedFinding(
                     verdict.code,
                     verdict.severity,
                     verdict.stage,
                     verdict.message,
-                    "" if is_here else verdict.place or "",
+                    "" if is_here else verdict.location or "",
                     line if is_here else None,
                     conversation_id if isinstance(conversation_id, str) else None,
-                    pointer(verdict.path) or "/",
+                    json_pointer(verdict.path) or "/",
                     excerpt(document, verdict.path) if is_here else None,
                 )
             )
         self.invalid_documents += is_invalid
 
     def cover(self, document: JsonObject, describe: Callable[[str], tuple[frozenset[str], frozenset[str]]]) -> None:
-        """Add a document that meets the schema to the coverage of its platform."""
+        """Add a valid document to the coverage of its platform."""
         platform = document["platform"]["name"]
         own_names, known_kinds = describe(platform)
         coverage = self.coverage.get(platform)
         if coverage is None:
             coverage = self.coverage[platform] = CoverageTally(own_names)
         if coverage.add(document):
-            self._meet_unknown(document, platform, known_kinds)
+            self._add_unknown_kinds(document, platform, known_kinds)
 
-    def _meet_unknown(self, document: JsonObject, platform: str, known_kinds: frozenset[str]) -> None:
+    def _add_unknown_kinds(self, document: JsonObject, platform: str, known_kinds: frozenset[str]) -> None:
         version = document["platform"].get("version") or ""
         for message in document["messages"]:
             for block in message["content"]:
                 if block["type"] == "opaque" and block["kind"] not in known_kinds:
                     stated = (message.get("metadata") or {}).get("version")
                     key = platform, block["kind"], stated if isinstance(stated, str) else version
-                    self.meet(key, Met(1, self.source, document["conversation_id"]))
+                    self.add_unknown_kind(key, UnknownKind(1, self.source, document["conversation_id"]))
 
-    def meet(self, key: tuple[str, str, str], met: Met) -> None:
-        """Count a kind that no importer knows, by platform, kind and version."""
+    def add_unknown_kind(self, key: tuple[str, str, str], unknown: UnknownKind) -> None:
+        """Count a kind of record that no importer knows, by platform, kind and version."""
         if known := self.drift.get(key):
-            first = min(known, met, key=lambda one: one.number)
-            self.drift[key] = replace(first, count=known.count + met.count)
-        elif len(self.drift) < _DRIFT_KEPT:
-            self.drift[key] = met
+            first = min(known, unknown, key=lambda occurrence: occurrence.number)
+            self.drift[key] = replace(first, count=known.count + unknown.count)
+        elif len(self.drift) < _MAX_UNKNOWN_KINDS:
+            self.drift[key] = unknown
 
     def close(self) -> None:
         for coverage in self.coverage.values():
@@ -176,18 +175,18 @@ class SourceTally:
 
 
 class ReportTally:
-    """Sources put together in their order."""
+    """The totals over all sources."""
 
-    def __init__(self, most_examples: int) -> None:
-        self.total = SourceTally("", "", most_examples=most_examples)
+    def __init__(self, max_examples: int) -> None:
+        self.total = SourceTally("", "", max_examples=max_examples)
         self.sources: list[JsonObject] = []
         self._numbers: list[int] = []
-        self._examples: dict[tuple[Stage, str], list[tuple[int, tuple[str, Found]]]] = {}
+        self._examples: dict[tuple[Stage, str], list[tuple[int, tuple[str, ReportedFinding]]]] = {}
 
-    def merge(self, number: int, tally: SourceTally, told: JsonObject) -> None:
-        """Take in a source that was checked; `told` is what is said of it."""
+    def merge(self, number: int, tally: SourceTally, entry: JsonObject) -> None:
+        """Add a checked source; `entry` is its entry in the report."""
         total = self.total
-        self.sources.append(told)
+        self.sources.append(entry)
         self._numbers.append(number)
         total.size_bytes += tally.size_bytes
         total.documents += tally.documents
@@ -196,17 +195,17 @@ class ReportTally:
         total.messages += tally.messages
         total.ledger.add(tally.ledger)
         for key, group in tally.groups.items():
-            known = total.groups.setdefault(key, Group())
+            known = total.groups.setdefault(key, FindingGroup())
             known.counts.update(group.counts)
             known.sources += group.sources
             examples = self._examples.setdefault(key, [])
             examples += [(number, example) for example in group.examples]
             examples.sort(key=lambda numbered: numbered[0])
-            del examples[total.most_examples :]
+            del examples[total.max_examples :]
         for platform, coverage in tally.coverage.items():
             total.coverage.setdefault(platform, CoverageTally()).merge(coverage)
-        for key, met in tally.drift.items():
-            total.meet(key, replace(met, number=number))
+        for key, unknown in tally.drift.items():
+            total.add_unknown_kind(key, replace(unknown, number=number))
 
     def close(self) -> None:
         """Put sources and examples in order."""
@@ -217,7 +216,7 @@ class ReportTally:
 
 
 def excerpt(document: Any, path: Path) -> str | None:
-    """The beginning of what stands at a path, on one line; nothing where nothing stands, or everything."""
+    """Return the beginning of the value at a path, on one line; None if there is no value, or if it is all messages."""
     if path in {(), ("messages",)}:
         return None
     for part in path:
@@ -234,8 +233,8 @@ def excerpt(document: Any, path: Path) -> str | None:
     else:
         try:
             text = orjson.dumps(document).decode()
-        except TypeError:  # nested too deeply, no Unicode, or an integer past 64 bits
+        except TypeError:  # nested too deeply, not Unicode, or an integer past 64 bits
             with suppress(RecursionError):
                 text = repr(document)
-    text = " ".join(text[: 4 * _EXCERPT].split())
-    return (text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…") or None
+    text = " ".join(text[: 4 * _MAX_EXCERPT].split())
+    return (text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…") or None

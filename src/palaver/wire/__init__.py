@@ -1,6 +1,6 @@
-"""Provider formats, in both directions; the registry finds them by their names.
+"""Wire formats of the providers, and the registry that finds them by name.
 
-A package of private modules is one format (`anthropic`); of a package with public modules, each of these is one
+A package with private modules only is one format (`anthropic`); in a package with public modules, each of these is one
 (`openai/chat.py` is `openai-chat`).
 """
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def formats() -> list[str]:
-    """Return every format as the command line names it, from names alone: nothing is imported."""
+    """Return the name of every format, as the command line spells it, without importing any."""
     return sorted(_modules())
 
 
 @cache
 def wire_format(name: str) -> "WireFormat":
-    """Import the format that the command line calls by this name."""
+    """Import a format by the name that the command line has for it."""
     module = _modules().get(name)
     if module is None:
         raise UnrecognizedError(f"there is no wire format {name!r}; known: {', '.join(formats())}")
@@ -31,7 +31,7 @@ def wire_format(name: str) -> "WireFormat":
 
 @cache
 def _modules() -> dict[str, str]:
-    """Return the module of each format, relative to this package."""
+    """Return the module of each format by its name, relative to this package."""
     found: dict[str, str] = {}
     for package in _public_names(*__path__):
         inner = _public_names(*(f"{folder}/{package}" for folder in __path__))

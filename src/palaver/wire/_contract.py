@@ -1,17 +1,17 @@
-"""What every wire format offers: requests and responses of one provider, read into an exchange and written from it.
+"""The contract of a wire format: requests and responses of one provider, read into an exchange and written from it.
 
-Reading loses nothing. What the exchange has no place for goes to `provider_data` beside it (of the request, a message,
-a block, a tool, the response, its usage), under the name of the format: `{"anthropic": {…}}`. What has no
-counterpart is an `opaque` block whose `provider_data` names the format it came from, so that writing the same format
-gives it back as it was. Reading and writing the same format gives an equal payload.
+Reading loses nothing. Fields that the exchange cannot express go to the `provider_data` of the request, message, block,
+tool, response or usage they belong to, under the name of the format: `{"anthropic": {…}}`. Content without a
+counterpart becomes an `opaque` block whose `provider_data` names its format, so that writing that format restores it.
+Reading and then writing the same format gives an equal payload.
 
-Writing another format loses what that has no place for, and says so: every loss has a JSON pointer into what was to be
-written, and a reason. What is read from the payload equals what was written, minus the losses. `provider_data` of
-another format is a loss where it holds anything.
+Writing a different format loses what that format cannot express, and reports it: every loss has a reason and a JSON
+pointer into the exchange. Reading the payload again gives what was written, minus the losses. Non-empty `provider_data`
+of another format is a loss.
 
 Reading gives canonical parts: `strict` of a tool, `include_summary` of thinking and `is_error` of a result are always
-stated; lists that would be empty (`system`, `tools`) and objects without a field are left out; nothing is null but
-`response` and counts that the provider states as null.
+present; empty lists (`system`, `tools`) and empty objects are left out; only `response` and counts that the provider
+states as null are null.
 """
 
 from dataclasses import dataclass, field
@@ -23,18 +23,18 @@ Change = Literal["dropped", "changed"]
 
 
 class Loss(NamedTuple):
-    """What a payload does not carry, or carries differently."""
+    """A value that a payload does not carry, or carries differently."""
 
     pointer: str
-    """Into what was to be written."""
+    """A JSON pointer into the exchange that was written."""
     reason: str
     change: Change = "dropped"
-    """Whether the value is gone, or something else stands in its place; of a message that was split, several."""
+    """Whether the value is gone, or written as something else; a message that was split became several."""
 
 
 @dataclass(slots=True)
 class Losses:
-    """Gathers what a writer leaves out."""
+    """Collects the losses of a writer."""
 
     found: list[Loss] = field(default_factory=list[Loss])
 
@@ -51,12 +51,12 @@ class Written(NamedTuple):
 
 
 class WireFormat(Protocol):
-    """A module of this room; functions, no state."""
+    """A wire format: a module or package with these functions and no state."""
 
     name: str
-    """The module's name, and the key in `provider_data`; with a hyphen on the command line."""
+    """The key in `provider_data`: `openai_chat` for what the command line calls `openai-chat`."""
     provider: str
-    """Whose it is, as an exchange names it: openai, anthropic, google."""
+    """The provider as an exchange names it: openai, anthropic, google."""
 
     def request_from_wire(self, payload: JsonObject) -> JsonObject: ...
 
@@ -67,5 +67,10 @@ class WireFormat(Protocol):
     def response_to_wire(self, response: JsonObject) -> Written: ...
 
     def error_from_wire(self, payload: JsonObject, status: int | None = None) -> JsonObject | None:
-        """What went wrong, in the shape of an exchange's `error`; None where the payload is no error."""
+        """Return an exchange's `error`; None if the payload is not an error."""
         ...
+
+
+def escape_key(key: str) -> str:
+    """Return a key as a segment of a JSON pointer."""
+    return key.replace("~", "~0").replace("/", "~1")

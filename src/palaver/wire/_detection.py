@@ -1,4 +1,4 @@
-"""Whose format a call is in, from the shape of its request and its answer."""
+"""Detection of the wire format of a call, from the shape of its request and response."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, get_args
@@ -10,21 +10,24 @@ from palaver.model.build import JsonObject
 Format = Literal["openai", "claude", "gemini", "responses"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
-WIRE: dict[Format, str] = {
+WIRE_FORMAT_NAMES: dict[Format, str] = {
     "openai": "openai-chat",
     "claude": "anthropic",
     "gemini": "gemini",
     "responses": "openai-responses",
 }
-"""The same formats as `wire_format` names them."""
+"""The name that `wire_format` has for each format."""
 _CLAUDE_EVENTS = {
     *("message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop"),
 }
 _CLAUDE_BLOCKS = {"tool_use", "tool_result", "thinking"}
 
 
-def detect(record: JsonObject) -> Format:
-    """Gemini has `contents`, Responses has items; then the rules that tell Claude from OpenAI."""
+def detect_format(record: JsonObject) -> Format:
+    """Return the format of a call: Gemini has `contents`, Responses has items, Claude has its own events and blocks.
+
+    Everything else is OpenAI Chat.
+    """
     request: Any = record.get("request")
     response: Any = record.get("response")
     request = request if isinstance(request, dict) else {}
@@ -54,7 +57,7 @@ def _event_types(response: JsonObject) -> Iterator[str]:
             try:
                 data = orjson.loads(line[5:])
             except orjson.JSONDecodeError:
-                continue  # `[DONE]`, or damage that the assembler tells
+                continue  # `[DONE]`, or damage that the assembler reports
             if isinstance(data, dict) and isinstance(data.get("type"), str):
                 yield data["type"]
 

@@ -1,11 +1,11 @@
-"""What went wrong with a request, in the same words for every provider, and when to try again."""
+"""Errors of a request in the same categories for every provider, and the time to wait before a retry."""
 
 import re
 from collections.abc import Mapping
 
 from palaver.model.build import JsonObject
 
-_BY_STATUS = {
+_CATEGORY_BY_STATUS = {
     **dict.fromkeys((401, 403), "auth"),
     402: "billing",
     404: "not_found",
@@ -15,7 +15,7 @@ _BY_STATUS = {
     **dict.fromkeys((500, 502), "server"),
     **dict.fromkeys((503, 529), "overloaded"),
 }
-_BY_WORD = {
+_CATEGORY_BY_CODE = {
     "authentication_error": "auth",
     "permission_error": "auth",
     "invalid_api_key": "auth",
@@ -44,40 +44,40 @@ _BY_WORD = {
     "content_filter": "content_filter",
     "content_policy_violation": "content_filter",
 }
-_PARTS = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_MS_PER_UNIT = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 
 
-def error(
+def exchange_error(
     message: str,
-    words: tuple[str, ...] = (),
+    codes: tuple[str, ...] = (),
     status: int | None = None,
     *,
     retry_after_ms: float | None = None,
     provider_data: JsonObject | None = None,
 ) -> JsonObject:
-    """An exchange's error; `words` are the provider's own, the most telling first."""
-    made: JsonObject = {"category": category(words, status), "message": message}
+    """Return an exchange's error; `codes` are the provider's own, the most specific first."""
+    made: JsonObject = {"category": error_category(codes, status), "message": message}
     for name, value in (("status", status), ("retry_after_ms", retry_after_ms), ("provider_data", provider_data)):
         if value is not None:
             made[name] = value
     return made
 
 
-def category(words: tuple[str, ...], status: int | None) -> str:
-    for word in words:
-        if known := _BY_WORD.get(word.lower()):
+def error_category(codes: tuple[str, ...], status: int | None) -> str:
+    for code in codes:
+        if known := _CATEGORY_BY_CODE.get(code.lower()):
             return known
-    return _BY_STATUS.get(status or 0, "server" if status and status >= 500 else "unknown")
+    return _CATEGORY_BY_STATUS.get(status or 0, "server" if status and status >= 500 else "unknown")
 
 
 def is_retryable(error: JsonObject) -> bool:
-    """Whether the same request may succeed later."""
+    """Return whether the request may succeed if it is sent again later."""
     return error["category"] in {"rate_limit", "server", "timeout", "overloaded", "network"}
 
 
-def wait_ms(headers: Mapping[str, str]) -> float | None:
-    """How long a provider asks to wait, from the headers of its answer; None where it does not say."""
+def retry_wait_ms(headers: Mapping[str, str]) -> float | None:
+    """Return how long a response's headers ask the client to wait; None if they do not say."""
     lower = {name.lower(): value for name, value in headers.items()}
     if (wait := lower.get("retry-after-ms")) is not None:
         return _duration_ms(f"{wait}ms")
@@ -88,9 +88,9 @@ def wait_ms(headers: Mapping[str, str]) -> float | None:
 
 
 def _duration_ms(text: str) -> float | None:
-    """`60s`, `6m0s`, `1.5s` in milliseconds."""
-    parts = _PARTS.findall(text)
+    """Parse a duration such as `60s`, `6m0s` or `1.5s`; None if it is malformed."""
+    parts = _DURATION_PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
-    total = sum(float(number) * _MS[unit] for number, unit in parts)
+    total = sum(float(number) * _MS_PER_UNIT[unit] for number, unit in parts)
     return int(total) if total == int(total) else total

@@ -1,8 +1,8 @@
-"""How much a model is to reason: four levels, and the budgets and efforts that stand for them.
+"""Thinking levels: the four levels of an exchange, and the token budgets and effort words of the providers.
 
-A budget is the least one plus level/3 of what is between that and the greatest, floored; the two numbers that the
-exchange's specification states itself stand as they are there. Back from a number, the nearest level is taken; the
-number itself is kept in `provider_data`.
+A budget is the model's minimum plus level/3 of the distance to its maximum, rounded down, except for the two numbers
+that the specification of the exchange states itself. A budget is read as the nearest level; the number itself is kept
+in `provider_data`.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 Level = Literal["none", "low", "med", "high"]
 
 LEVELS: tuple[Level, ...] = ("none", "low", "med", "high")
-_EFFORTS: dict[Level, str] = {"none": "none", "low": "low", "med": "medium", "high": "high"}
+_EFFORT_OF_LEVEL: dict[Level, str] = {"none": "none", "low": "low", "med": "medium", "high": "high"}
 _LEVEL_OF_EFFORT: dict[str, Level] = {
     "none": "none",
     "minimal": "low",
@@ -24,13 +24,13 @@ _LEVEL_OF_EFFORT: dict[str, Level] = {
 
 
 class Budgets(NamedTuple):
-    least: int
-    most: int
+    minimum: int
+    maximum: int
     stated: dict[Level, int]
-    """Numbers of the specification where the formula gives another one."""
+    """Numbers of the specification that differ from the formula."""
 
 
-_BUDGETS: tuple[tuple[re.Pattern[str], Budgets], ...] = (
+_BUDGETS_BY_MODEL: tuple[tuple[re.Pattern[str], Budgets], ...] = (
     (re.compile("claude-haiku-4-5|claude-3-7-sonnet"), Budgets(1024, 32_000, {})),
     (re.compile("claude-(sonnet|opus)-4-5"), Budgets(1024, 64_000, {"med": 43_000})),
     (re.compile("claude"), Budgets(1024, 64_000, {})),
@@ -38,33 +38,33 @@ _BUDGETS: tuple[tuple[re.Pattern[str], Budgets], ...] = (
     (re.compile("gemini-2.5-flash-lite"), Budgets(512, 24_576, {})),
     (re.compile("gemini-2.5-flash"), Budgets(0, 24_576, {})),
 )
-_OTHER_GEMINI = Budgets(0, 24_576, {})
-_OTHER = Budgets(1024, 64_000, {})
+_DEFAULT_GEMINI_BUDGETS = Budgets(0, 24_576, {})
+_DEFAULT_BUDGETS = Budgets(1024, 64_000, {})
 
 
-def budget(model: str, level: Level) -> int:
-    """How many tokens a level stands for."""
+def thinking_budget(model: str, level: Level) -> int:
+    """Return the number of tokens that a level allows."""
     budgets = _budgets(model)
-    part = LEVELS.index(level)
-    return budgets.stated.get(level, budgets.least + part * (budgets.most - budgets.least) // 3)
+    step = LEVELS.index(level)
+    return budgets.stated.get(level, budgets.minimum + step * (budgets.maximum - budgets.minimum) // 3)
 
 
 def level_of_budget(model: str, tokens: int) -> Level:
-    """The level whose budget is nearest; the lower one of two."""
-    return min(LEVELS, key=lambda level: abs(budget(model, level) - tokens))
+    """Return the level with the nearest budget, the lower one on a tie."""
+    return min(LEVELS, key=lambda level: abs(thinking_budget(model, level) - tokens))
 
 
-def effort(level: Level) -> str:
-    return _EFFORTS[level]
+def effort_of_level(level: Level) -> str:
+    return _EFFORT_OF_LEVEL[level]
 
 
 def level_of_effort(word: str) -> Level | None:
-    """None for a word that nobody knows."""
+    """Return the level of an effort word; None for an unknown word."""
     return _LEVEL_OF_EFFORT.get(word)
 
 
 def _budgets(model: str) -> Budgets:
-    for pattern, budgets in _BUDGETS:
+    for pattern, budgets in _BUDGETS_BY_MODEL:
         if pattern.search(model):
             return budgets
-    return _OTHER_GEMINI if "gemini" in model else _OTHER
+    return _DEFAULT_GEMINI_BUDGETS if "gemini" in model else _DEFAULT_BUDGETS

@@ -1,4 +1,4 @@
-"""Payloads of one provider as those of another, through the exchange; and conversations as requests, and back.
+"""Convert payloads between the formats of providers, by way of the exchange, and to and from conversation documents.
 
 A value is a request, a response, or a pair `{"request": …, "response": …}`; a recorded stream counts as its response.
 """
@@ -37,13 +37,13 @@ class Converted(NamedTuple):
     losses: list[Loss]
 
 
-def names() -> list[str]:
-    """Everything that can be converted from and to."""
+def format_names() -> list[str]:
+    """Return the names of all formats that can be converted from and to."""
     return [*formats(), UCS]
 
 
 def stream_payload(body: bytes, source: str) -> tuple[JsonObject, list[str]]:
-    """The response that a recorded stream adds up to, and what was odd about it."""
+    """Assemble a recorded stream into a response, and return it with the issues found."""
     if source == UCS:
         raise ContentError("a stream of events is no conversation document")
     made = assemble(source.replace("-", "_"), body)
@@ -51,17 +51,17 @@ def stream_payload(body: bytes, source: str) -> tuple[JsonObject, list[str]]:
 
 
 def convert(value: Any, source: str, target: str, *, dialect: str = "api", time: str = "") -> Converted:
-    """A value in another format, with everything that is lost; `time` stands where a conversation needs one."""
+    """Convert a value to another format, and list what is lost; a conversation's messages get the given `time`."""
     if not isinstance(value, dict):
         raise ContentError(f"a payload is an object, not {type(value).__name__}")
     parts = _read(value, source)
     losses = list(parts.losses)
     if target == UCS:
-        return Converted(_conversation(parts, time), losses + _unkept(parts))
+        return Converted(_conversation_document(parts, time), losses + _request_losses(parts))
     made: JsonObject = {}
     for name, part in (("request", parts.request), ("response", parts.response)):
         if part is not None:
-            payload, lost = _written(part, name, target, dialect)
+            payload, lost = _write_part(part, name, target, dialect)
             made[name] = payload
             prefix = f"/{name}" if parts.is_pair else ""
             losses += [loss._replace(pointer=prefix + loss.pointer) for loss in lost]
@@ -81,7 +81,7 @@ class _Parts(NamedTuple):
 
 def _read(value: JsonObject, source: str) -> _Parts:
     if source == UCS:
-        request, losses = _request_of(value)
+        request, losses = _request_from_document(value)
         return _Parts(request, None, "", losses)
     wire = wire_format(source)
     keys = value.keys()
@@ -92,8 +92,8 @@ def _read(value: JsonObject, source: str) -> _Parts:
     match value:
         case {"request": dict() as request, **rest}:
             response = rest.get("response")
-            answered = wire.response_from_wire(response) if isinstance(response, dict) else None
-            return _Parts(wire.request_from_wire(request), answered, wire.provider)
+            read_response = wire.response_from_wire(response) if isinstance(response, dict) else None
+            return _Parts(wire.request_from_wire(request), read_response, wire.provider)
         case _:
             pass
     if (error := wire.error_from_wire(value)) is not None:
@@ -101,7 +101,7 @@ def _read(value: JsonObject, source: str) -> _Parts:
     raise ContentError(f"this is neither a request nor a response of {source}")
 
 
-def _written(part: JsonObject, name: str, target: str, dialect: str) -> Written:
+def _write_part(part: JsonObject, name: str, target: str, dialect: str) -> Written:
     wire = wire_format(target)
     write: Callable[..., Written] = wire.request_to_wire if name == "request" else wire.response_to_wire
     if dialect == DIALECTS[0] or (target, name) == ("openai-chat", "request"):
@@ -111,14 +111,12 @@ def _written(part: JsonObject, name: str, target: str, dialect: str) -> Written:
     return write(part, dialect=dialect)
 
 
-# -- conversations --------------------------------------------------------------------------------------------------
-
-_CARRIED = {"message_id", "role", "content"}
-_HEADER = ("title", "session", "context", "summaries", "metrics", "tags", "rating", "created_at", "updated_at")
+_CARRIED_FIELDS = {"message_id", "role", "content"}
+_HEADER_FIELDS = ("title", "session", "context", "summaries", "metrics", "tags", "rating", "created_at", "updated_at")
 
 
-def _request_of(document: JsonObject) -> tuple[JsonObject, list[Loss]]:
-    """A conversation as the request that would continue it: what was shown last, as far as APIs have a place for it."""
+def _request_from_document(document: JsonObject) -> tuple[JsonObject, list[Loss]]:
+    """Convert a conversation's active path to the request that would continue it, as far as APIs can express it."""
     document = upgrade(document)
     if not is_valid(document):
         error = next(schema_errors(document))
@@ -131,7 +129,7 @@ def _request_of(document: JsonObject) -> tuple[JsonObject, list[Loss]]:
             losses.append(Loss(where, "it is on a branch that was left behind"))
             continue
         content = [
-            _plain(block, f"{where}/content/{number}", losses) for number, block in enumerate(message["content"])
+            _code_as_text(block, f"{where}/content/{number}", losses) for number, block in enumerate(message["content"])
         ]
         role = message["role"]
         if role == "system" and not request["messages"]:
@@ -140,27 +138,29 @@ def _request_of(document: JsonObject) -> tuple[JsonObject, list[Loss]]:
             losses.append(Loss(f"{where}/role", "a request has its system prompt in front", "changed"))
             request["messages"].append({"role": "user", "content": content})
         else:
-            told = "tool" if role == "function" else role
-            if told != role:
-                losses.append(Loss(f"{where}/role", f"{role} became {told}", "changed"))
-            request["messages"].append({"role": told, "content": content})
-    return request, [*losses, *_left_out(document)]
+            request_role = "tool" if role == "function" else role
+            if request_role != role:
+                losses.append(Loss(f"{where}/role", f"{role} became {request_role}", "changed"))
+            request["messages"].append({"role": request_role, "content": content})
+    return request, [*losses, *_document_losses(document)]
 
 
-def _plain(block: JsonObject, where: str, losses: list[Loss]) -> JsonObject:
+def _code_as_text(block: JsonObject, where: str, losses: list[Loss]) -> JsonObject:
     if block["type"] != "code":
         return block
     losses.append(Loss(where, "code became text between fences", "changed"))
     return build.text(f"```{block.get('language') or ''}\n{block['code']}\n```")
 
 
-def _left_out(document: JsonObject) -> list[Loss]:
-    """What no API has a place for, each kind told once, where it stands first."""
-    losses = [Loss(f"/{name}", "a request has no place for it") for name in _HEADER if document.get(name) is not None]
+def _document_losses(document: JsonObject) -> list[Loss]:
+    """List the fields that no API can carry, each once, at its first occurrence."""
+    losses = [
+        Loss(f"/{name}", "a request has no place for it") for name in _HEADER_FIELDS if document.get(name) is not None
+    ]
     first: dict[str, tuple[int, int]] = {}
     for index, message in enumerate(document["messages"]):
         for name, value in message.items():
-            if name not in _CARRIED and value is not None:
+            if name not in _CARRIED_FIELDS and value is not None:
                 where, count = first.get(name, (index, 0))
                 first[name] = where, count + 1
     for name, (index, count) in first.items():
@@ -169,21 +169,21 @@ def _left_out(document: JsonObject) -> list[Loss]:
     return losses
 
 
-def _conversation(parts: _Parts, time: str) -> JsonObject:
-    """A request with its answer as a conversation; it has no times of its own, so all have the given one."""
+def _conversation_document(parts: _Parts, time: str) -> JsonObject:
+    """Convert a request with its response to a conversation; neither has times, so every message gets the given one."""
     request = parts.request or {"messages": [], "model": None}
-    said: list[tuple[str, list[JsonObject], JsonObject]] = []
+    turns: list[tuple[str, list[JsonObject], JsonObject]] = []
     if system := request.get("system"):
-        said.append(("system", system, {"author_kind": "harness"}))
-    said += [(one["role"], one["content"], _about(one)) for one in request["messages"]]
+        turns.append(("system", system, {"author_kind": "harness"}))
+    turns += [(message["role"], message["content"], _message_metadata(message)) for message in request["messages"]]
     if parts.response is not None:
         answer = {"role": "assistant", **parts.response}
-        said.append(("assistant", parts.response["content"], _about(answer)))
+        turns.append(("assistant", parts.response["content"], _message_metadata(answer)))
     model = (parts.response or {}).get("model") or request["model"]
     name = _PLATFORMS.get(parts.provider, parts.provider or "other")
-    identity = deterministic_uuid(f"{name}-{said!r}")
+    identity = deterministic_uuid(f"{name}-{turns!r}")
     messages: list[JsonObject] = []
-    for number, (role, content, metadata) in enumerate(said):
+    for number, (role, content, metadata) in enumerate(turns):
         made = build.message(
             message_id=f"{identity}-{number}",
             role=_ROLES[role],
@@ -201,27 +201,25 @@ def _conversation(parts: _Parts, time: str) -> JsonObject:
 
 
 _PLATFORMS = {"openai": "openai_api", "anthropic": "anthropic_api", "google": "gemini_api"}
-
-
 _ROLES: dict[str, build.Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 
 
-def _about(message: JsonObject) -> JsonObject:
+def _message_metadata(message: JsonObject) -> JsonObject:
     kinds = {"user": "human", "assistant": "model", "tool": "tool"}
     is_result = any(block["type"] == "tool_result" for block in message["content"])
-    about: JsonObject = {"author_kind": "tool" if is_result else kinds[message["role"]]}
-    for name, kept in (
+    metadata: JsonObject = {"author_kind": "tool" if is_result else kinds[message["role"]]}
+    for name, target in (
         ("provider_data", "provider_data"),
         ("finish_reason", "stop_reason"),
         ("model", "model_override"),
     ):
         if message.get(name) is not None:
-            about[kept] = message[name]
-    return about
+            metadata[target] = message[name]
+    return metadata
 
 
 def _tokens(usage: JsonObject | None) -> JsonObject:
-    """Counts in the conversation's words."""
+    """Return the token counts under the names of conversation documents."""
     names = {
         "input_tokens": "input_tokens",
         "output_tokens": "output_tokens",
@@ -232,8 +230,8 @@ def _tokens(usage: JsonObject | None) -> JsonObject:
     return {names[name]: value for name, value in (usage or {}).items() if name in names and value is not None}
 
 
-def _unkept(parts: _Parts) -> list[Loss]:
-    """What a conversation does not say of a request: its settings."""
+def _request_losses(parts: _Parts) -> list[Loss]:
+    """List the settings of a request, which a conversation document cannot carry."""
     request = parts.request or {}
     prefix = "/request" if parts.is_pair else ""
     return [

@@ -1,4 +1,4 @@
-"""The health of everything: the archive, its sources, the settings and the machine, one check after the other."""
+"""Check the health of the archive, its sources, the settings and the machine, and repair the archive."""
 
 import os
 import shutil
@@ -10,96 +10,92 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import time_ns
 
-from palaver.archive import hashes, health
-from palaver.archive.connection import open_to_read, open_to_write, told
-from palaver.archive.forgetting import overwrite
-from palaver.archive.health import Check, in_words
-from palaver.archive.mending import rebuild_index, remove_unused_bodies
+from palaver.archive import body_hashes, health
+from palaver.archive.connection import archive_errors, open_to_read, open_to_write
+from palaver.archive.deletion import rewrite_file
+from palaver.archive.health import Check, format_size, rebuild_index, remove_unused_bodies
 from palaver.config import config_path, load_config
 from palaver.errors import ArchiveError, PalaverError
 from palaver.importers import importer, platforms
-from palaver.importers._shared.contract import Deleting, Retention
-from palaver.sources.inventory import inventory, spelled
+from palaver.importers._shared.contract import HasRetention, Retention
+from palaver.sources.inventory import inventory, storable_text
 from palaver.validation.schema import is_valid
 
-SOON_DAYS = 7
+_SOON_DAYS = 7
 _DAY_NS = 86_400 * 10**9
 _LARGE_LOG_BYTES = 1 << 28
-_ROOM_BYTES = 1 << 30
+_MIN_FREE_BYTES = 1 << 30
 _MAGIC = b"SQLite format 3\0"
 _HEAD_BYTES = 100
-_SHOWN = 5
+_MAX_SHOWN = 5
 
 
 def checks(archive: Path, *, is_full: bool = False) -> Iterator[Check]:
-    """Each as soon as it is answered; nothing is changed."""
-    yield from _of_archive(archive, is_full=is_full)
-    yield _settings()
-    yield _room(archive)
-    yield _software()
+    """Yield each check as soon as it is done; nothing is changed."""
+    yield from _archive_checks(archive, is_full=is_full)
+    yield _check_settings()
+    yield _check_disk_space(archive)
+    yield _check_software()
 
 
-def _of_archive(archive: Path, *, is_full: bool) -> Iterator[Check]:
-    yield (opened := _file(archive))
+def _archive_checks(archive: Path, *, is_full: bool) -> Iterator[Check]:
+    yield (opened := _check_file(archive))
     if opened.verdict != "ok":
-        yield from _expiring(None)
+        yield from _retention_checks(None)
         return
-    yield _mode(archive)
-    yield _log(archive)
+    yield _check_permissions(archive)
+    yield _check_log(archive)
     with closing(open_to_read(archive)) as connection:
-        sound = health.integrity(connection, is_full=is_full)
+        sound = health.check_integrity(connection, is_full=is_full)
         yield sound
         if sound.verdict == "ok":
-            yield from _of_contents(connection, is_full=is_full)
-            with closing(_writable(archive)) as writing:
-                yield health.index_structure(writing)
-            yield from _of_sources(connection)
-        yield from _expiring(connection)
+            yield from _content_checks(connection, is_full=is_full)
+            with closing(_open_writable(archive)) as writing:
+                yield health.check_index_structure(writing)
+            yield from _source_checks(connection)
+        yield from _retention_checks(connection)
 
 
-def _of_contents(connection: sqlite3.Connection, *, is_full: bool) -> Iterator[Check]:
-    yield health.tables(connection)
-    yield health.references(connection)
-    yield health.contents(connection, is_full=is_full)
-    yield health.headers(connection, is_full=is_full)
-    yield health.documents(connection, is_valid, is_full=is_full)
-    yield health.unused_space(connection)
-    yield health.index(connection, is_full=is_full)
+def _content_checks(connection: sqlite3.Connection, *, is_full: bool) -> Iterator[Check]:
+    yield health.check_tables(connection)
+    yield health.check_references(connection)
+    yield health.check_contents(connection, is_full=is_full)
+    yield health.check_headers(connection, is_full=is_full)
+    yield health.check_documents(connection, is_valid, is_full=is_full)
+    yield health.check_unused_space(connection)
+    yield health.check_search_index(connection, is_full=is_full)
 
 
-def _of_sources(connection: sqlite3.Connection) -> Iterator[Check]:
-    yield health.ledgers(connection)
-    yield health.failures(connection)
-    yield health.vanished(connection, os.path.exists)
-    yield health.quarantine(connection)
+def _source_checks(connection: sqlite3.Connection) -> Iterator[Check]:
+    yield health.check_ledgers(connection)
+    yield health.check_failures(connection)
+    yield health.check_missing_sources(connection, os.path.exists)
+    yield health.check_quarantine(connection)
 
 
 def repair(archive: Path) -> list[str]:
-    """Make the index anew, let go of what nobody uses, write the file anew; what was done, in sentences."""
-    if (opened := _file(archive)).verdict != "ok":
-        raise ArchiveError(f"{opened.told}: there is nothing to repair")
+    """Remove unused contents, rebuild the index and rewrite the file; return what was done, in words."""
+    if (opened := _check_file(archive)).verdict != "ok":
+        raise ArchiveError(f"{opened.message}: there is nothing to repair")
     with closing(open_to_read(archive)) as connection:
-        if (sound := health.integrity(connection)).verdict != "ok":
+        if (sound := health.check_integrity(connection)).verdict != "ok":
             raise ArchiveError(f"{archive} cannot be repaired: {sound.details[0]}; {sound.advice}")
-    with closing(open_to_write(archive)) as connection, told(archive):
+    with closing(open_to_write(archive)) as connection, archive_errors(archive):
         connection.execute("begin immediate")
         try:
             removed = remove_unused_bodies(connection)
-            hashes.rebuild(connection)
+            body_hashes.rebuild_hashes(connection)
             indexed = rebuild_index(connection)
             connection.execute("commit")
         except BaseException:
             connection.execute("rollback")
             raise
-        overwrite(connection)
+        rewrite_file(connection)
     done = [f"the search index was made anew from {indexed:,} texts", "the file was written anew"]
     return [f"{removed:,} contents that belonged to no message were removed", *done] if removed else done
 
 
-# -- the file -----------------------------------------------------------------------------------------------------
-
-
-def _file(archive: Path) -> Check:
+def _check_file(archive: Path) -> Check:
     name = "archive"
     if not archive.exists():
         return Check(name, "warning", f"there is no archive at {archive} yet", "`palaver scan` makes one")
@@ -112,81 +108,84 @@ def _file(archive: Path) -> Check:
     if not head:
         return Check(name, "warning", f"{archive} is empty", "`palaver scan` fills it")
     if not head.startswith(_MAGIC) or len(head) < _HEAD_BYTES:
-        return Check(name, "problem", f"{archive} is no SQLite file, or its beginning was overwritten", health.DAMAGED)
+        return Check(
+            name, "problem", f"{archive} is no SQLite file, or its beginning was overwritten", health.DAMAGED_ADVICE
+        )
     try:
         open_to_read(archive).close()
     except ArchiveError as error:
         is_damaged = isinstance(error.__cause__, sqlite3.DatabaseError)
-        advice = health.DAMAGED if is_damaged else "use the palaver that made it, or another place with PALAVER_HOME"
+        advice = (
+            health.DAMAGED_ADVICE if is_damaged else "use the palaver that made it, or another place with PALAVER_HOME"
+        )
         return Check(name, "problem", str(error), advice)
-    return Check(name, "ok", f"{archive}, {in_words(size_bytes)}")
+    return Check(name, "ok", f"{archive}, {format_size(size_bytes)}")
 
 
-def _writable(archive: Path) -> sqlite3.Connection:
-    """The archive for a question that only a writer may ask; whoever writes right now is not waited for."""
+def _open_writable(archive: Path) -> sqlite3.Connection:
+    """Open the archive for a check that needs write access, without waiting long for another writer."""
     return sqlite3.connect(archive, timeout=1, isolation_level=None)
 
 
-def _mode(archive: Path) -> Check:
-    files = [file for file in (archive, *_beside(archive)) if file.exists()]
+def _check_permissions(archive: Path) -> Check:
+    files = [file for file in (archive, *_sidecar_files(archive)) if file.exists()]
     open_to_others = [str(file) for file in files if os.name == "posix" and file.stat().st_mode & 0o077]
     if open_to_others:
-        told = "others on this machine may read it"
-        return Check("permissions", "warning", told, f"chmod 600 {' '.join(open_to_others)}")
+        message = "others on this machine may read it"
+        return Check("permissions", "warning", message, f"chmod 600 {' '.join(open_to_others)}")
     return Check("permissions", "ok", "only you may read it")
 
 
-def _beside(archive: Path) -> list[Path]:
+def _sidecar_files(archive: Path) -> list[Path]:
     return [archive.with_name(f"{archive.name}-{end}") for end in ("wal", "shm")]
 
 
-def _log(archive: Path) -> Check:
-    log = _beside(archive)[0]
+def _check_log(archive: Path) -> Check:
+    log = _sidecar_files(archive)[0]
     size_bytes = log.stat().st_size if log.exists() else 0
-    told = f"the log of changes has {in_words(size_bytes)}"
+    message = f"the log of changes has {format_size(size_bytes)}"
     if size_bytes > _LARGE_LOG_BYTES:
-        return Check("log", "warning", told, "end other programs that have the archive open; the next import clears it")
-    return Check("log", "ok", told)
+        return Check(
+            "log", "warning", message, "end other programs that have the archive open; the next import clears it"
+        )
+    return Check("log", "ok", message)
 
 
-# -- the machine --------------------------------------------------------------------------------------------------
-
-
-def _expiring(connection: sqlite3.Connection | None) -> Iterator[Check]:
-    """Files that a product is about to delete: are they in the archive?"""
+def _retention_checks(connection: sqlite3.Connection | None) -> Iterator[Check]:
+    """Check whether files that a product is about to delete are in the archive."""
     for platform in platforms():
         product = importer(platform)
-        if isinstance(product, Deleting):
+        if isinstance(product, HasRetention):
             for retention in product.retentions():
                 if retention.folder.is_dir():
-                    yield _expiring_in(product.title, retention, connection)
+                    yield _check_retention(product.title, retention, connection)
 
 
-def _expiring_in(title: str, retention: Retention, connection: sqlite3.Connection | None) -> Check:
-    before = time_ns() - (retention.days - SOON_DAYS) * _DAY_NS
+def _check_retention(title: str, retention: Retention, connection: sqlite3.Connection | None) -> Check:
+    before = time_ns() - (retention.days - _SOON_DAYS) * _DAY_NS
     files = {
-        spelled(path): stamp
+        storable_text(path): stamp
         for path, stamp in inventory(Path(os.path.realpath(retention.folder))).items()
         if path.endswith(retention.suffix) and stamp[1] < before
     }
-    known = set(_known(connection)) if connection else set()
+    known = set(_known_files(connection)) if connection else set()
     missing = sorted(path for path, stamp in files.items() if (path, *stamp) not in known)
     rule = f"{title} deletes sessions that did not change for {retention.days} days"
     if missing:
-        told = f"{rule}: {len(missing):,} that go within {SOON_DAYS} days are not in the archive"
+        message = f"{rule}: {len(missing):,} that go within {_SOON_DAYS} days are not in the archive"
         advice = f"`palaver scan` takes them in; {retention.setting} says how long they stay"
-        return Check("deletion", "problem", told, advice, tuple(missing[:_SHOWN]))
-    told = f"{len(files):,} go within {SOON_DAYS} days, all are in the archive" if files else "none goes soon"
-    return Check("deletion", "ok", f"{rule}: {told}")
+        return Check("deletion", "problem", message, advice, tuple(missing[:_MAX_SHOWN]))
+    message = f"{len(files):,} go within {_SOON_DAYS} days, all are in the archive" if files else "none goes soon"
+    return Check("deletion", "ok", f"{rule}: {message}")
 
 
-def _known(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int]]:
-    """Files as they were when they were read, or found to hold no conversation."""
+def _known_files(connection: sqlite3.Connection) -> Iterator[tuple[str, int, int]]:
+    """Yield path, size and time of the files that were read, or found to contain no conversation."""
     for table in ("source_file", "unclaimed_file"):
         yield from connection.execute(f"select path, size_bytes, modified_ns from {table}")  # noqa: S608
 
 
-def _settings() -> Check:
+def _check_settings() -> Check:
     path = config_path()
     try:
         load_config(path)
@@ -195,20 +194,20 @@ def _settings() -> Check:
     return Check("settings", "ok", f"{path} can be read" if path.exists() else f"the usual ones; {path} is not there")
 
 
-def _room(archive: Path) -> Check:
+def _check_disk_space(archive: Path) -> Check:
     folder = next(folder for folder in (archive.parent, *archive.parent.parents) if folder.exists())
-    free = shutil.disk_usage(folder).free
-    held = archive.stat().st_size if archive.exists() else 0
-    told = f"{in_words(free)} are free"
-    if free < max(_ROOM_BYTES, held):
-        return Check("disk", "warning", told, "make room: writing the file anew needs as much as it has now")
-    return Check("disk", "ok", told)
+    free_bytes = shutil.disk_usage(folder).free
+    archive_bytes = archive.stat().st_size if archive.exists() else 0
+    message = f"{format_size(free_bytes)} are free"
+    if free_bytes < max(_MIN_FREE_BYTES, archive_bytes):
+        return Check("disk", "warning", message, "make room: writing the file anew needs as much as it has now")
+    return Check("disk", "ok", message)
 
 
-def _software() -> Check:
+def _check_software() -> Check:
     parts = [f"Python {sys.version.split()[0]}", f"SQLite {sqlite3.sqlite_version}"]
     missing = [name for name in ("isal", "watchfiles") if find_spec(name) is None]
-    told = ", ".join(parts) + (f"; without {', '.join(missing)}" if missing else "")
+    message = ", ".join(parts) + (f"; without {', '.join(missing)}" if missing else "")
     if "isal" in missing:
-        return Check("software", "ok", told, "with isal, ZIPs are read faster: pip install isal")
-    return Check("software", "ok", told)
+        return Check("software", "ok", message, "with isal, ZIPs are read faster: pip install isal")
+    return Check("software", "ok", message)

@@ -10,7 +10,7 @@ from palaver.errors import PalaverError
 from palaver.model.report import Report, SourceReport
 from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined
-from palaver.workflows.outputs import BUFFER_BYTES, Output, line_of
+from palaver.workflows.outputs import BUFFER_BYTES, Output, json_line
 from palaver.workflows.read_unit import Quarantine, UsageSink, read_unit, start_run
 
 T = TypeVar("T")
@@ -25,26 +25,26 @@ def import_files(
     jobs: int = 1,
     advance: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Read the units and write their documents, in order, whatever the number of processes.
+    """Read the units and write their documents in order, whatever the number of processes.
 
-    Units that are done are not kept: in the end, the list is empty.
+    Units are removed from the list once they are read: in the end, it is empty.
     """
     total = sum(unit.size_bytes for unit in units)
     if (
         jobs > 1
         and len(units) > 1
         and total > _PARALLEL_THRESHOLD_BYTES
-        and all(unit.source.can_move for unit in units)
+        and all(unit.source.is_reopenable for unit in units)
     ):
         from palaver.workflows.parallel import run_in_order
 
         work = partial(_read_to_file, keeps_usage=output.keeps_usage)
-        for unit, part, done, set_aside in run_in_order(work, units, options, jobs=jobs, advance=advance):
+        for unit, part, done, quarantined in run_in_order(work, units, options, jobs=jobs, advance=advance):
             output.adopt(unit, part)
             if output.keeps_usage:
                 output.adopt_usage(_usage_path(part))
-            for quarantined in set_aside:
-                output.set_aside(quarantined)
+            for entry in quarantined:
+                output.quarantine(entry)
             output.end(unit)
             report.sources.append(done)
         return
@@ -53,29 +53,29 @@ def import_files(
         unit = units.pop()
         done = SourceReport(unit.source.label, unit.platform)
         stream = output.begin(unit)
-        troubles: list[Exception] = []
-        set_aside = _defer_errors(output.set_aside, troubles)
-        used = _defer_errors(output.used, troubles) if output.keeps_usage else None
-        for line in document_lines(unit, done, options, set_aside, advance, used=used):
+        errors: list[Exception] = []
+        quarantine = _defer_errors(output.quarantine, errors)
+        used = _defer_errors(output.used, errors) if output.keeps_usage else None
+        for line in document_lines(unit, done, options, quarantine, advance, used=used):
             stream.write(line)
-        if troubles:
-            raise troubles[0]
+        if errors:
+            raise errors[0]
         output.end(unit)
         report.sources.append(done)
 
 
 _PARALLEL_THRESHOLD_BYTES = 1 << 27
-"""Below this many bytes, starting processes takes longer than they save."""
+"""Below this many bytes, starting processes takes longer than it saves."""
 
 
-def _defer_errors(write: Callable[[T], Any], troubles: list[Exception]) -> Callable[[T], None]:
-    """The same, with trouble in writing kept for the run: the source that is being read is not to blame for it."""
+def _defer_errors(write: Callable[[T], Any], errors: list[Exception]) -> Callable[[T], None]:
+    """Return `write` with its errors collected for the run: the source being read is not to blame for them."""
 
     def attempt(value: T) -> None:
         try:
             write(value)
         except (PalaverError, OSError) as error:
-            troubles.append(error)
+            errors.append(error)
 
     return attempt
 
@@ -84,14 +84,14 @@ def _read_to_file(
     unit: Unit, options: dict[str, str], part: Path, advance: Callable[[int], None], *, keeps_usage: bool = False
 ) -> tuple[SourceReport, list[Quarantined]]:
     report = SourceReport(unit.source.label, unit.platform)
-    set_aside: list[Quarantined] = []
+    quarantined: list[Quarantined] = []
     with ExitStack() as files:
         stream = files.enter_context(part.open("wb", buffering=BUFFER_BYTES))
         usage = files.enter_context(_usage_path(part).open("wb", buffering=BUFFER_BYTES)) if keeps_usage else None
-        used = (lambda record: usage.write(line_of(record))) if usage else None
-        for line in document_lines(unit, report, options, set_aside.append, advance, used=used):
+        used = (lambda record: usage.write(json_line(record))) if usage else None
+        for line in document_lines(unit, report, options, quarantined.append, advance, used=used):
             stream.write(line)
-    return report, set_aside
+    return report, quarantined
 
 
 def _usage_path(part: Path) -> Path:
@@ -102,12 +102,15 @@ def document_lines(
     unit: Unit,
     report: SourceReport,
     options: dict[str, str],
-    set_aside: Quarantine | None = None,
+    quarantine: Quarantine | None = None,
     advance: Callable[[int], None] = lambda _: None,
     *,
     used: UsageSink | None = None,
 ) -> Iterator[bytes]:
-    """Read one unit: its valid documents, each as a line of JSON; usage records go to `used`, if anybody wants them."""
+    """Read one unit, and yield its valid documents as lines of JSON; usage records go to `used`."""
     return read_unit(
-        unit, start_run(unit, report, options, set_aside, advance, used=used), report, lambda one: (line_of(one),)
+        unit,
+        start_run(unit, report, options, quarantine, advance, used=used),
+        report,
+        lambda document: (json_line(document),),
     )

@@ -1,7 +1,7 @@
-"""Chunks merged into the log that they were written beside: read as streams, grouped, matched, written again.
+"""Merge the recorded chunks of streams into the log of their requests: group the chunks, match them, write the log.
 
-The log is read twice if there are chunks: once for what each entry is known by, once to write it. In between lie only
-the open groups of chunks, beyond a limit on disk, and a few words for every entry and every stream.
+If there are chunks, the log is read twice: once to index its entries, once to write them. Memory holds only the groups
+of chunks, spilled to disk beyond a limit, and a few ids and times for each entry and each stream.
 """
 
 import pickle
@@ -16,30 +16,37 @@ from palaver.errors import PalaverError, SourceError
 from palaver.importers._shared.findings import UNFORESEEN
 from palaver.model.build import JsonObject
 from palaver.model.report import SourceReport
-from palaver.redact.logs import masked_entry, masked_text
+from palaver.redact.logs import mask_entry, mask_record_text
+from palaver.sources.arrays.elements import JsonElements
 from palaver.sources.damage import NOT_AN_OBJECT, TOO_DEEP
-from palaver.sources.elements import JsonElements
 from palaver.sources.folders import StandardInput
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.parse import parse
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
-from palaver.storage.spill import LIMIT_BYTES, Spill
-from palaver.streams._writing import is_deep, written
-from palaver.streams.cutting import Cutter
-from palaver.streams.entries import chunk_bytes, encoded, is_merged, message_id, request_id
-from palaver.streams.matching import Claim, Index, Stream, Unmatched, match
-from palaver.streams.merged import Fault, Timed, merged, rebuilt, takes_a_stream, timed
+from palaver.storage.spill import LIMIT_BYTES, GroupSpill
+from palaver.streams.details import encode_json, is_deeply_nested
+from palaver.streams.entry_matches import ChunkStream, Claim, EntryIndex, Unmatched, match_streams
+from palaver.streams.entry_merge import (
+    ChunkFault,
+    TimedChunk,
+    can_hold_stream,
+    merge_into_entry,
+    rebuild_details,
+    timed_chunks,
+)
+from palaver.streams.log_entries import chunk_bytes, encode_text, is_merged, stated_request_id, stream_message_id
+from palaver.streams.stream_splitter import StreamSplitter
 
 Advance = Callable[[int], None]
 Write = Callable[[bytes], object]
 
-FAILED = "stream_reconstruction_error"
-REFUSED = {"corrupted_data", "cut_event", "malformed_sse", "request_id_mismatch", "body_mismatch"}
-"""Issues that leave something unread, or in contradiction: the answer is then no."""
-REMARKS_KEPT = 20
-_STATED_ID = re.compile(rb'(?i)"(?:x-)?request[-_]?id"\s*:\s*"([^"\\]+)"')
-_COMPRESSED = ("", ".gz", ".zst")
+RECONSTRUCTION_ERROR = "stream_reconstruction_error"
+SERIOUS_ISSUES = {"corrupted_data", "cut_event", "malformed_sse", "request_id_mismatch", "body_mismatch"}
+"""Issues that mean unread or contradictory data: the result is then not clean."""
+_MAX_REMARKS = 20
+_REQUEST_ID = re.compile(rb'(?i)"(?:x-)?request[-_]?id"\s*:\s*"([^"\\]+)"')
+_SUFFIXES = ("", ".gz", ".zst")
 
 
 class Remark(NamedTuple):
@@ -49,142 +56,142 @@ class Remark(NamedTuple):
 
 
 @dataclass(slots=True)
-class Merged:
-    """What became of a log and its chunks."""
+class MergeResult:
+    """The reports, counts and remarks of one merge."""
 
     log: SourceReport
     chunks: list[SourceReport] = field(default_factory=list[SourceReport])
     entries: int = 0
     merged: int = 0
-    """Entries whose stream was put together from chunks."""
+    """Entries whose stream was assembled from chunks."""
     rebuilt: int = 0
     """Entries whose details come from their recorded body."""
     issues: Counter[str] = field(default_factory=Counter[str])
     errors: Counter[str] = field(default_factory=Counter[str])
-    """Lines that tell of chunks which found no entry, or could not be read."""
+    """Error lines for chunks that match no entry or could not be read."""
     remarks: list[Remark] = field(default_factory=list[Remark])
-    """The first issues and errors, in words."""
+    """The first issues and errors, as messages."""
 
     @property
     def is_clean(self) -> bool:
         is_read = all(report.is_clean for report in (self.log, *self.chunks))
-        return is_read and not self.errors and REFUSED.isdisjoint(self.issues)
+        return is_read and not self.errors and SERIOUS_ISSUES.isdisjoint(self.issues)
 
     def remark(self, where: str, kind: str, detail: str) -> None:
-        if len(self.remarks) < REMARKS_KEPT:
+        if len(self.remarks) < _MAX_REMARKS:
             self.remarks.append(Remark(where, kind, detail))
 
 
 def chunks_beside(log: Source) -> list[Source]:
-    """The file of chunks that a logger writes beside a log: `X.stream.jsonl` for `X.jsonl`."""
-    if not log.can_move:
+    """Return the chunk file that a logger writes next to a log, if there is one: `X.stream.jsonl` for `X.jsonl`."""
+    if not log.is_reopenable:
         return []
-    beside = (log.beside(f"{log.stem}.stream.jsonl{suffix}") for suffix in _COMPRESSED)
+    beside = (log.sibling(f"{log.stem}.stream.jsonl{suffix}") for suffix in _SUFFIXES)
     return [source for source in beside if source.exists()][:1]
 
 
-def merge(log: Source, chunk_files: list[Source], write: Write, *, advance: Advance = lambda _: None) -> Merged:
-    """Write every entry of a log, with the details of its stream, and then a line for all that belongs nowhere."""
+def merge(log: Source, chunk_files: list[Source], write: Write, *, advance: Advance = lambda _: None) -> MergeResult:
+    """Write every entry of a log with the details of its stream, then an error line for every unmatched stream."""
     for source in (log, *chunk_files):
         if source.is_folder or source.is_zip():
             raise SourceError(f"{source.label} is no file of JSON Lines")
-    if isinstance(first := log.glimpse(), dict) and "chunk_data" in first:
+    if isinstance(first := log.parsed_head(), dict) and "chunk_data" in first:
         raise SourceError(f"{log.label} is a file of chunks: give the log, and this one with --chunks")
-    done = Merged(SourceReport(log.label, "log", log.size_bytes))
+    result = MergeResult(SourceReport(log.label, "log", log.size_bytes))
     if chunk_files and isinstance(log.folder, StandardInput):
         log = Source.at(log.folder.spool())
-    with _Shelf() as shelf, Spill(LIMIT_BYTES // 2) as spill:
-        chunks = _Chunks(shelf, spill, done)
+    with _ValueSpill() as values, GroupSpill(LIMIT_BYTES // 2) as spill:
+        chunks = _Chunks(values, spill, result)
         for source in chunk_files:
             chunks.read(source, advance)
         streams = chunks.streams()
         claims: dict[int, list[Claim]] = {}
         unmatched: list[Unmatched] = []
         if streams:
-            claims, unmatched = match(_index(log, advance), streams)
-        writer = _Writer(done, shelf, write)
-        _merge_log(log, claims, writer, done, advance)
-        writer.failures(chunks.broken)
-        for one in sorted(unmatched, key=lambda one: one.stream.order()):
-            writer.unmatched(one)
-    return done
+            claims, unmatched = match_streams(_index_entries(log, advance), streams)
+        writer = _Writer(result, values, write)
+        _merge_log(log, claims, writer, result, advance)
+        writer.write_damaged(chunks.damaged)
+        for leftover in sorted(unmatched, key=lambda leftover: leftover.stream.sort_key()):
+            writer.write_unmatched(leftover)
+    return result
 
 
-def _records(source: Source, run: Run, done: SourceReport) -> Iterator[tuple[Any, JsonLines | JsonElements]]:
-    """The records of a file, lines or an array; why it could not be read to its end stands in the report."""
-    done.ledger, done.findings = run.ledger, run.findings
+def _records(source: Source, run: Run, report: SourceReport) -> Iterator[tuple[Any, JsonLines | JsonElements]]:
+    """Yield the records of a file of lines or an array; if reading fails, the report states why."""
+    report.ledger, report.findings = run.ledger, run.findings
     try:
         with source.open() as stream:
-            is_array = isinstance(source.glimpse(), list)
-            records = JsonElements(stream, run, takes_cut=True) if is_array else JsonLines(stream, run)
+            is_array = isinstance(source.parsed_head(), list)
+            records = JsonElements(stream, run, accepts_truncated=True) if is_array else JsonLines(stream, run)
             for record in records:
                 yield record, records
     except (PalaverError, OSError) as error:
-        done.failure = str(error)
+        report.failure = str(error)
 
 
 class _Chunks:
-    """Reads files of chunks, and puts together what belongs to one stream."""
+    """Reads chunk files, and groups the chunks by stream."""
 
-    def __init__(self, shelf: "_Shelf", spill: Spill, done: Merged) -> None:
-        self.broken: list[int] = []
-        """Where lines are kept that could not be read."""
-        self._shelf = shelf
+    def __init__(self, values: "_ValueSpill", spill: GroupSpill, result: MergeResult) -> None:
+        self.damaged: list[int] = []
+        """The offsets of the lines that could not be read."""
+        self._values = values
         self._spill = spill
-        self._done = done
-        self._cutter = Cutter()
+        self._result = result
+        self._splitter = StreamSplitter()
 
     def read(self, source: Source, advance: Advance) -> None:
         report = SourceReport(source.label, "chunks", source.size_bytes)
-        self._done.chunks.append(report)
-        run = Run(source.label, advance=advance, set_aside=self._keep_broken)
+        self._result.chunks.append(report)
+        run = Run(source.label, advance=advance, quarantine=self._store_damaged)
         for record, records in _records(source, run, report):
             if not isinstance(record, dict):
                 run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
                 continue
-            if is_deep(record):
+            if is_deeply_nested(record):
                 run.quarantined(TOO_DEEP, records.raw, records.where())
                 continue
-            # A copy: what the writer gives has room for far more than it holds.
-            line = bytes(memoryview(written(record)))
-            if stated := request_id(record):
-                self._spill.add(f"id {stated}", line, len(line))
+            # A copy, since the encoder's buffer is much larger than the line.
+            line = bytes(memoryview(encode_json(record)))
+            if request_id := stated_request_id(record):
+                self._spill.add(f"id {request_id}", line, len(line))
             else:
                 text = record.get("chunk_data")
-                self._place(self._cutter.add(encoded(text) if isinstance(text, str) else b"", line))
+                self._add_split(self._splitter.add(encode_text(text) if isinstance(text, str) else b"", line))
             run.folded("stream")
-        self._place(self._cutter.end())
+        self._add_split(self._splitter.end())
 
-    def streams(self) -> list[Stream]:
-        """Every group, put on the shelf, with what it is known by."""
-        streams: list[Stream] = []
+    def streams(self) -> list[ChunkStream]:
+        """Store every group of chunks, and return the ids and times to match it by."""
+        streams: list[ChunkStream] = []
         for key, lines in self._spill.groups():
-            chunks = timed(list(map(parse, lines)))
+            chunks = timed_chunks(list(map(parse, lines)))
             kind, _, name = key.partition(" ")
             times = [chunk.time for chunk in chunks if chunk.time is not None]
-            texts = (chunk.text for chunk in sorted(chunks, key=Timed.order) if chunk.text is not None)
+            texts = (chunk.text for chunk in sorted(chunks, key=TimedChunk.sort_time) if chunk.text is not None)
             streams.append(
-                Stream(
-                    place=self._shelf.put(lines),
+                ChunkStream(
+                    offset=self._values.put(lines),
                     request_id=name if kind == "id" else None,
-                    message_id=message_id(chunk_bytes(texts)),
+                    message_id=stream_message_id(chunk_bytes(texts)),
                     first=min(times, default=None),
                     last=max(times, default=None),
-                    is_tangled=kind == "cut" and int(name) in self._cutter.tangled,
+                    is_interleaved=kind == "cut" and int(name) in self._splitter.interleaved,
                 )
             )
         return streams
 
-    def _place(self, placed: list[tuple[int, bytes]]) -> None:
-        for number, line in placed:
+    def _add_split(self, split_lines: list[tuple[int, bytes]]) -> None:
+        for number, line in split_lines:
             self._spill.add(f"cut {number}", line, len(line))
 
-    def _keep_broken(self, quarantined: Quarantined) -> None:
-        self.broken.append(self._shelf.put(quarantined))
+    def _store_damaged(self, quarantined: Quarantined) -> None:
+        self.damaged.append(self._values.put(quarantined))
 
 
-class _Shelf:
-    """Values that are put down and taken up again by their place; in memory up to a limit, then in a file."""
+class _ValueSpill:
+    """Values by offset, each readable any number of times; in memory up to a limit, then in a file."""
 
     def __init__(self) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=LIMIT_BYTES // 2, prefix="palaver-")  # noqa: SIM115
@@ -196,135 +203,154 @@ class _Shelf:
         self._file.close()
 
     def put(self, value: Any) -> int:
-        place = self._file.seek(0, 2)
+        offset = self._file.seek(0, 2)
         pickle.dump(value, self._file, protocol=5)
-        return place
+        return offset
 
-    def get(self, place: int) -> Any:
-        self._file.seek(place)
-        return pickle.load(self._file)  # noqa: S301 - a file without a name, which only this object has written
+    def get(self, offset: int) -> Any:
+        self._file.seek(offset)
+        return pickle.load(self._file)  # noqa: S301 - only this object has written the file
 
 
-def _index(log: Source, advance: Advance) -> Index:
-    """What the log's entries are known by; its damage is told when it is read to be written."""
-    index = Index()
+def _index_entries(log: Source, advance: Advance) -> EntryIndex:
+    """Index the ids and times of the log's entries; damage is reported when the log is read again for writing."""
+    index = EntryIndex()
 
-    def look_for_ids(quarantined: Quarantined) -> None:
-        index.damaged_ids.update(found.decode("utf-8", "replace") for found in _STATED_ID.findall(quarantined.raw))
+    def collect_ids(quarantined: Quarantined) -> None:
+        index.damaged_ids.update(found.decode("utf-8", "replace") for found in _REQUEST_ID.findall(quarantined.raw))
 
-    run = Run(log.label, advance=advance, set_aside=look_for_ids)
+    run = Run(log.label, advance=advance, quarantine=collect_ids)
     for number, (entry, _) in enumerate(_records(log, run, SourceReport(log.label, "log")), 1):
         if isinstance(entry, dict):
             index.add(number, entry)
     return index
 
 
-def _merge_log(log: Source, claims: dict[int, list[Claim]], writer: "_Writer", done: Merged, advance: Advance) -> None:
+def _merge_log(
+    log: Source, claims: dict[int, list[Claim]], writer: "_Writer", result: MergeResult, advance: Advance
+) -> None:
     run = Run(log.label, advance=advance)
-    for number, (entry, records) in enumerate(_records(log, run, done.log), 1):
+    for number, (entry, records) in enumerate(_records(log, run, result.log), 1):
         if not isinstance(entry, dict):
             run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
             continue
         try:
-            writer.entry(number, entry, claims.get(number, []))
+            writer.write_entry(number, entry, claims.get(number, []))
             run.mapped()
         except (PalaverError, OSError):
             raise
         except RecursionError:
             run.quarantined(TOO_DEEP, records.raw, records.where())
-            writer.give_up(claims.get(number, []), "the entry is nested too deeply")
+            writer.write_failed_chunks(claims.get(number, []), "the entry is nested too deeply")
         except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other entries
             message = f"{type(error).__name__}: {error}"
             run.quarantined(UNFORESEEN, records.raw, records.where(), message)
-            writer.give_up(claims.get(number, []), message)
+            writer.write_failed_chunks(claims.get(number, []), message)
 
 
 class _Writer:
-    """Writes entries and error lines, and counts what is to be told about them."""
+    """Writes entries and error lines, and counts them in the result."""
 
-    def __init__(self, done: Merged, shelf: _Shelf, write: Write) -> None:
-        self._done = done
-        self._shelf = shelf
+    def __init__(self, result: MergeResult, values: _ValueSpill, write: Write) -> None:
+        self._result = result
+        self._values = values
         self._write = write
 
-    def entry(self, number: int, entry: JsonObject, claims: list[Claim]) -> None:
-        # A copy: the reader holds on to its records, and should not to all that becomes of them.
+    def write_entry(self, number: int, entry: JsonObject, claims: list[Claim]) -> None:
+        # A copy, since the reader holds its records, and must not hold the details added below.
         entry = dict(entry)
-        faults: list[Fault] = []
+        faults: list[ChunkFault] = []
         total = 0
-        made = None
+        details = None
         if is_merged(entry):
             claims = []
         elif not claims:
-            made = rebuilt(entry)
-            self._done.rebuilt += made is not None
-        elif takes_a_stream(entry):
+            details = rebuild_details(entry)
+            self._result.rebuilt += details is not None
+        elif can_hold_stream(entry):
             chunks = [chunk for claim in claims for chunk in self._chunks(claim.stream)]
             if len(claims) > 1:
-                chunks.sort(key=Timed.order)
+                chunks.sort(key=TimedChunk.sort_time)
             total = len(chunks)
-            made = merged(entry, chunks, claims, faults)
-            self._done.merged += 1
-        line = written(masked_entry(entry))
-        self._done.entries += 1
+            details = merge_into_entry(entry, chunks, claims, faults)
+            self._result.merged += 1
+        line = encode_json(mask_entry(entry))
+        self._result.entries += 1
         self._write(line + b"\n")
-        for issue in (made or {}).get("issues", ()):
-            self._done.issues[issue["type"]] += 1
-            if issue["type"] in REFUSED:
+        for issue in (details or {}).get("issues", ()):
+            self._result.issues[issue["type"]] += 1
+            if issue["type"] in SERIOUS_ISSUES:
                 where = f"entry {number}, chunk {issue['sequence']}"
-                self._done.remark(where, issue["type"], issue["detail"])
+                self._result.remark(where, issue["type"], issue["detail"])
         for fault in faults:
-            stated = request_id(fault.original)
+            request_id = stated_request_id(fault.original)
             message = f"Failed to parse chunk {fault.sequence} of {total}"
-            self._fail(FAILED, message, fault.detail, stated, fault.original, sequence=fault.sequence)
-        if claims and made is None:
-            self.give_up(claims, "the entry's response is no object")
+            self._write_error(
+                RECONSTRUCTION_ERROR, message, fault.detail, request_id, fault.original, sequence=fault.sequence
+            )
+        if claims and details is None:
+            self.write_failed_chunks(claims, "the entry's response is no object")
 
-    def give_up(self, claims: list[Claim], detail: str) -> None:
-        """Keep the chunks of an entry that could not be written."""
+    def write_failed_chunks(self, claims: list[Claim], detail: str) -> None:
+        """Write the chunks of an entry that could not be merged as error lines."""
         for claim in claims:
             records = [chunk.record for chunk in self._chunks(claim.stream)]
-            self._fail(FAILED, f"Failed to merge {_counted(records)}", detail, claim.stream.request_id, records)
+            self._write_error(
+                RECONSTRUCTION_ERROR,
+                f"Failed to merge {_chunk_count(records)}",
+                detail,
+                claim.stream.request_id,
+                records,
+            )
 
-    def failures(self, places: Iterable[int]) -> None:
-        """Lines of chunk files that are no records."""
-        for place in places:
-            quarantined: Quarantined = self._shelf.get(place)
-            found = _STATED_ID.search(quarantined.raw)
-            text = masked_text(quarantined.raw.decode("utf-8", "backslashreplace"))
-            stated = found[1].decode("utf-8", "replace") if found else None
+    def write_damaged(self, offsets: Iterable[int]) -> None:
+        """Write error lines for the lines of chunk files that could not be read."""
+        for offset in offsets:
+            quarantined: Quarantined = self._values.get(offset)
+            found = _REQUEST_ID.search(quarantined.raw)
+            text = mask_record_text(quarantined.raw.decode("utf-8", "backslashreplace"))
+            request_id = found[1].decode("utf-8", "replace") if found else None
             message = f"Failed to parse a chunk at {quarantined.where}"
-            self._fail(FAILED, message, quarantined.message, stated, {"raw": text})
+            self._write_error(RECONSTRUCTION_ERROR, message, quarantined.message, request_id, {"raw": text})
 
-    def unmatched(self, one: Unmatched) -> None:
-        records = [chunk.record for chunk in sorted(self._chunks(one.stream), key=Timed.order)]
-        count = _counted(records)
-        words = {
+    def write_unmatched(self, unmatched: Unmatched) -> None:
+        records = [chunk.record for chunk in sorted(self._chunks(unmatched.stream), key=TimedChunk.sort_time)]
+        count = _chunk_count(records)
+        messages = {
             "orphaned_chunks": f"{count} without an entry in the log",
             "missing_main_log": f"{count} whose entry is missing in the log",
             "ambiguous_chunks": f"{count} that cannot be told to belong to one entry",
         }
-        self._fail(one.type, words[one.type], one.detail, one.stream.request_id, records)
+        self._write_error(
+            unmatched.type, messages[unmatched.type], unmatched.detail, unmatched.stream.request_id, records
+        )
 
-    def _chunks(self, stream: Stream) -> list[Timed]:
-        return timed(list(map(parse, self._shelf.get(stream.place))))
+    def _chunks(self, stream: ChunkStream) -> list[TimedChunk]:
+        return timed_chunks(list(map(parse, self._values.get(stream.offset))))
 
-    def _fail(
-        self, kind: str, message: str, detail: str, stated: str | None, original: Any, *, sequence: int | None = None
+    def _write_error(
+        self,
+        kind: str,
+        message: str,
+        detail: str,
+        request_id: str | None,
+        original: Any,
+        *,
+        sequence: int | None = None,
     ) -> None:
-        self._done.errors[kind] += 1
-        where = f"request {stated}" if stated else "chunks without a request id"
-        self._done.remark(where, kind, f"{message}: {detail}")
+        self._result.errors[kind] += 1
+        where = f"request {request_id}" if request_id else "chunks without a request id"
+        self._result.remark(where, kind, f"{message}: {detail}")
         error = {
             "type": kind,
             "message": message,
-            "request_id": stated,
+            "request_id": request_id,
             "chunk_sequence": sequence,
-            "original_chunk": masked_entry(original),
+            "original_chunk": mask_entry(original),
             "error_details": detail,
         }
-        self._write(written({"error": error}) + b"\n")
+        self._write(encode_json({"error": error}) + b"\n")
 
 
-def _counted(records: list[JsonObject]) -> str:
+def _chunk_count(records: list[JsonObject]) -> str:
     return f"{len(records):,} chunk{'' if len(records) == 1 else 's'}"

@@ -1,12 +1,14 @@
-"""Where documents go, if not to the archive: one JSON Lines file, standard output, or nowhere.
+"""Outputs for documents other than the archive: a JSON Lines file, standard output, or none.
 
-A file appears whole or not at all: it is written beside its place and moved there at the end.
+A file appears complete or not at all: it is written under a temporary name next to its target, and renamed at the end.
 """
 
 import os
 import shutil
 import sys
 from base64 import b64encode
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -18,23 +20,23 @@ from palaver.sources.run import Quarantined
 
 CHUNK_BYTES = 1 << 20
 BUFFER_BYTES = 1 << 16
-"""What is larger is written as it is; copying it into a large buffer would cost more than it saves."""
+"""Larger pieces are written directly; copying them into a larger buffer would cost more than it saves."""
 
 
 class Output(Protocol):
     def begin(self, unit: Unit) -> BinaryIO:
-        """Open the place for one unit's documents."""
+        """Return the stream for one unit's documents."""
         ...
 
     def end(self, unit: Unit) -> None: ...
     def adopt(self, unit: Unit, part: Path) -> None:
-        """Take over the documents of one unit from a file that another process wrote."""
+        """Append the documents of one unit from a file that another process wrote, and delete the file."""
         ...
 
-    def set_aside(self, quarantined: Quarantined) -> None: ...
+    def quarantine(self, quarantined: Quarantined) -> None: ...
     @property
     def keeps_usage(self) -> bool:
-        """Whether usage records are wanted; where they are not, they are only counted."""
+        """Whether usage records are written; otherwise they are only counted."""
         ...
 
     def used(self, record: dict[str, Any]) -> None:
@@ -42,20 +44,20 @@ class Output(Protocol):
         ...
 
     def adopt_usage(self, part: Path) -> None:
-        """Take over the usage records of one unit from a file that another process wrote."""
+        """Append the usage records of one unit from a file that another process wrote, and delete the file."""
         ...
 
     def close(self, *, keep: bool) -> None:
-        """Finish; without `keep`, leave everything as it was."""
+        """Finish; without `keep`, discard everything that was written to files."""
         ...
 
 
-def line_of(document: dict[str, Any]) -> bytes:
+def json_line(document: dict[str, Any]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def quarantine_line(entry: Quarantined) -> bytes:
-    """One line of a quarantine file; bytes that are not text are written in base64."""
+    """Encode a line of a quarantine file; bytes that are not UTF-8 are written in base64."""
     try:
         raw = {"raw": entry.raw.decode()}
     except UnicodeDecodeError:
@@ -66,8 +68,8 @@ def quarantine_line(entry: Quarantined) -> bytes:
     return orjson.dumps({**texts, **raw}, option=orjson.OPT_APPEND_NEWLINE)
 
 
-class OneFile:
-    """All documents in one file, in the order of the units."""
+class JsonLinesFile:
+    """Writes all documents to one file, in the order of the units."""
 
     def __init__(self, path: Path, quarantine: Path | None = None, usage: Path | None = None) -> None:
         self.path = path
@@ -89,7 +91,7 @@ class OneFile:
             shutil.copyfileobj(stream, self.stream, CHUNK_BYTES)
         part.unlink()
 
-    def set_aside(self, quarantined: Quarantined) -> None:
+    def quarantine(self, quarantined: Quarantined) -> None:
         self._quarantine.write(quarantine_line(quarantined))
 
     @property
@@ -109,7 +111,7 @@ class OneFile:
 
 
 class StandardOutput:
-    """All documents to standard output; quarantined bytes only to a file that was asked for."""
+    """Writes all documents to standard output, and quarantined records only to a file that the user named."""
 
     def __init__(self, quarantine: Path | None = None, usage: Path | None = None) -> None:
         self._quarantine = _LazyFile(quarantine) if quarantine else None
@@ -129,7 +131,7 @@ class StandardOutput:
             shutil.copyfileobj(stream, sys.stdout.buffer, CHUNK_BYTES)
         part.unlink()
 
-    def set_aside(self, quarantined: Quarantined) -> None:
+    def quarantine(self, quarantined: Quarantined) -> None:
         if self._quarantine:
             self._quarantine.write(quarantine_line(quarantined))
 
@@ -149,8 +151,8 @@ class StandardOutput:
         self._usage.close(keep=keep)
 
 
-class Nowhere:
-    """Everything is read and checked, nothing is written."""
+class NullOutput:
+    """Discards everything, for a run that only reads and checks."""
 
     def __init__(self) -> None:
         self._stream = Path(os.devnull).open("wb")  # noqa: SIM115 - closed in `close`
@@ -166,7 +168,7 @@ class Nowhere:
         _ = unit
         part.unlink()
 
-    def set_aside(self, quarantined: Quarantined) -> None:
+    def quarantine(self, quarantined: Quarantined) -> None:
         pass
 
     keeps_usage = False
@@ -182,11 +184,24 @@ class Nowhere:
         self._stream.close()
 
 
+@contextmanager
+def open_atomically(path: Path) -> Generator[BinaryIO]:
+    """Open a file that appears complete at the end of the block, or not at all if an exception is raised in it."""
+    file = AtomicFile(path)
+    stream = file.open()
+    try:
+        yield stream
+    except BaseException:
+        file.close(keep=False)
+        raise
+    file.close(keep=True)
+
+
 class AtomicFile:
-    """A file that appears whole or not at all."""
+    """A file that appears complete when it is closed with `keep`, and not at all otherwise."""
 
     def __init__(self, path: Path) -> None:
-        # A device or a pipe (`/dev/null`, `>(...)`) is written to, never replaced; a link stays one.
+        # A device or a pipe (`/dev/null`, `>(...)`) is written to, never replaced; a symbolic link stays one.
         self._is_replaced = path.is_file() or not path.exists()
         self.path = Path(os.path.realpath(path)) if self._is_replaced else path
         self._partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
@@ -220,7 +235,7 @@ class AtomicFile:
 
 
 class _UsageFile:
-    """The file of usage records, where one is wanted: it is there even when there are none."""
+    """The file of usage records, if the user named one; it is created even if there are no records."""
 
     def __init__(self, path: Path | None) -> None:
         self.is_wanted = path is not None
@@ -229,7 +244,7 @@ class _UsageFile:
 
     def write(self, record: dict[str, Any]) -> None:
         if self._stream:
-            self._stream.write(line_of(record))
+            self._stream.write(json_line(record))
 
     def adopt(self, part: Path) -> None:
         if self._stream:
@@ -243,7 +258,7 @@ class _UsageFile:
 
 
 class _LazyFile:
-    """A file that appears only when something is written to it."""
+    """A file that is created only when something is written to it."""
 
     def __init__(self, path: Path) -> None:
         self._file = AtomicFile(path)

@@ -1,4 +1,4 @@
-"""Several units at once, in processes: their documents as files in the order of the units, or as frames at once."""
+"""Worker processes that read several units at once, and deliver in the order of the units or as results come."""
 
 import contextlib
 import gc
@@ -8,14 +8,13 @@ import pickle
 import signal
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from multiprocessing import connection
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from palaver.errors import SourceError
 from palaver.model.report import SourceReport
@@ -26,12 +25,15 @@ Work = Callable[[Unit, dict[str, str], Path, Callable[[int], None]], tuple[Sourc
 Advance = Callable[[int], None]
 T = TypeVar("T")
 F = TypeVar("F")
+Numbered = Iterator[tuple[int, T]]
 
+# A fresh interpreter for each worker works on every system, and is safe beside the threads of a progress bar.
+_CONTEXT = multiprocessing.get_context("spawn")
 _POLL_SECONDS = 0.1
 
 
 def collect_rarely() -> None:
-    """Look for garbage in cycles seldom: documents are trees, and every look at them costs 2 to 5 % in all."""
+    """Let the garbage collector run rarely: documents are trees, and its runs cost 2 to 5 % of an import."""
     gc.set_threshold(200_000, 50, 50)
 
 
@@ -41,122 +43,118 @@ def available_cores() -> int:
 
 def run_in_order(
     work: Work, units: list[Unit], options: dict[str, str], *, jobs: int, advance: Advance
-) -> Iterator[tuple[Unit, Path, SourceReport, list[Quarantined]]]:
-    """Yield each unit with the file of its documents, in order; at most a few finished files wait for their turn.
+) -> Generator[tuple[Unit, Path, SourceReport, list[Quarantined]]]:
+    """Yield each unit with the file of its documents, in the order of the units.
 
-    Units are taken out of the list, which is empty in the end.
+    At most a few finished files wait for their turn. The list of units is empty from the first one on.
     """
-    # A fresh interpreter for each worker: the same on every system, and safe beside the threads of a progress bar.
-    context = multiprocessing.get_context("spawn")
-    counter: Any = context.Value("q", 0)
-    is_stopping: Any = context.RawValue("b", 0)
-    told = 0
-
-    def tell() -> None:
-        nonlocal told
-        now = counter.value
-        advance(now - told)
-        told = now
-
-    with tempfile.TemporaryDirectory(prefix="palaver-") as parts:
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare, initargs=(counter, is_stopping))
-        try:
-            waiting: list[tuple[Unit, Path, Future[tuple[SourceReport, list[Quarantined]]]]] = []
-            numbers = count()
-            units.reverse()
-            while True:
-                while len(waiting) < 2 * jobs + 2 and units:
-                    unit = units.pop()
-                    part = Path(parts) / f"{next(numbers)}.jsonl"
-                    with _interrupts_held():
-                        waiting.append((unit, part, pool.submit(_in_worker, work, unit, options, part)))
-                if not waiting:
-                    return
-                unit, part, future = waiting[0]
-                while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
-                    tell()
-                tell()
-                report, set_aside = future.result()
-                yield unit, part, report, set_aside
-                waiting.pop(0)
-        except BrokenProcessPool as error:
-            raise SourceError(_ENDED_FROM_OUTSIDE) from error
-        finally:
-            is_stopping.value = 1
-            pool.shutdown(cancel_futures=True)
+    turns: Any = _CONTEXT.Semaphore(2 * jobs + 2)
+    with tempfile.TemporaryDirectory(prefix="palaver-") as folder:
+        write_parts = _PartWriter(work, options, Path(folder), turns)
+        finished: dict[int, tuple[SourceReport, list[Quarantined]]] = {}
+        numbers = count()
+        number = next(numbers)
+        waiting = deque(units)
+        with closing(run_as_completed(write_parts, units, jobs=jobs, advance=advance)) as parts:
+            for done, report, quarantined in parts:
+                finished[done] = report, quarantined
+                while number in finished:
+                    yield waiting.popleft(), _part_path(Path(folder), number), *finished.pop(number)
+                    number = next(numbers)
+                    turns.release()
 
 
-Numbered = Iterator[tuple[int, T]]
+class _PartWriter(NamedTuple):
+    """What a worker runs: it writes the documents of each unit to a file, never too far ahead of the delivery."""
+
+    work: Work
+    options: dict[str, str]
+    folder: Path
+    turns: Any
+
+    def __call__(
+        self, units: Numbered[Unit], advance: Advance
+    ) -> Iterator[tuple[int, SourceReport, list[Quarantined]]]:
+        while True:
+            while not self.turns.acquire(timeout=_POLL_SECONDS):
+                advance(0)
+            if (task := next(units, None)) is None:
+                return
+            number, unit = task
+            yield number, *self.work(unit, self.options, _part_path(self.folder, number), advance)
+
+
+def _part_path(folder: Path, number: int) -> Path:
+    return folder / f"{number}.jsonl"
 
 
 def run_as_completed(
     work: Callable[[Numbered[T], Advance], Iterator[F]], tasks: list[T], *, jobs: int, advance: Advance
 ) -> Generator[F]:
-    """Yield what processes make of the tasks, as soon as it is made; each takes the next task that nobody has.
+    """Yield what worker processes make of the tasks as soon as it is made; each worker takes the next free task.
 
-    Once the processes have the tasks, they are not kept here: the list is empty.
+    The workers get a copy of the tasks; the list is empty from then on.
     """
-    context = multiprocessing.get_context("spawn")
-    counter: Any = context.Value("q", 0)
-    following: Any = context.Value("q", 0)
-    is_stopping: Any = context.RawValue("b", 0)
-    # What waits is bounded: whoever reads faster than the archive is written to has to wait.
-    room: Any = context.Semaphore(_FRAMES_WAITING * jobs)
-    told = 0
+    counter: Any = _CONTEXT.Value("q", 0)
+    following: Any = _CONTEXT.Value("q", 0)
+    is_stopping: Any = _CONTEXT.RawValue("b", 0)
+    # Bounds the frames that wait: a reader that is faster than the writer of the archive has to wait.
+    free_frames: Any = _CONTEXT.Semaphore(_FRAMES_WAITING * jobs)
+    reported_bytes = 0
     with tempfile.TemporaryDirectory(prefix="palaver-", ignore_cleanup_errors=True) as folder:
         processes: dict[Any, Any] = {}
         try:
             for number in range(jobs):
-                taken, given = context.Pipe(duplex=False)
-                shared = following, room, counter, is_stopping
-                place = str(Path(folder) / str(number))
-                process = context.Process(target=_stream, args=(work, tasks, given, place, shared), daemon=True)
-                processes[taken] = process
+                receiver, sender = _CONTEXT.Pipe(duplex=False)
+                shared = following, free_frames, counter, is_stopping
+                prefix = str(Path(folder) / str(number))
+                process = _CONTEXT.Process(target=_stream, args=(work, tasks, sender, prefix, shared), daemon=True)
+                processes[receiver] = process
                 with _interrupts_held():
                     process.start()
-                given.close()  # so that its end is seen here
+                sender.close()  # so that the end of the process closes the pipe
             tasks.clear()
             running = dict(processes)
             while running:
-                for taken in cast("list[Any]", connection.wait(running, _POLL_SECONDS)):
+                for receiver in cast("list[Any]", connection.wait(running, _POLL_SECONDS)):
                     try:
-                        message = taken.recv_bytes()
-                    except (EOFError, OSError):  # the latter where it was stopped within a message
-                        process = running.pop(taken)
+                        message = receiver.recv_bytes()
+                    except (EOFError, OSError):  # OSError if it was killed within a message
+                        process = running.pop(receiver)
                         process.join()
                         if process.exitcode:
                             raise SourceError(_ENDED_FROM_OUTSIDE) from None
                     else:
-                        room.release()
-                        yield _unpacked(message)
+                        free_frames.release()
+                        yield _unpack(message)
                 now = counter.value
-                advance(now - told)
-                told = now
+                advance(now - reported_bytes)
+                reported_bytes = now
         finally:
             is_stopping.value = 1
             _end(processes)
 
 
 _FRAMES_WAITING = 24
-"""For each process: what is written at once, and as much again."""
+"""For each process: what is written in one transaction, and as much again."""
 
 
-def _packed(frame: Any, path: str) -> bytes:
-    """What a process has made, as a message: it lies in a file, since a pipe takes it in small sips."""
+def _pack(frame: Any, path: str) -> bytes:
+    """Return the message for a frame: the path of a file that holds it, since a pipe takes it in small steps."""
     try:
         with Path(path).open("wb") as file:
             pickle.dump(frame, file, pickle.HIGHEST_PROTOCOL)
-    except OSError:  # no room there: sips, then
+    except OSError:  # the disk is full: through the pipe, then
         return pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
     return _IN_FILE + os.fsencode(path)
 
 
-def _unpacked(message: bytes) -> Any:
+def _unpack(message: bytes) -> Any:
     if not message.startswith(_IN_FILE):
         return pickle.loads(message)  # noqa: S301 - a process of our own wrote it
     path = Path(os.fsdecode(message.removeprefix(_IN_FILE)))
     with path.open("rb") as file:
-        frame = pickle.load(file)  # noqa: S301 - the same
+        frame = pickle.load(file)  # noqa: S301 - a process of our own wrote it
     path.unlink()
     return frame
 
@@ -167,10 +165,10 @@ _PATIENCE_SECONDS = 10.0
 
 
 def _end(processes: dict[Any, Any]) -> None:
-    """Wait for processes that were told to stop; what they still have to say is thrown away."""
+    """Wait for processes that were asked to stop, and drop what they still send."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    for taken, process in processes.items():
-        taken.close()
+    for receiver, process in processes.items():
+        receiver.close()
         if process.pid is not None:
             process.join(max(0.0, deadline - time.monotonic()))
             if process.is_alive():
@@ -181,11 +179,11 @@ def _end(processes: dict[Any, Any]) -> None:
 def _stream(
     work: Callable[[Numbered[T], Advance], Iterator[F]],
     tasks: list[T],
-    given: Any,
-    place: str,
+    sender: Any,
+    prefix: str,
     shared: tuple[Any, Any, Any, Any],
 ) -> None:
-    following, room, counter, is_stopping = shared
+    following, free_frames, counter, is_stopping = shared
     _prepare(counter, is_stopping)
 
     def remaining() -> Numbered[T]:
@@ -199,14 +197,14 @@ def _stream(
 
     with contextlib.suppress(_StoppedError, BrokenPipeError):
         for made, frame in enumerate(work(remaining(), _advance)):
-            while not room.acquire(timeout=_POLL_SECONDS):
+            while not free_frames.acquire(timeout=_POLL_SECONDS):
                 _advance(0)
-            given.send_bytes(_packed(frame, f"{place}-{made}"))
+            sender.send_bytes(_pack(frame, f"{prefix}-{made}"))
 
 
 @contextmanager
 def _interrupts_held() -> Generator[None]:
-    """Ctrl-C waits a moment: a process that starts in here never hears it, this one ends it in order."""
+    """Hold Ctrl-C back while a process starts: it must not get the signal; this process ends it in order."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -218,7 +216,7 @@ def _interrupts_held() -> Generator[None]:
 
 
 class _StoppedError(BaseException):
-    """Not an `Exception`: nothing that guards a source may catch it."""
+    """Raised in a worker that is to stop; not an `Exception`, so that nothing that guards a source catches it."""
 
 
 _counter: Any = None
@@ -230,10 +228,6 @@ def _prepare(counter: Any, is_stopping: Any) -> None:
     _counter, _is_stopping = counter, is_stopping
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_rarely()
-
-
-def _in_worker(work: Work, unit: Unit, options: dict[str, str], part: Path) -> tuple[SourceReport, list[Quarantined]]:
-    return work(unit, options, part, _advance)
 
 
 def _advance(size_bytes: int) -> None:

@@ -1,6 +1,6 @@
-"""What is to be read: of everything that was found, what is new or has changed since the archive took it in.
+"""Plan an import: of all sources that were found, those that are new or changed since the archive last read them.
 
-What opens and reads files is imported where something changed: mostly, nothing did.
+Mostly nothing has changed, so the modules that open and read files are imported only where something has.
 """
 
 import os
@@ -13,29 +13,32 @@ from typing import TYPE_CHECKING
 import orjson
 
 from palaver.archive.connection import open_to_read
-from palaver.archive.memory import KnownSource, Memory, UnclaimedFile, cursors, recall
-from palaver.archive.sources import CursorRow, SourceFacts
+from palaver.archive.known_files import KnownFiles, KnownSource, UnclaimedFile, load_known_files, source_cursors
+from palaver.archive.source_records import CursorRow, SourceDescription
 from palaver.importers import platforms
 from palaver.model.report import Report
-from palaver.sources.inventory import Files, distinct, inventory, spelled
+from palaver.sources.inventory import FileStamps, distinct_paths, inventory, storable_text
+from palaver.sources.match import Claim, Match
 
 if TYPE_CHECKING:
-    from palaver.sources.discovery import Claim, Unit
+    from palaver.sources.discovery import Unit
 
 
-AS_IT_WAS = "as it was when it was read"
-_KEPT_HEAD_BYTES = 1 << 12
+UNCHANGED = "as it was when it was read"
+_HASHED_HEAD_BYTES = 1 << 12
 
 
 @dataclass(slots=True)
 class Plan:
+    """What to read, what not to read, and the files to remember as unclaimed."""
+
     tasks: "list[ImportTask]" = field(default_factory=list)
     report: Report = field(default_factory=Report)
     unclaimed: dict[str, UnclaimedFile] = field(default_factory=dict[str, UnclaimedFile])
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to read, and nothing to remember."""
+        """Whether there is nothing to read and nothing to remember."""
         return not (self.tasks or self.unclaimed)
 
     def add(self, other: "Plan") -> None:
@@ -47,7 +50,7 @@ class Plan:
 
 
 class Planner:
-    """Looks at paths against one state of the archive, which need not exist yet."""
+    """Compares paths with one state of the archive, which need not exist yet."""
 
     def __init__(
         self, archive: Path, options: Mapping[str, dict[str, str]], *, is_again: bool = False, since_ns: int = 0
@@ -55,172 +58,177 @@ class Planner:
         self._archive = archive
         self._options = options
         self._since_ns = since_ns
-        self._memory = Memory()
+        self._known_files = KnownFiles()
         if archive.exists() and not is_again:
             with closing(open_to_read(archive)) as connection:
-                self._memory = recall(connection)
+                self._known_files = load_known_files(connection)
 
     def plan(self, paths: Iterable[Path], platform: str | None = None) -> Plan:
-        """What is to be read at or below some paths, by one importer or by whichever recognises it."""
+        """Plan what to read at or below some paths, by one importer or by the one that recognizes each source."""
         plan = Plan()
-        search = _Search(self._memory, self._options, platform, is_partial=bool(self._since_ns))
-        given = distinct(_absolute(paths))
+        scan = _Scan(self._known_files, self._options, platform, is_partial=bool(self._since_ns))
+        given = distinct_paths(_absolute(paths))
         for path in given:
             files = inventory(path)
             if self._since_ns:
                 files = {name: stamp for name, stamp in files.items() if stamp[1] >= self._since_ns}
                 if not files and path.exists():
                     continue
-            if not search.is_all_as_it_was(files, plan):
-                search.look(path, files, plan)
-        resumed = self._cursors(search)
-        for unit, files, known in search.changed:
-            if self._is_itself(unit):
+            if not scan.nothing_changed(files, plan):
+                scan.classify(path, files, plan)
+        resumed = self._cursors(scan)
+        for unit, files, known in scan.changed:
+            if self._is_this_archive(unit):
                 if Path(unit.source.label) in given:
                     plan.report.refused.append(f"{unit.source.label} is this archive itself: it has all of it already")
                 continue
             plan.tasks.append(self._task(unit, files, resumed.get(known.key, ()) if known else ()))
-        plan.report.unchanged = sorted(map(self._memory.label, search.unchanged))
+        plan.report.unchanged = sorted(map(self._known_files.label, scan.unchanged))
         return plan
 
-    def _is_itself(self, unit: "Unit") -> bool:
-        from palaver.sources.shelves import own_path
+    def _is_this_archive(self, unit: "Unit") -> bool:
+        from palaver.sources.unit_files import disk_path
 
-        path = own_path(unit.source)
+        path = disk_path(unit.source)
         try:
             return path is not None and Path(path).samefile(self._archive)
         except OSError:
             return False
 
-    def _cursors(self, search: "_Search") -> "dict[int, tuple[CursorRow, ...]]":
-        known = [source for _, _, source in search.changed if source and search.are_read_alike([source.key])]
+    def _cursors(self, scan: "_Scan") -> "dict[int, tuple[CursorRow, ...]]":
+        known = [source for _, _, source in scan.changed if source and scan.same_importer_and_options([source.key])]
         if not known:
             return {}
         with closing(open_to_read(self._archive)) as connection:
-            return {source.key: cursors(connection, source) for source in known}
+            return {source.key: source_cursors(connection, source) for source in known}
 
-    def _task(self, unit: "Unit", files: Files, resumed: "tuple[CursorRow, ...]") -> "ImportTask":
-        from palaver.archive.sources import FileRow, SourceFacts
+    def _task(self, unit: "Unit", files: FileStamps, resumed: "tuple[CursorRow, ...]") -> "ImportTask":
+        from palaver.archive.source_records import FileRow, SourceDescription
 
         options = self._options.get(unit.platform, {})
-        rows = tuple(FileRow(spelled(name), *stamp) for name, stamp in sorted(files.items()))
-        facts = SourceFacts(
-            unit.platform, label_of(unit), unit.form, unit.reason, unit.members, _spelled(options), rows
+        rows = tuple(FileRow(storable_text(name), *stamp) for name, stamp in sorted(files.items()))
+        description = SourceDescription(
+            unit.platform,
+            label_of(unit),
+            unit.match.form,
+            unit.match.reason,
+            unit.match.members,
+            _options_key(options),
+            rows,
         )
-        return ImportTask(unit, facts, options, resumed)
+        return ImportTask(unit, description, options, resumed)
 
 
-class _Search:
-    """One look around for one importer, or for all of them."""
+class _Scan:
+    """One pass over paths, for one importer or for all of them."""
 
     def __init__(
-        self, memory: Memory, options: Mapping[str, dict[str, str]], platform: str | None, *, is_partial: bool
+        self, memory: KnownFiles, options: Mapping[str, dict[str, str]], platform: str | None, *, is_partial: bool
     ) -> None:
-        self._memory = memory
+        self._known_files = memory
         self._options = options
         self._platform = platform
         self._is_partial = is_partial
-        # Whoever is asked changes with every new importer: then files that nobody read are looked at again.
-        self._asked = platform or " ".join(platforms())
-        self.changed: list[tuple[Unit, Files, KnownSource | None]] = []
+        # A new importer changes this, so that files which no importer read before are looked at again.
+        self._asked_platforms = platform or " ".join(platforms())
+        self.changed: list[tuple[Unit, FileStamps, KnownSource | None]] = []
         self.unchanged: set[int] = set()
 
-    def is_all_as_it_was(self, files: Files, plan: Plan) -> bool:
-        """Whether not one file is new or changed: then there is no need to look further."""
-        sources = self._memory.unchanged_sources(files, self._asked) if files else None
-        if sources is None or not self.are_read_alike(sources):
+    def nothing_changed(self, files: FileStamps, plan: Plan) -> bool:
+        """Return whether no file is new or changed; if so, add the files to the plan as they are."""
+        sources = self._known_files.unchanged_sources(files, self._asked_platforms) if files else None
+        if sources is None or not self.same_importer_and_options(sources):
             return False
         self.unchanged |= sources
-        aside = self._memory.unclaimed
+        unclaimed = self._known_files.unclaimed
         plan.report.unclaimed += sorted(
-            name for name in files if (held := aside.get(spelled(name))) and not held.reason
+            name for name in files if (known := unclaimed.get(storable_text(name))) and not known.reason
         )
         return True
 
-    def look(self, path: Path, files: Files, plan: Plan) -> None:
-        from palaver.sources.shelves import Shelves
+    def classify(self, path: Path, files: FileStamps, plan: Plan) -> None:
+        """Find the units at a path, and sort them into changed, unchanged and unclaimed."""
+        from palaver.sources.unit_files import UnitFiles
         from palaver.workflows.find_units import find_units
 
-        aside: dict[str, str] = {}
-        units, report = find_units([path], self._platform, lambda name: self._recalled(name, files), aside)
+        unclaimed: dict[str, str] = {}
+        units, report = find_units([path], self._platform, lambda name: self._recall(name, files), unclaimed)
         plan.report.unclaimed += report.unclaimed
         plan.report.refused += report.refused
-        shelves = Shelves(files)
+        unit_files = UnitFiles(files)
         for unit in units:
-            own = shelves.of(unit.source, unit.members)
+            own = unit_files.of(unit.source, unit.match.members)
             if self._is_partial and not own:
                 continue
-            known = self._memory.named(unit.platform, label_of(unit))
-            if known and self._memory.is_unchanged(known, own) and self.are_read_alike([known.key]):
+            known = self._known_files.source_named(unit.platform, label_of(unit))
+            if known and self._known_files.is_unchanged(known, own) and self.same_importer_and_options([known.key]):
                 self.unchanged.add(known.key)
             else:
                 self.changed.append((unit, own, known))
-        for name, reason in aside.items():
-            if reason == AS_IT_WAS:
-                self.unchanged.update(self._memory.sources_of(spelled(name)))
+        for name, reason in unclaimed.items():
+            if reason == UNCHANGED:
+                self.unchanged.update(self._known_files.source_keys(storable_text(name)))
             elif name in files:
-                plan.unclaimed[spelled(name)] = UnclaimedFile(files[name], reason, self._asked)
+                plan.unclaimed[storable_text(name)] = UnclaimedFile(files[name], reason, self._asked_platforms)
 
-    def are_read_alike(self, sources: Iterable[int]) -> bool:
-        """Whether these sources would be read by the same importer with the same options as they were."""
-        manners = self._memory.manners(sources)
-        return manners is not None and all(
-            options == _spelled(self._options.get(platform, {})) and (self._platform or platform) == platform
-            for platform, options in manners
+    def same_importer_and_options(self, sources: Iterable[int]) -> bool:
+        """Return whether these sources would be read by the importer and with the options of the last time."""
+        known = self._known_files.importers_and_options(sources)
+        return known is not None and all(
+            options == _options_key(self._options.get(platform, {})) and (self._platform or platform) == platform
+            for platform, options in known
         )
 
-    def _recalled(self, name: str, files: Files) -> "Claim | str | None":
-        """What was found out about a file, if it is as it was."""
+    def _recall(self, name: str, files: FileStamps) -> Claim | str | None:
+        """Return the claim or the reason of an earlier run for a file that has not changed since, or has only grown."""
         stamp = files.get(name)
-        name = spelled(name)
-        if (aside := self._memory.unclaimed.get(name)) is not None:
-            return aside.reason if aside.stamp == stamp and aside.asked == self._asked else None
-        sources = self._memory.sources_of(name)
-        if not sources or stamp is None or not self.are_read_alike(sources):
+        name = storable_text(name)
+        if (unclaimed := self._known_files.unclaimed.get(name)) is not None:
+            return unclaimed.reason if unclaimed.stamp == stamp and unclaimed.asked == self._asked_platforms else None
+        sources = self._known_files.source_keys(name)
+        if not sources or stamp is None or not self.same_importer_and_options(sources):
             return None
-        is_as_it_was = self._memory.has(name, stamp)
-        if is_as_it_was and any("!" in self._memory.label(key) for key in sources):
-            return AS_IT_WAS
-        if is_as_it_was or 0 < self._memory.files[name][0] < stamp[0]:  # what only grew is still what it was
-            from palaver.sources.discovery import Claim
-
+        is_unchanged = self._known_files.is_file_unchanged(name, stamp)
+        if is_unchanged and any("!" in self._known_files.label(key) for key in sources):
+            return UNCHANGED
+        if is_unchanged or 0 < self._known_files.files[name][0] < stamp[0]:  # a file that only grew keeps its importer
             for key in sources:
-                source = self._memory.source(key)
+                source = self._known_files.source(key)
                 if source and source.label == name:
-                    return Claim(source.platform, source.reason, source.members, source.form)
+                    return Claim(source.platform, Match.yes(source.reason, source.members, source.form))
         return None
 
 
 def label_of(unit: "Unit") -> str:
-    """What the archive calls a source: its full path; standard input is known by how it begins."""
-    from palaver.sources.shelves import own_path
+    """Return the archive's name of a source: its full path, or a hash of its head for standard input."""
+    from palaver.sources.unit_files import disk_path
 
-    if own_path(unit.source) is not None:
-        return spelled(unit.source.label)
+    if disk_path(unit.source) is not None:
+        return storable_text(unit.source.label)
     from hashlib import blake2b
 
-    return f"-{blake2b(unit.source.head()[:_KEPT_HEAD_BYTES], digest_size=8).hexdigest()}"
+    return f"-{blake2b(unit.source.head()[:_HASHED_HEAD_BYTES], digest_size=8).hexdigest()}"
 
 
 def _absolute(paths: Iterable[Path]) -> list[Path]:
-    """The paths by which the archive knows them, wherever palaver is started."""
+    """Resolve paths, so that the archive knows them wherever palaver is started."""
     return [path if str(path) == "-" else Path(os.path.realpath(path)) for path in paths]
 
 
-def _spelled(options: Mapping[str, str]) -> str:
+def _options_key(options: Mapping[str, str]) -> str:
     return orjson.dumps(options, option=orjson.OPT_SORT_KEYS).decode()
 
 
 @dataclass(frozen=True, slots=True)
 class ImportTask:
-    """A unit, what is known of it, and where the last reading of it ended."""
+    """A unit to read, its description for the archive, and where the last run ended."""
 
     unit: "Unit"
-    facts: SourceFacts
+    description: SourceDescription
     options: dict[str, str] = field(default_factory=dict[str, str])
     cursors: tuple[CursorRow, ...] = ()
 
     @property
     def unread_bytes(self) -> int:
-        """How much there is to read, as far as it is known beforehand."""
+        """How much there is to read, as far as is known beforehand."""
         return max(0, self.unit.size_bytes - sum(cursor.read_bytes for cursor in self.cursors))

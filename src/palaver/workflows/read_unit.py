@@ -15,31 +15,20 @@ import orjson
 
 from palaver.errors import OptionError, PalaverError
 from palaver.importers import importer
+from palaver.model.build import Document
 from palaver.model.metrics import MetricsTally
 from palaver.model.report import SourceReport
 from palaver.sources.cursors import Cursor
 from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined, Run
-from palaver.validation.repair import INVALID_DOCUMENT, made_writable, repaired
+from palaver.validation.repair import INVALID_DOCUMENT, deliver_usage_records, make_serializable, repair_document
 from palaver.validation.schema import is_valid, schema_errors
-from palaver.validation.usage import passed_on
 
 T = TypeVar("T")
-
-
-Document = dict[str, Any]
-
-
 Quarantine = Callable[[Quarantined], None]
-
-
 UsageSink = Callable[[Document], Any]
-"""Whoever takes usage records: it encodes each at once, so that what cannot be written is found here."""
-
-
+"""Takes usage records, and encodes each at once, so that one that cannot be written fails here."""
 Tallies = dict[tuple[str, str], MetricsTally]
-
-
 Measure = Callable[[Document, Tallies, Document | None], MetricsTally]
 
 
@@ -47,32 +36,32 @@ def start_run(
     unit: Unit,
     report: SourceReport,
     options: dict[str, str],
-    set_aside: Quarantine | None = None,
+    quarantine: Quarantine | None = None,
     advance: Callable[[int], None] = lambda _: None,
     *,
     cursors: Mapping[str, Cursor] | None = None,
     used: UsageSink | None = None,
 ) -> Run:
-    """Prepare the reading of one unit; with `cursors`, even none, the run tells where the next one may continue."""
+    """Prepare a run for one unit; given `cursors`, even an empty mapping, it records where the next can continue."""
     take = used or orjson.dumps
 
     def use(records: Sequence[Document]) -> None:
-        report.usage_records += passed_on(records, same_run, take)
+        report.usage_records += deliver_usage_records(records, same_run, take)
 
     report.size_bytes = unit.size_bytes
-    if not unit.source.can_move:
+    if not unit.source.is_reopenable:
         advance = _count_bytes(report, advance)
     run = Run(
         unit.source.label,
         parse_options(unit.platform, options),
-        form=unit.form,
+        form=unit.match.form,
         cursors=cursors,
         keeps_cursors=cursors is not None,
-        set_aside=set_aside,
+        quarantine=quarantine,
         advance=advance,
         used=use,
     )
-    # A run that held itself would stay, with all its cursors, until the collector comes, which is rarely.
+    # A run that referred to itself would live on, with all its cursors, until the rare run of the collector.
     same_run: Run = weakref.proxy(run)
     report.ledger, report.findings = run.ledger, run.findings
     for kind, where, message in unit.remarks:
@@ -83,10 +72,12 @@ def start_run(
 def read_unit(
     unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], Iterable[T]], *, is_measured: bool = True
 ) -> Iterator[T]:
-    """Read one unit: its valid documents, encoded; with the totals of its messages, unless nobody wants them.
+    """Read one unit, and yield its valid documents as `encode` makes them.
 
-    What a document is encoded to may come in parts: one is held at a time. Where that fails half way, the document is
-    mended and encoded once more from its beginning.
+    This is the page on which the verbs stand in order: the importer reads, every document is measured (unless the
+    caller does not need the totals), checked against the published schema, repaired if need be, and encoded. Encoding
+    may yield parts, of which one is held at a time; if it fails half way, the document is repaired and encoded from its
+    beginning. Failures end up in the report: nothing in a source ends the run.
     """
     try:
         yield from _read_documents(unit, run, report, encode, _measure if is_measured else _place_only)
@@ -95,18 +86,18 @@ def read_unit(
     except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
         report.failure = f"{type(error).__name__}: {error} (this is a bug of palaver)"
         report.traceback = traceback.format_exc()
-    gc.collect(0)  # an importer's objects may refer to each other in circles: what a unit took up goes with it
+    gc.collect(0)  # frees what the unit held: an importer's objects may refer to each other
     if not (report.failure or run.ledger.adds_up):
         report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug of palaver)"
 
 
 def _read_documents(
-    unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], Iterable[T]], measured: Measure
+    unit: Unit, run: Run, report: SourceReport, encode: Callable[[Document], Iterable[T]], measure: Measure
 ) -> Iterator[T]:
-    """The same; when it is done, nothing holds the last document, which the collector would else look through."""
+    """Read the documents in a frame of their own, so that the last one is free before the collector runs."""
     tallies: Tallies = {}
     for document in importer(unit.platform).read(unit.source, run):
-        if (yield from _check_and_encode(document, tallies, run, encode, measured)):
+        if (yield from _check_and_encode(document, tallies, run, encode, measure)):
             report.conversations += document.get("fragment", _WHOLE)["final"]
             report.messages += len(document["messages"])
 
@@ -115,7 +106,7 @@ _WHOLE = {"final": True}
 
 
 def _count_bytes(report: SourceReport, advance: Callable[[int], None]) -> Callable[[int], None]:
-    """Standard input has no size before it is read."""
+    """Add to the report's size while reading: standard input has no size before it is read."""
 
     def count(size_bytes: int) -> None:
         report.size_bytes += size_bytes
@@ -125,31 +116,26 @@ def _count_bytes(report: SourceReport, advance: Callable[[int], None]) -> Callab
 
 
 def _check_and_encode(
-    document: Document, tallies: Tallies, run: Run, encode: Callable[[Document], Iterable[T]], measured: Measure
+    document: Document, tallies: Tallies, run: Run, encode: Callable[[Document], Iterable[T]], measure: Measure
 ) -> Generator[T, None, bool]:
-    """Add a document's metrics, check it against the published schema, encode it; false if it had to be set aside."""
+    """Measure a document, check it against the published schema, and encode it; return False if it was quarantined."""
     stated = document.get("metrics")
     try:
-        tally = measured(document, tallies, stated)
+        tally = measure(document, tallies, stated)
         if not is_valid(document):
-            raise ValueError  # noqa: TRY301 - one way for all that is not as it should be
+            raise ValueError  # noqa: TRY301 - one path for every kind of defect
         yield from encode(document)
-    except (
-        TypeError,
-        KeyError,
-        AttributeError,
-        ValueError,
-    ):  # it cannot be counted, or not be written, or is not valid
+    except (TypeError, KeyError, AttributeError, ValueError):  # it cannot be measured or encoded, or is invalid
         document.pop("metrics", None)
         if stated is not None:
             document["metrics"] = stated
-        made_writable(document, run.note)
-        if repaired(document, run.note) is None:
+        make_serializable(document, run.note)
+        if repair_document(document, run.note) is None:
             error = next(schema_errors(document))
             problem = f"{error.pointer}: {error.message}"
-            run.set_aside(INVALID_DOCUMENT, orjson.dumps(document), "the document", problem)
+            run.quarantine_bytes(INVALID_DOCUMENT, orjson.dumps(document), "the document", problem)
             return False
-        tally = measured(document, tallies, document.pop("metrics", None))
+        tally = measure(document, tallies, document.pop("metrics", None))
         if "metrics" in document:  # a sum may be past 64 bits, which only the standard library writes
             document["metrics"] = orjson.Fragment(
                 json.dumps(document["metrics"], separators=(",", ":"), ensure_ascii=False)
@@ -167,7 +153,7 @@ def _identity(document: Document) -> tuple[str, str]:
 
 
 def _measure(document: Document, tallies: Tallies, stated: Document | None) -> MetricsTally:
-    """The totals up to this document; a fragment says where it begins, the last one carries the totals."""
+    """Return the totals up to this document; set a fragment's start, and the metrics of the last fragment."""
     before = tallies.get(_identity(document))
     tally = before.copy() if before else MetricsTally()
     if "fragment" in document:
@@ -179,7 +165,7 @@ def _measure(document: Document, tallies: Tallies, stated: Document | None) -> M
 
 
 def _place_only(document: Document, tallies: Tallies, stated: Document | None) -> MetricsTally:
-    """The same without the totals: only what the source stated stays."""
+    """Set a fragment's start without adding up totals; keep the metrics that the source states."""
     tally = MetricsTally()
     if "fragment" in document:
         before = tallies.get(_identity(document))
@@ -191,13 +177,13 @@ def _place_only(document: Document, tallies: Tallies, stated: Document | None) -
 
 
 def _set_fragment_start(fragment: Document, before: MetricsTally | None) -> None:
-    """Say where a fragment begins, unless it says so itself, or what comes before it was not read."""
+    """Set where a fragment begins, unless it says so itself or the fragments before it were not read."""
     if before or not fragment["sequence"]:
         fragment.setdefault("start", before.messages if before else 0)
 
 
 def parse_options(platform: str, options: dict[str, str]) -> Any:
-    """An importer's options from the command line's words."""
+    """Parse an importer's options from the words of the command line."""
     return _parse_options(platform, tuple(options.items()))
 
 

@@ -1,7 +1,7 @@
-"""Another try at what was set aside: its sources are read again, from their beginnings, by this palaver.
+"""Retry the quarantine: read its sources again from the beginning, with the current version of palaver.
 
-An entry leaves the quarantine only when its source was read to its end and did not refuse it again. Where the source
-is gone, cannot be read, or breaks off, the entry stays.
+An entry leaves the quarantine only when its source was read to the end and the entry was not refused again. If the
+source is missing, unreadable or truncated, the entry stays.
 """
 
 from collections.abc import Callable
@@ -13,27 +13,27 @@ from typing import Literal, NamedTuple
 import orjson
 
 from palaver.archive.connection import open_to_read
-from palaver.archive.noticed import Entry, Sought, entries
+from palaver.archive.findings import FindingFilters, QuarantineEntry, quarantine_entries
 from palaver.model.report import Report
-from palaver.workflows.archive_import import keep
+from palaver.workflows.archive_import import import_into_archive
 from palaver.workflows.plan import ImportTask, Planner
 
 Outcome = Literal["read", "refused", "kept"]
 
 
-class Retried(NamedTuple):
-    entry: Entry
+class RetriedEntry(NamedTuple):
+    entry: QuarantineEntry
     outcome: Outcome
     reason: str
-    """Why it is kept."""
+    """Why the entry stays; empty unless the outcome is `kept`."""
 
 
 @dataclass(slots=True)
-class Retrial:
-    """What became of every entry of the sources that were tried, and what they refuse now for the first time."""
+class RetryResult:
+    """The outcome of every entry of the sources that were read again, and the entries that are new."""
 
-    retried: list[Retried] = field(default_factory=list[Retried])
-    new: list[Entry] = field(default_factory=list[Entry])
+    retried: list[RetriedEntry] = field(default_factory=list[RetriedEntry])
+    new: list[QuarantineEntry] = field(default_factory=list[QuarantineEntry])
     report: Report = field(default_factory=Report)
 
 
@@ -42,60 +42,74 @@ class _SourceName(NamedTuple):
     label: str
 
 
-def retry(archive: Path, sought: Sought, *, jobs: int = 1, advance: Callable[[int], None] = lambda _: None) -> Retrial:
-    """Read the sources of what is sought again."""
-    options, before = _of_sources(archive, sought)
+def retry(
+    archive: Path, filters: FindingFilters, *, jobs: int = 1, advance: Callable[[int], None] = lambda _: None
+) -> RetryResult:
+    """Read again the sources of the entries that match the filters."""
+    options, before = _options_and_entries(archive, filters)
     tasks: list[ImportTask] = []
-    kept: dict[_SourceName, str] = {}
+    unreadable: dict[_SourceName, str] = {}
     for name, words in options.items():
         task = _task(archive, name, words)
         if isinstance(task, str):
-            kept[name] = task
+            unreadable[name] = task
         else:
             tasks.append(task)
-    retrial = Retrial()
+    result = RetryResult()
     if tasks:
-        keep(tasks, retrial.report, archive, jobs=jobs, advance=advance)
-    failed = {_SourceName(told.platform, told.source): told.failure for told in retrial.report.sources if told.failure}
+        import_into_archive(tasks, result.report, archive, jobs=jobs, advance=advance)
+    failed = {
+        _SourceName(source.platform, source.source): source.failure
+        for source in result.report.sources
+        if source.failure
+    }
     with closing(open_to_read(archive)) as connection:
-        after = {entry.number: entry for entry in entries(connection, Sought()) if _source(entry) in options}
+        after = {
+            entry.number: entry
+            for entry in quarantine_entries(connection, FindingFilters())
+            if _source_name(entry) in options
+        }
     for entry in before:
-        name = _source(entry)
-        reason = kept.get(name) or failed.get(name, "")
+        name = _source_name(entry)
+        reason = unreadable.get(name) or failed.get(name, "")
         outcome: Outcome = "kept" if reason else "refused" if entry.number in after else "read"
-        retrial.retried.append(Retried(entry, outcome, reason))
+        result.retried.append(RetriedEntry(entry, outcome, reason))
     known = {entry.number for entry in before}
-    retrial.new = [entry for number, entry in after.items() if number not in known]
-    return retrial
+    result.new = [entry for number, entry in after.items() if number not in known]
+    return result
 
 
-def _source(entry: Entry) -> _SourceName:
+def _source_name(entry: QuarantineEntry) -> _SourceName:
     return _SourceName(entry.platform, entry.source)
 
 
-def _of_sources(archive: Path, sought: Sought) -> tuple[dict[_SourceName, dict[str, str]], list[Entry]]:
-    """The sources of what is sought with the options they were read with, and everything set aside from them."""
+def _options_and_entries(
+    archive: Path, filters: FindingFilters
+) -> tuple[dict[_SourceName, dict[str, str]], list[QuarantineEntry]]:
+    """Return the options of every source with a matching entry, and all quarantined entries of these sources."""
     with closing(open_to_read(archive)) as connection:
-        names = dict.fromkeys(map(_source, entries(connection, sought)))
+        names = dict.fromkeys(map(_source_name, quarantine_entries(connection, filters)))
         query = "select options from source where platform = ? and label = ?"
         options = {name: orjson.loads(connection.execute(query, name).fetchone()[0]) for name in names}
-        return options, [entry for entry in entries(connection, Sought()) if _source(entry) in options]
+        return options, [
+            entry for entry in quarantine_entries(connection, FindingFilters()) if _source_name(entry) in options
+        ]
 
 
 def _task(archive: Path, name: _SourceName, options: dict[str, str]) -> ImportTask | str:
-    """The reading of one source, or why there can be none."""
+    """Return the task that reads a source again, or the reason why it cannot be read."""
     path = _path(name.label)
     if path is None:
         return "its source has vanished"
     plan = Planner(archive, {name.platform: options}, is_again=True).plan([path], name.platform)
     for task in plan.tasks:
-        if task.facts.label == name.label:
+        if task.description.label == name.label:
             return task
     return plan.report.refused[0] if plan.report.refused else "its source is no longer what it was"
 
 
 def _path(label: str) -> Path | None:
-    """The file or folder on disk; a member of a ZIP is named behind a `!`, which may stand in any name."""
+    """Return the file or folder on disk; `!` precedes a ZIP's member, but may also be part of any name."""
     parts = label.split("!")
     for length in range(len(parts), 0, -1):
         path = Path("!".join(parts[:length]))

@@ -1,1 +1,1 @@
-"""Rendering for people: what commands print to a terminal."""
+"""Rendering of answers in a terminal; `output` is the only module that prints."""

@@ -1,4 +1,4 @@
-"""The blocks of a message in a terminal: text as it is, everything else folded to a line unless it is asked for."""
+"""Message blocks in a terminal: text in full, every other block folded to one line unless the options show it."""
 
 import json
 from collections.abc import Iterator
@@ -8,22 +8,22 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from palaver.cli._terminal.words import counted, gist, plain, size, visible
+from palaver.cli._terminal.words import counted, escaped_line, escaped_text, gist, size
 from palaver.cli._terminal.wrapping import cut, wrapped
 from palaver.model.build import JsonObject
 
 INDENT = 2
-_GIST = 100
-"""How much of a call is told where no width limits it."""
-_TELLING = (
+_MAX_GIST = 100
+"""Characters shown of a call where no width limits it."""
+_MAIN_ARGUMENTS = (
     *("command", "cmd", "file_path", "notebook_path", "pattern", "query", "q", "url", "path", "description"),
     *("prompt", "subject", "message", "skill", "name", "title", "code", "script"),
 )
-"""The arguments that say most about a call, the best first."""
+"""The arguments that best summarize a call, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class DisplayOptions:
     """How much is shown, and how wide."""
 
     width: int | None = None
@@ -35,37 +35,39 @@ class Look:
     revisions: bool = False
     ids: bool = False
 
-    def narrower(self, by: int) -> "Look":
+    def narrower(self, by: int) -> "DisplayOptions":
         return replace(self, width=None if self.width is None else max(self.width - by, 20))
 
 
-def lines_of(
-    block: JsonObject, look: Look, project: str | None = None, result: JsonObject | None = None
+def block_lines(
+    block: JsonObject, options: DisplayOptions, project: str | None = None, result: JsonObject | None = None
 ) -> Iterator[Text]:
-    """What is shown of one block, indented; a call together with its result."""
+    """Yield the lines of one block, indented; a call together with its result."""
     match block:
         case {"type": "text", "text": str(text)}:
-            yield from _text(block, text, look)
+            yield from _text(block, text, options)
         case {"type": "thinking"}:
-            yield from _thinking(block, look)
+            yield from _thinking(block, options)
         case {"type": "tool_use", "name": str(name), "input": arguments}:
-            yield from _call(name, arguments, result, look, project)
+            yield from _call(name, arguments, result, options, project)
         case {"type": "tool_result"}:
-            yield _aligned(Text("result", "yellow"), gist(result_text(block), _GIST), told(block), look)
-            if look.tools:
-                yield from _result(block, look)
+            yield _aligned(Text("result", "yellow"), gist(result_text(block), _MAX_GIST), _outcome(block), options)
+            if options.tools:
+                yield from _result(block, options)
         case {"type": "code", "code": str(code)}:
-            yield _note(look, "code", _place_of_code(block))
-            yield from _indented(visible(code).split("\n"), 2 * INDENT)
+            yield _note(options, "code", _code_position(block))
+            yield from _indented(escaped_text(code).split("\n"), 2 * INDENT)
         case {"type": "image"}:
-            yield _note(look, "image", *_binary(block), gist(block.get("alt_text") or ""))
+            yield _note(options, "image", *_binary_details(block), gist(block.get("alt_text") or ""))
         case {"type": "file"}:
             text = block.get("text") or ""
-            yield _note(look, "file", gist(block.get("name") or ""), *_binary(block), measured(text) if text else "")
-            if look.everything and text:
-                yield from _indented(wrapped(visible(text), _room(look, 2 * INDENT)), 2 * INDENT, "dim")
+            yield _note(
+                options, "file", gist(block.get("name") or ""), *_binary_details(block), measured(text) if text else ""
+            )
+            if options.everything and text:
+                yield from _indented(wrapped(escaped_text(text), _text_width(options, 2 * INDENT)), 2 * INDENT, "dim")
         case _:
-            yield from _other(block, look)
+            yield from _other(block, options)
 
 
 def measured(text: str) -> str:
@@ -76,7 +78,7 @@ def measured(text: str) -> str:
 
 
 def result_text(block: JsonObject) -> str:
-    """The words of a result; whatever else it holds is told in its place."""
+    """Return the text of a result, with a placeholder for every image and file."""
     content = block["content"]
     if isinstance(content, str):
         return content
@@ -86,108 +88,112 @@ def result_text(block: JsonObject) -> str:
             case {"type": "text", "text": str(text)}:
                 texts.append(text)
             case {"type": "image" | "file" as kind}:
-                texts.append(f"[{', '.join([kind, *_binary(part)])}]")
+                texts.append(f"[{', '.join([kind, *_binary_details(part)])}]")
             case _:
                 texts.append(_compact(part))
     return "\n".join(texts)
 
 
-def told(result: JsonObject | None) -> Text:
-    """How a call ended, and how much came back."""
+def _outcome(result: JsonObject | None) -> Text:
+    """Return whether a call succeeded, and how much it returned."""
     if result is None:
         return Text("no result", "dim yellow")
-    mark = ("error", "bold red") if result.get("is_error") else ("ok", "green")
-    return Text.assemble(mark, (f", {measured(result_text(result))}", "dim"))
+    status = ("error", "bold red") if result.get("is_error") else ("ok", "green")
+    return Text.assemble(status, (f", {measured(result_text(result))}", "dim"))
 
 
-def gist_of_call(arguments: Any, project: str | None) -> str:
-    """What a call is about, on one line: its most telling argument."""
+def _call_gist(arguments: Any, project: str | None) -> str:
+    """Return the main argument of a call on one line."""
     if not isinstance(arguments, dict):
         return gist(_compact(arguments))
-    key = next((key for key in _TELLING if isinstance(arguments.get(key), str) and arguments[key].strip()), None)
+    key = next((key for key in _MAIN_ARGUMENTS if isinstance(arguments.get(key), str) and arguments[key].strip()), None)
     if key is None:
         text = next((value for value in arguments.values() if isinstance(value, str) and value.strip()), None)
         return gist(text if text is not None else _compact(arguments) if arguments else "")
-    words = _inside(arguments[key], project)
+    words = _relative(arguments[key], project)
     if key == "pattern" and isinstance(arguments.get("path"), str):
-        words = f"{words} in {_inside(arguments['path'], project)}"
+        words = f"{words} in {_relative(arguments['path'], project)}"
     return gist(words)
 
 
-def _inside(path: str, project: str | None) -> str:
+def _relative(path: str, project: str | None) -> str:
     for end in ("/", "\\"):
         if project and path.startswith(project.rstrip("/\\") + end):
             return path[len(project.rstrip("/\\")) + 1 :]
     return path
 
 
-def _text(block: JsonObject, text: str, look: Look) -> Iterator[Text]:
+def _text(block: JsonObject, text: str, options: DisplayOptions) -> Iterator[Text]:
     if text.strip():
-        yield from _indented(wrapped(visible(text), _room(look)), INDENT)
+        yield from _indented(wrapped(escaped_text(text), _text_width(options)), INDENT)
     if citations := block.get("citations"):
-        yield _note(look, counted(len(citations), "citation"))
-        if look.everything:
+        yield _note(options, counted(len(citations), "citation"))
+        if options.everything:
             yield from _indented([gist(_compact(citation)) for citation in citations], 2 * INDENT, "dim")
 
 
-def _thinking(block: JsonObject, look: Look) -> Iterator[Text]:
+def _thinking(block: JsonObject, options: DisplayOptions) -> Iterator[Text]:
     thought = block.get("thinking") or ""
     if not thought.strip():
-        yield _note(look, "thinking", "withheld")
-    elif look.thinking:
-        yield from _indented(wrapped(visible(thought), _room(look)), INDENT, "dim italic")
+        yield _note(options, "thinking", "withheld")
+    elif options.thinking:
+        yield from _indented(wrapped(escaped_text(thought), _text_width(options)), INDENT, "dim italic")
     else:
-        yield _note(look, "thinking", measured(thought))
+        yield _note(options, "thinking", measured(thought))
 
 
-def _call(name: str, arguments: Any, result: JsonObject | None, look: Look, project: str | None) -> Iterator[Text]:
-    yield _aligned(Text(plain(name), "bold"), gist_of_call(arguments, project), told(result), look)
-    if not look.tools:
+def _call(
+    name: str, arguments: Any, result: JsonObject | None, options: DisplayOptions, project: str | None
+) -> Iterator[Text]:
+    yield _aligned(Text(escaped_line(name), "bold"), _call_gist(arguments, project), _outcome(result), options)
+    if not options.tools:
         return
     for key, value in arguments.items() if isinstance(arguments, dict) else [("", arguments)]:
-        text = visible(value if isinstance(value, str) else _compact(value))
+        text = escaped_text(value if isinstance(value, str) else _compact(value))
         if "\n" in text:
-            yield from _indented([f"{plain(key)}:"], 2 * INDENT, "cyan")
+            yield from _indented([f"{escaped_line(key)}:"], 2 * INDENT, "cyan")
             yield from _indented(text.rstrip("\n").split("\n"), 3 * INDENT, "cyan")
         else:
-            yield from _indented(wrapped(f"{plain(key)}: {text}", _room(look, 2 * INDENT)), 2 * INDENT, "cyan")
+            yield from _indented(
+                wrapped(f"{escaped_line(key)}: {text}", _text_width(options, 2 * INDENT)), 2 * INDENT, "cyan"
+            )
     if result is not None:
-        yield from _result(result, look)
+        yield from _result(result, options)
 
 
-def _result(result: JsonObject, look: Look) -> Iterator[Text]:
-    text = visible(result_text(result)).rstrip("\n")
-    room = _room(look, 2 * INDENT + 2)
+def _result(result: JsonObject, options: DisplayOptions) -> Iterator[Text]:
+    text = escaped_text(result_text(result)).rstrip("\n")
+    width = _text_width(options, 2 * INDENT + 2)
     for line in text.split("\n") if text else []:
-        for piece in wrapped(line, room) if room else [line]:
+        for piece in wrapped(line, width) if width else [line]:
             yield Text.assemble(" " * 2 * INDENT, ("│ ", "dim"), (piece, "red" if result.get("is_error") else "dim"))
 
 
-def _other(block: JsonObject, look: Look) -> Iterator[Text]:
+def _other(block: JsonObject, options: DisplayOptions) -> Iterator[Text]:
     kind, raw = (block["kind"], block["raw"]) if block["type"] == "opaque" else (block["type"], block)
-    if look.everything:
-        yield _note(look, plain(kind))
-        told_whole = json.dumps(raw, indent=2, ensure_ascii=False)
-        yield from _indented(visible(told_whole).split("\n"), 2 * INDENT, "dim")
+    if options.everything:
+        yield _note(options, escaped_line(kind))
+        text = json.dumps(raw, indent=2, ensure_ascii=False)
+        yield from _indented(escaped_text(text).split("\n"), 2 * INDENT, "dim")
     else:
-        yield _note(look, plain(kind), gist(_compact(raw)))
+        yield _note(options, escaped_line(kind), gist(_compact(raw)))
 
 
-def _aligned(name: Text, words: str, outcome: Text, look: Look) -> Text:
-    """A call on one line; where there is a width, its outcome stands at the right."""
+def _aligned(name: Text, words: str, outcome: Text, options: DisplayOptions) -> Text:
+    """Return a call on one line, with its outcome right-aligned if the width is limited."""
     line = Text(" " * INDENT).append_text(name).append("  ")
-    if look.width is None:
-        return line.append(cut(words, _GIST)).append("  " if words else "").append_text(outcome)
-    room = max(look.width - line.cell_len - outcome.cell_len - 2, 1)
-    words = cut(words, room)
-    return line.append(words).append(" " * (room - cell_len(words) + 2)).append_text(outcome)
+    if options.width is None:
+        return line.append(cut(words, _MAX_GIST)).append("  " if words else "").append_text(outcome)
+    words_width = max(options.width - line.cell_len - outcome.cell_len - 2, 1)
+    words = cut(words, words_width)
+    return line.append(words).append(" " * (words_width - cell_len(words) + 2)).append_text(outcome)
 
 
-def _binary(block: JsonObject) -> list[str]:
-    """What a picture or file is: its type, and its size or where it is."""
+def _binary_details(block: JsonObject) -> list[str]:
+    """Return the media type of an image or file, and its size or address."""
     source = block.get("source") or {}
     media_type = block.get("media_type") or source.get("media_type")
-    words = [plain(media_type)] if isinstance(media_type, str) else []
+    words = [escaped_line(media_type)] if isinstance(media_type, str) else []
     match source:
         case {"type": "base64", "data": str(data)}:
             words.append(size(len(data.rstrip("=")) * 3 // 4))
@@ -198,17 +204,17 @@ def _binary(block: JsonObject) -> list[str]:
     return words
 
 
-def _place_of_code(block: JsonObject) -> str:
+def _code_position(block: JsonObject) -> str:
     lines = block.get("line_range") or {}
-    name = plain(block.get("file_path") or "")
+    name = escaped_line(block.get("file_path") or "")
     if lines.get("start"):
         name += f":{lines['start']}" + (f"-{lines['end']}" if lines.get("end") else "")
-    return "  ".join(filter(None, [name, plain(block.get("language") or "")]))
+    return "  ".join(filter(None, [name, escaped_line(block.get("language") or "")]))
 
 
-def _note(look: Look, kind: str, *words: str) -> Text:
+def _note(options: DisplayOptions, kind: str, *words: str) -> Text:
     line = "  ".join(filter(None, [kind, ", ".join(filter(None, words))]))
-    return Text(" " * INDENT + cut(line, _room(look)), "dim")
+    return Text(" " * INDENT + cut(line, _text_width(options)), "dim")
 
 
 def _indented(lines: list[str], indent: int, style: str = "") -> Iterator[Text]:
@@ -216,8 +222,8 @@ def _indented(lines: list[str], indent: int, style: str = "") -> Iterator[Text]:
         yield Text.assemble(" " * indent, (line, style)) if line else Text()
 
 
-def _room(look: Look, indent: int = INDENT) -> int | None:
-    return None if look.width is None else look.width - indent
+def _text_width(options: DisplayOptions, indent: int = INDENT) -> int | None:
+    return None if options.width is None else options.width - indent
 
 
 def _compact(value: Any) -> str:

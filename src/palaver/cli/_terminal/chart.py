@@ -1,12 +1,12 @@
-"""Bars drawn with letters: eighths of a block where the terminal has them, number signs elsewhere."""
+"""Bars of block characters, in eighths; of number signs where the output cannot encode these."""
 
 import sys
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-def can_draw() -> bool:
-    """Whether standard output takes more than ASCII."""
+def can_draw_blocks() -> bool:
+    """Return whether standard output can encode block characters."""
     try:
         "█▏…".encode(sys.stdout.encoding or "ascii")
     except (UnicodeError, LookupError):
@@ -14,11 +14,11 @@ def can_draw() -> bool:
     return True
 
 
-def bar(share: float, width: int, *, is_drawn: bool) -> str:
-    """A bar of a share of the width; anything at all shows."""
+def bar(share: float, width: int, *, with_blocks: bool) -> str:
+    """Return a bar for a share of the width; a positive share is never empty."""
     if share <= 0 or width <= 0:
         return ""
-    if not is_drawn:
+    if not with_blocks:
         return "#" * max(1, round(share * width))
     eighths = max(1, round(share * width * 8))
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

@@ -1,6 +1,6 @@
-"""The only place that prints: answers to standard output, everything else to standard error.
+"""The only module that prints: answers to standard output, everything else to standard error.
 
-Rich is imported when something is printed with it, so that `--help` and `--version` do without.
+Rich is imported when something is printed with it: `--help`, `--version` and JSON do not need it.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
-from palaver.cli._terminal.words import escaped_in_json, plain, visible
+from palaver.cli._terminal.words import escaped_json, escaped_line, escaped_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,36 +26,36 @@ _BAR_AFTER_SECONDS = 1.0
 _BAR_FROM_BYTES = 1 << 24
 
 
-def prepare() -> None:
-    """Make both streams take any text, and be there at all."""
+def prepare_streams() -> None:
+    """Make both streams accept any text, and replace a closed one."""
     for name in ("stdout", "stderr"):
         stream: TextIO | None = getattr(sys, name)
         if stream is None:
-            # Closed by the caller (`>&-`): without this, the next file that is opened would take its place.
+            # Closed by the caller (`>&-`): without this, the next file opened would get its descriptor.
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - lives to the end
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def flush() -> None:
-    """Write what is held back, so that a failure shows here and not when the interpreter ends."""
+    """Write what is buffered, so that a failure shows here and not when the interpreter ends."""
     sys.stdout.flush()
 
 
-def let_go() -> None:
-    """Send what is still held back nowhere: whoever read it has gone, or there is no room for it."""
+def discard_unwritten() -> None:
+    """Discard what is still buffered: the reader has gone, or the disk is full."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
             continue
         with contextlib.suppress(OSError, ValueError):
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())
+            os.close(null)
 
 
 def answer(line: "RenderableType") -> None:
-    """Print to standard output; a text is never wrapped: it stays one line, for `grep` and for copying."""
+    """Print to standard output; a text is never wrapped, so that `grep` and copying see one line."""
     from rich.text import Text
 
     console = _console(sys.stdout)
@@ -70,10 +70,10 @@ def answer_text(text: str) -> None:
 
 
 def answer_bytes(pieces: "Iterable[bytes]") -> None:
-    """Write what is made for programs and files; in a terminal, what could steer it is made visible."""
-    is_terminal = sys.stdout.isatty()
+    """Write bytes unchanged to a pipe or file; escape control characters in a terminal."""
+    is_escaped = sys.stdout.isatty()
     for piece in pieces:
-        sys.stdout.buffer.write(visible(piece.decode()).encode() if is_terminal else piece)
+        sys.stdout.buffer.write(escaped_text(piece.decode()).encode() if is_escaped else piece)
 
 
 def answer_json(value: Any) -> None:
@@ -81,20 +81,20 @@ def answer_json(value: Any) -> None:
 
     try:
         text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
-    except TypeError:  # a number past 64 bits, or a file name that is no UTF-8
+    except TypeError:  # a number past 64 bits, or a file name that is not UTF-8
         import json
 
         text = json.dumps(value, indent=2, ensure_ascii=False)
-    # In such a name there are lone surrogates: as an escape they are fine in JSON.
-    sys.stdout.buffer.write(escaped_in_json(text).encode(errors="backslashreplace") + b"\n")
+    # Such a name holds lone surrogates, which JSON allows as escapes.
+    sys.stdout.buffer.write(escaped_json(text).encode(errors="backslashreplace") + b"\n")
 
 
-def answer_json_with(value: dict[str, Any], name: str, entries: "Iterable[Any]") -> None:
-    """Print a JSON object whose last value is a list, each entry on a line of its own as soon as it is there."""
+def answer_json_with_list(value: dict[str, Any], name: str, entries: "Iterable[Any]") -> None:
+    """Print a JSON object whose last value is a list, each entry on its own line as soon as it is available."""
     import json
 
     def write(text: str) -> None:
-        sys.stdout.buffer.write(escaped_in_json(text).encode(errors="backslashreplace"))
+        sys.stdout.buffer.write(escaped_json(text).encode(errors="backslashreplace"))
 
     write(json.dumps(value, indent=2, ensure_ascii=False).removesuffix("\n}") + f',\n  "{name}": [')
     separator = "\n    "
@@ -109,25 +109,25 @@ def answer_json_lines(values: "Iterable[Any]") -> None:
         _write_json_line(value)
 
 
-def answer_pieces(pieces: "Iterable[Text]") -> None:
-    """Print one piece after the other as soon as it is there; their lines are not wrapped any more."""
+def answer_texts(texts: "Iterable[Text]") -> None:
+    """Print each text as soon as it is available, without wrapping."""
     console = _console(sys.stdout)
     if console.color_system is None:
-        for piece in pieces:
-            sys.stdout.write(f"{piece.plain}\n")
+        for text in texts:
+            sys.stdout.write(f"{text.plain}\n")
         return
-    for piece in pieces:
-        console.print(piece, soft_wrap=True)
+    for text in texts:
+        console.print(text, soft_wrap=True)
 
 
-def columns() -> int | None:
-    """How wide the answer may be; None where nobody looks at it in a terminal."""
+def terminal_width() -> int | None:
+    """Return the width available to the answer; None outside a terminal."""
     width = _console(sys.stdout).width
     return None if width == _UNWRAPPED else width
 
 
 def answer_json_line(value: Any) -> None:
-    """One of several answers, on a line of its own and at once."""
+    """Print one of several answers on its own line, and flush."""
     _write_json_line(value)
     sys.stdout.flush()
 
@@ -135,35 +135,35 @@ def answer_json_line(value: Any) -> None:
 def _write_json_line(value: Any) -> None:
     import json
 
-    text = escaped_in_json(json.dumps(value, ensure_ascii=False))
+    text = escaped_json(json.dumps(value, ensure_ascii=False))
     sys.stdout.buffer.write(text.encode(errors="backslashreplace") + b"\n")
 
 
-def tell(*parts: "RenderableType") -> None:
-    """Print to standard error, wrapped at the width of the terminal if it is one."""
+def notify(*parts: "RenderableType") -> None:
+    """Print to standard error, wrapped at the width of the terminal."""
     console = _console(sys.stderr)
     for part in parts:
         _print_trimmed(console, part)
 
 
-def complain(message: str) -> None:
+def report_error(message: str) -> None:
     from rich.text import Text
 
-    line = Text.assemble(("palaver: ", "bold red"), (plain(message), "red"))
+    line = Text.assemble(("palaver: ", "bold red"), (escaped_line(message), "red"))
     _console(sys.stderr).print(line, soft_wrap=True)
 
 
-def is_read_by_a_person() -> bool:
+def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def can_ask() -> bool:
-    """Whether somebody sits there who can be asked."""
+def can_prompt() -> bool:
+    """Return whether a person at a terminal can answer a question."""
     return bool(sys.stdin) and sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask(question: str) -> bool:
-    """Ask on standard error; anything but a yes is a no."""
+def confirm(question: str) -> bool:
+    """Ask on standard error; any answer but yes means no."""
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
@@ -172,19 +172,19 @@ def ask(question: str) -> bool:
 def _console(stream: TextIO) -> "Console":
     from rich.console import Console
 
-    class Honest(Console):
+    class PipeConsole(Console):
         def on_broken_pipe(self) -> None:
-            # Rich would end the process here, and call it a failure.
+            # Rich would exit with a failure here.
             raise BrokenPipeError
 
-    is_terminal = stream.isatty()
+    is_tty = stream.isatty()
     may_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     forced = bool(os.environ.get("FORCE_COLOR"))
-    return Honest(
+    return PipeConsole(
         file=stream,
-        force_terminal=is_terminal or forced,
+        force_terminal=is_tty or forced,
         color_system="auto" if may_colour else None,
-        width=None if is_terminal or (forced and os.environ.get("COLUMNS")) else _UNWRAPPED,
+        width=None if is_tty or (forced and os.environ.get("COLUMNS")) else _UNWRAPPED,
         highlight=False,
         markup=False,
         emoji=False,
@@ -192,7 +192,7 @@ def _console(stream: TextIO) -> "Console":
 
 
 def _print_trimmed(console: "Console", part: "RenderableType") -> None:
-    """Print without the spaces that tables put behind their last column."""
+    """Print without the spaces that tables append to their last column."""
     from rich.segment import Segment, Segments
 
     segments: list[Segment] = []
@@ -206,7 +206,7 @@ def _print_trimmed(console: "Console", part: "RenderableType") -> None:
 
 
 class Progress:
-    """Counts bytes; shows a bar on a terminal once the work turns out to be long."""
+    """A count of bytes, with a bar on a terminal once the work turns out to be long."""
 
     def __init__(self, total_bytes: int, *, is_quiet: bool = False) -> None:
         self.done_bytes = 0
@@ -228,16 +228,16 @@ class Progress:
     def advance(self, size_bytes: int) -> None:
         self.done_bytes += size_bytes
         if self._bar is None and self._is_wanted and self._is_long():
-            self._bar, self._task = self._started()
+            self._bar, self._task = self._start_bar()
         if self._bar is not None and self._task is not None:
-            # Compressed sources give more bytes than they have, side files are not in the total.
+            # Compressed sources yield more bytes than their size, and side files are not in the total.
             shown = min(self.done_bytes, self._total_bytes) if self._total_bytes else self.done_bytes
             self._bar.update(self._task, completed=shown)
 
     def _is_long(self) -> bool:
         return self._total_bytes > _BAR_FROM_BYTES or time.monotonic() - self._began > _BAR_AFTER_SECONDS
 
-    def _started(self) -> "tuple[Bar, TaskID]":
+    def _start_bar(self) -> "tuple[Bar, TaskID]":
         from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
         from rich.progress import Progress as Bar
 

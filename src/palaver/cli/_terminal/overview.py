@@ -1,68 +1,73 @@
-"""The head of a conversation in a terminal: what it is, how large, and where it comes from."""
+"""The lines above a transcript: what the conversation is, how large, and where it comes from."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from rich.text import Text
 
-from palaver.archive.costs import ConversationCost
-from palaver.archive.naming import Names
+from palaver.archive.conversation_totals import ConversationCost, ConversationTotals
 from palaver.archive.overview import Overview
-from palaver.archive.totals import Totals
+from palaver.archive.selection import ShortIds
 from palaver.cli._archive import platform_title
-from palaver.cli._terminal.words import amount, counted, duration, gist, local, place, plain
+from palaver.cli._terminal.words import counted, display_path, duration, escaped_line, gist, local_time, short_number
 from palaver.cli._terminal.wrapping import wrapped
 
-_LABEL = 10
-_SUMMARIES = 3
-_SOURCES = 3
-_ELSEWHERE = 5
+_LABEL_WIDTH = 10
+_MAX_SUMMARIES = 3
+_MAX_SOURCES = 3
+_MAX_COUNTED_ELSEWHERE = 5
 
 
-def head_of(about: Overview, names: Names, width: int | None, cost: ConversationCost | None = None) -> Iterator[Text]:
-    listed = about.listed
-    yield Text("\n".join(wrapped(gist(listed.title, 1000), width)), "bold" if listed.has_title else "bold italic")
-    for label, words in _facts(about, names, cost):
+def overview_lines(
+    overview: Overview, short_ids: ShortIds, width: int | None, cost: ConversationCost | None = None
+) -> Iterator[Text]:
+    conversation = overview.conversation
+    yield Text(
+        "\n".join(wrapped(gist(conversation.title, 1000), width)), "bold" if conversation.has_title else "bold italic"
+    )
+    for label, words in _fields(overview, short_ids, cost):
         if not words:
             continue
-        lines = wrapped(words, None if width is None else width - _LABEL - 2)
-        yield Text.assemble((f"  {label:{_LABEL}}", "dim"), ("\n" + " " * (_LABEL + 2)).join(lines))
+        lines = wrapped(words, None if width is None else width - _LABEL_WIDTH - 2)
+        yield Text.assemble((f"  {label:{_LABEL_WIDTH}}", "dim"), ("\n" + " " * (_LABEL_WIDTH + 2)).join(lines))
 
 
-def _facts(about: Overview, names: Names, cost: ConversationCost | None) -> Iterator[tuple[str, str]]:
-    listed, header = about.listed, about.header
-    yield "id", plain(listed.conversation_id)
-    yield "platform", " ".join(filter(None, [platform_title(listed.platform), plain(_version(header))]))
-    yield "project", _project(about)
-    yield "model", ", ".join(map(plain, about.models))
-    yield "when", _when(listed.created_at, listed.updated_at)
-    yield "messages", ", ".join(filter(None, _sizes(about)))
-    yield "tokens", _usage(listed.totals)
-    for there in about.counted_elsewhere[:_ELSEWHERE]:
-        name = plain(names.short(there.platform, there.conversation_id))
-        yield "", f"that of {counted(there.messages, 'message')} is counted in {name}"
+def _fields(overview: Overview, short_ids: ShortIds, cost: ConversationCost | None) -> Iterator[tuple[str, str]]:
+    conversation, header = overview.conversation, overview.header
+    yield "id", escaped_line(conversation.conversation_id)
+    yield "platform", " ".join(filter(None, [platform_title(conversation.platform), escaped_line(_version(header))]))
+    yield "project", _project(overview)
+    yield "model", ", ".join(map(escaped_line, overview.models))
+    yield "when", _when(conversation.created_at, conversation.updated_at)
+    yield "messages", ", ".join(filter(None, _sizes(overview)))
+    yield "tokens", _usage(conversation.totals)
+    for owner in overview.counted_elsewhere[:_MAX_COUNTED_ELSEWHERE]:
+        name = escaped_line(short_ids.short_id(owner.platform, owner.conversation_id))
+        yield "", f"that of {counted(owner.messages, 'message')} is counted in {name}"
     if cost:
         unpriced = f", {counted(cost.unpriced, 'answer')} without a known price" if cost.unpriced else ""
         yield "cost", f"${cost.amount:,.2f}{unpriced}" if cost.priced else unpriced.removeprefix(", ")
-    if listed.parent:
-        word = "agent of" if listed.is_sidechain else "goes on"
-        known = about.parent_title is not None
-        name = plain(names.short(listed.platform, listed.parent) if known else listed.parent)
-        yield word, name + (f"  {gist(about.parent_title or '')}" if known else "  (not in the archive)")
-    if about.branches:
-        yield "branches", other_branches(about.branches, about.off_path)
-    if about.revised:
-        yield "versions", f"{counted(about.revised, 'message')} with another version: --revisions"
-    yield "tags", ", ".join(map(plain, listed.tags))
-    yield "rating", _rating(listed.rating)
-    for number, summary in enumerate(about.summaries[:_SUMMARIES]):
+    if conversation.parent:
+        word = "agent of" if conversation.is_sidechain else "goes on"
+        known = overview.parent_title is not None
+        name = escaped_line(
+            short_ids.short_id(conversation.platform, conversation.parent) if known else conversation.parent
+        )
+        yield word, name + (f"  {gist(overview.parent_title or '')}" if known else "  (not in the archive)")
+    if overview.branches:
+        yield "branches", other_branches(overview.branches, overview.off_path)
+    if overview.revised:
+        yield "versions", f"{counted(overview.revised, 'message')} with another version: --revisions"
+    yield "tags", ", ".join(map(escaped_line, conversation.tags))
+    yield "rating", _rating(conversation.rating)
+    for number, summary in enumerate(overview.summaries[:_MAX_SUMMARIES]):
         yield "summary" if not number else "", gist(summary["text"])
-    if len(about.summaries) > _SUMMARIES:
-        yield "", f"and {len(about.summaries) - _SUMMARIES:,} more"
-    for number, source in enumerate(listed.sources[:_SOURCES]):
-        yield "from" if not number else "", place(source)
-    if len(listed.sources) > _SOURCES:
-        yield "", f"and {len(listed.sources) - _SOURCES:,} more"
+    if len(overview.summaries) > _MAX_SUMMARIES:
+        yield "", f"and {len(overview.summaries) - _MAX_SUMMARIES:,} more"
+    for number, source in enumerate(conversation.sources[:_MAX_SOURCES]):
+        yield "from" if not number else "", display_path(source)
+    if len(conversation.sources) > _MAX_SOURCES:
+        yield "", f"and {len(conversation.sources) - _MAX_SOURCES:,} more"
 
 
 def other_branches(branches: int, messages: int) -> str:
@@ -75,45 +80,47 @@ def _version(header: dict[str, Any]) -> str:
     return version if isinstance(version, str) else ""
 
 
-def _project(about: Overview) -> str:
-    if not about.listed.project:
+def _project(overview: Overview) -> str:
+    if not overview.conversation.project:
         return ""
-    workspace = (about.header.get("context") or {}).get("workspace") or {}
+    workspace = (overview.header.get("context") or {}).get("workspace") or {}
     branch = workspace.get("git_branch")
-    return place(about.listed.project) + (f"  (branch {plain(branch)})" if isinstance(branch, str) and branch else "")
+    return display_path(overview.conversation.project) + (
+        f"  (branch {escaped_line(branch)})" if isinstance(branch, str) and branch else ""
+    )
 
 
 def _when(created_at: str, updated_at: str | None) -> str:
-    began, ended = local(created_at), local(updated_at or created_at)
+    began, ended = local_time(created_at), local_time(updated_at or created_at)
     if began is None or ended is None:
-        return " to ".join(map(plain, filter(None, [created_at, updated_at])))
-    told = f"{began:%Y-%m-%d %H:%M}"
+        return " to ".join(map(escaped_line, filter(None, [created_at, updated_at])))
+    start = f"{began:%Y-%m-%d %H:%M}"
     seconds = (ended - began).total_seconds()
     if seconds < 60:
-        return told
+        return start
     same_day = began.date() == ended.date()
-    return f"{told} to {ended:%H:%M} ({duration(seconds)})" if same_day else f"{told} to {ended:%Y-%m-%d %H:%M}"
+    return f"{start} to {ended:%H:%M} ({duration(seconds)})" if same_day else f"{start} to {ended:%Y-%m-%d %H:%M}"
 
 
-def _sizes(about: Overview) -> Iterator[str]:
-    totals = about.listed.totals
+def _sizes(overview: Overview) -> Iterator[str]:
+    totals = overview.conversation.totals
     yield f"{totals.messages:,}"
     if totals.human_messages:
         yield f"{totals.human_messages:,} of them by a person"
-    if about.tool_calls:
-        failed = f" ({about.failed_calls:,} failed)" if about.failed_calls else ""
-        yield f"{about.tool_calls:,} tool {'call' if about.tool_calls == 1 else 'calls'}{failed}"
-    if about.listed.agents:
-        yield counted(about.listed.agents, "agent")
+    if overview.tool_calls:
+        failed = f" ({overview.failed_calls:,} failed)" if overview.failed_calls else ""
+        yield f"{overview.tool_calls:,} tool {'call' if overview.tool_calls == 1 else 'calls'}{failed}"
+    if overview.conversation.agents:
+        yield counted(overview.conversation.agents, "agent")
 
 
-def _usage(totals: Totals) -> str:
+def _usage(totals: ConversationTotals) -> str:
     if not totals.has_tokens:
         return ""
-    words = [f"{amount(totals.input)} in", f"{amount(totals.output)} out"]
-    words += [f"{amount(totals.cache_read)} cache read"] if totals.cache_read else []
-    words += [f"{amount(totals.cache_write)} cache write"] if totals.cache_write else []
-    words += [f"{amount(totals.thinking)} thinking"] if totals.thinking else []
+    words = [f"{short_number(totals.input)} in", f"{short_number(totals.output)} out"]
+    words += [f"{short_number(totals.cache_read)} cache read"] if totals.cache_read else []
+    words += [f"{short_number(totals.cache_write)} cache write"] if totals.cache_write else []
+    words += [f"{short_number(totals.thinking)} thinking"] if totals.thinking else []
     return ", ".join(words)
 
 

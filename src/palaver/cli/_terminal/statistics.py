@@ -1,16 +1,16 @@
-"""Totals and groups of `palaver stats`, for programs and for people."""
+"""Totals and groups of `palaver stats`, as JSON and in a terminal."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
-from palaver.archive.statistics import TIMES, By, Key, Statistics, Tally, titles
+from palaver.archive.statistics import TIME_GROUPINGS, GroupBy, GroupKey, Statistics, Tally, conversation_titles
 from palaver.archive.usage import Scope
 from palaver.cli import _archive
 from palaver.cli._terminal import output
-from palaver.cli._terminal.chart import bar, can_draw
-from palaver.cli._terminal.words import amount, counted, gist, place, plain, tallied, usage_records
+from palaver.cli._terminal.chart import bar, can_draw_blocks
+from palaver.cli._terminal.words import counted, display_path, escaped_line, gist, short_number, tallied, usage_records
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,22 +18,38 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from palaver.archive.usage_statistics import UsageBy
+    from palaver.archive.usage_record_statistics import UsageGroupBy
 
+_HEADS = {
+    "messages": "msgs",
+    "calls": "calls",
+    "records": "records",
+    "input": "input",
+    "output": "output",
+    "cache_read": "cache r",
+    "cache_write": "cache w",
+    "cost": "cost",
+}
 _AUTHORS = ("human", "model", "tool", "harness")
+_FIGURES_AT = 12
 _MODELS_NAMED = 5
 _LONGEST_BAR = 40
 _SHORTEST_BAR = 6
 _NARROW = 100
-_LONGEST_NAME, _LONGEST_NAME_WHERE_NARROW = 40, 22
+_LONGEST_NAME, _LONGEST_NAME_IF_NARROW = 40, 22
 _LONGEST_GAP = 7
-"""Days without anything are shown as such, unless there are more of them in a row."""
+"""Days without messages are shown, unless there are more of them in a row."""
 
 
 def answer(
-    connection: "sqlite3.Connection", found: Statistics, scope: Scope, by: "By | UsageBy", *, is_of_records: bool
+    connection: "sqlite3.Connection",
+    found: Statistics,
+    scope: Scope,
+    by: "GroupBy | UsageGroupBy",
+    *,
+    is_of_records: bool,
 ) -> dict[str, Any]:
-    names = titles(connection, found.groups) if by == "conversation" else {}
+    names = conversation_titles(connection, found.groups) if by == "conversation" else {}
     return {
         "of": "usage_records" if is_of_records else "messages",
         "since": scope.filters.since or None,
@@ -70,9 +86,9 @@ def _counted(tally: Tally) -> dict[str, Any]:
     }
 
 
-def _in_order(found: Statistics, by: "By | UsageBy") -> list[tuple[Key, Tally]]:
-    """Times as they come, everything else with the greatest first."""
-    if by in TIMES:
+def _in_order(found: Statistics, by: "GroupBy | UsageGroupBy") -> list[tuple[GroupKey, Tally]]:
+    """Return times in order, everything else with the greatest first."""
+    if by in TIME_GROUPINGS:
         return sorted(found.groups.items(), key=lambda entry: str(entry[0]))
     measure = _measure(found)[1]
     return sorted(found.groups.items(), key=lambda entry: (-measure(entry[1]), -_size(entry[1]), str(entry[0])))
@@ -83,7 +99,7 @@ def _size(tally: Tally) -> float:
 
 
 def _measure(found: Statistics) -> tuple[str, Any]:
-    """What bars are drawn of: cost, else tokens, else messages, else calls, else records; what the groups have."""
+    """Return what bars are drawn of: the first of cost, tokens, messages, calls and records that any group has."""
     groups = found.groups.values()
     if any(group.cost for group in groups):
         return "cost", lambda tally: float(tally.cost or 0)
@@ -96,10 +112,7 @@ def _measure(found: Statistics) -> tuple[str, Any]:
     return "records", lambda tally: tally.usage_records
 
 
-# -- for people -----------------------------------------------------------------------------------------------------
-
-
-def show(connection: "sqlite3.Connection", found: Statistics, by: "By | UsageBy", *, is_recent: bool) -> None:
+def show(connection: "sqlite3.Connection", found: Statistics, by: "GroupBy | UsageGroupBy", *, is_recent: bool) -> None:
     for line in _totals(found):
         output.answer(line)
     if found.groups:
@@ -116,16 +129,16 @@ def _totals(found: Statistics) -> "Iterator[Text]":
     from rich.text import Text
 
     total = found.total
-    facts: list[str] = []
+    counts: list[str] = []
     if total.conversations:
         agents = f" ({found.agents:,} of agents)" if found.agents else ""
-        facts += [counted(len(total.conversations), "conversation") + agents]
-        facts += [counted(total.messages.total(), "message")]
+        counts += [counted(len(total.conversations), "conversation") + agents]
+        counts += [counted(total.messages.total(), "message")]
     if total.tool_calls:
-        facts.append(f"{counted(total.tool_calls, 'call')} of tools")
+        counts.append(f"{counted(total.tool_calls, 'call')} of tools")
     if total.usage_records:
-        facts.append(usage_records(total.usage_records))
-    yield Text(", ".join(facts), "bold")
+        counts.append(usage_records(total.usage_records))
+    yield Text(", ".join(counts), "bold")
     if total.messages:
         yield Text(f"messages by {tallied(dict(total.messages))}", "dim")
     rows = list(_figures(total))
@@ -139,11 +152,8 @@ def _totals(found: Statistics) -> "Iterator[Text]":
         )
 
 
-_FIGURES_AT = 12
-
-
 def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
-    """Names, numbers, and what these are of."""
+    """Yield names, numbers, and notes on them."""
     if total.answers:
         named = asdict(total.tokens).items()
         rows = [(name.replace("_", " "), f"{count:,}", "") for name, count in named if count or name != "thinking"]
@@ -151,7 +161,7 @@ def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
         yield *rows[0][:2], f"tokens of {of if total.conversations else usage_records(total.answers)}"
         yield from rows[1:]
     for name, count in sorted(total.counts.items()):
-        yield plain(name.replace("_", " ")), f"{count:,}", ""
+        yield escaped_line(name.replace("_", " ")), f"{count:,}", ""
     if total.cost is not None:
         yield "cost", money(total.cost), "by public API prices"
     for currency, sum_ in sorted(total.stated.items()):
@@ -159,7 +169,7 @@ def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
 
 
 def footnotes(found: Statistics) -> "Iterator[Text]":
-    """What a total does not say by itself."""
+    """Yield what the totals leave out or do not know."""
     from rich.text import Text
 
     if found.copies:
@@ -172,14 +182,15 @@ def footnotes(found: Statistics) -> "Iterator[Text]":
         )
     if found.unpriced:
         names = [
-            plain(model) if model else "one without a name" for model, _ in found.unpriced.most_common(_MODELS_NAMED)
+            escaped_line(model) if model else "one without a name"
+            for model, _ in found.unpriced.most_common(_MODELS_NAMED)
         ]
         others = len(found.unpriced) - len(names)
-        told = ", ".join(names) + (f" and {counted(others, 'other')}" if others else "")
-        yield Text(f"{counted(found.unpriced.total(), 'answer')} by models without a known price: {told}.", "dim")
+        models = ", ".join(names) + (f" and {counted(others, 'other')}" if others else "")
+        yield Text(f"{counted(found.unpriced.total(), 'answer')} by models without a known price: {models}.", "dim")
     if found.total.usage_records and found.total.conversations:
-        told = counted(found.total.usage_records, "answer")
-        yield Text(f"{told} by calls that only usage records tell of; --usage counts these alone.", "dim")
+        answers = counted(found.total.usage_records, "answer")
+        yield Text(f"{answers} by calls that only usage records tell of; --usage counts these alone.", "dim")
     if found.periods:
         are = "is a sum" if found.periods == 1 else "are sums"
         yield Text(f"{counted(found.periods, 'record')} {are} over a time, and may hold what others tell of.", "dim")
@@ -192,26 +203,14 @@ def footnotes(found: Statistics) -> "Iterator[Text]":
 
 def money(value: "Decimal | float", currency: str = "USD") -> str:
     sign = "$" if currency == "USD" else ""
-    unit = "" if currency == "USD" else f" {plain(currency)}"
+    unit = "" if currency == "USD" else f" {escaped_line(currency)}"
     if 0 < value < 0.01:
         return f"<{sign}0.01{unit}"
     return f"{sign}{value:,.2f}{unit}"
 
 
-_HEADS = {
-    "messages": "msgs",
-    "calls": "calls",
-    "records": "records",
-    "input": "input",
-    "output": "output",
-    "cache_read": "cache r",
-    "cache_write": "cache w",
-    "cost": "cost",
-}
-
-
 def _groups(
-    connection: "sqlite3.Connection", found: Statistics, by: "By | UsageBy", *, is_recent: bool
+    connection: "sqlite3.Connection", found: Statistics, by: "GroupBy | UsageGroupBy", *, is_recent: bool
 ) -> "Iterator[Text]":
     from rich.text import Text
 
@@ -226,21 +225,21 @@ def _groups(
     wide = max(len(by), *(label.cell_len for label in labels))
     widths = {head: max(len(head), *map(len, cells)) for head, cells in columns.items()}
     taken = wide + sum(width + 2 for width in widths.values()) + 2
-    room = min(_LONGEST_BAR, (output.columns() or 100) - taken)
+    bar_width = min(_LONGEST_BAR, (output.terminal_width() or 100) - taken)
     if is_recent:
         yield Text(f"Day by day, up to {labels[-1].plain}", "bold")
     heads = "".join(f"  {head:>{width}}" for head, width in widths.items())
-    # Bars need no head where they stand beside their numbers.
-    over_bars = f"  {name}" if name not in columns and room >= len(name) else ""
+    # Bars need no heading beside their numbers.
+    over_bars = f"  {name}" if name not in columns and bar_width >= len(name) else ""
     yield Text(f"{by:<{wide}}{heads}{over_bars}", "dim")
-    is_drawn = can_draw()
+    with_blocks = can_draw_blocks()
     for index, ((_, tally), label) in enumerate(zip(rows, labels, strict=True)):
         label.align("left", wide)
         line = label
         for head, cells in columns.items():
             line.append(f"  {cells[index]:>{widths[head]}}", "" if head in {"cost", "calls"} else "dim")
-        if tally is not None and room >= _SHORTEST_BAR and greatest:
-            line.append("  ").append(bar(measure(tally) / greatest, room, is_drawn=is_drawn), "cyan")
+        if tally is not None and bar_width >= _SHORTEST_BAR and greatest:
+            line.append("  ").append(bar(measure(tally) / greatest, bar_width, with_blocks=with_blocks), "cyan")
         line.rstrip()
         yield line
 
@@ -258,13 +257,13 @@ def _cell(tally: Tally | None, column: str) -> str:
         case "cost":
             return "" if tally.cost is None else money(tally.cost)
         case _:
-            return amount(getattr(tally.tokens, column)) if tally.answers else ""
+            return short_number(getattr(tally.tokens, column)) if tally.answers else ""
 
 
-def _labels(connection: "sqlite3.Connection", keys: Sequence[Key], by: "By | UsageBy") -> "list[Text]":
+def _labels(connection: "sqlite3.Connection", keys: Sequence[GroupKey], by: "GroupBy | UsageGroupBy") -> "list[Text]":
     from rich.text import Text
 
-    names = titles(connection, keys) if by == "conversation" else {}
+    names = conversation_titles(connection, keys) if by == "conversation" else {}
     labels: list[Text] = []
     for key in keys:
         match by:
@@ -274,35 +273,37 @@ def _labels(connection: "sqlite3.Connection", keys: Sequence[Key], by: "By | Usa
             case "platform":
                 text = _archive.platform_title(str(key))
             case "project":
-                text = place(key) if isinstance(key, str) else "no project"
+                text = display_path(key) if isinstance(key, str) else "no project"
             case _:
-                text = f"no {by}" if key is None else plain(str(key))
+                text = f"no {by}" if key is None else escaped_line(str(key))
         label = Text(text)
-        if (width := output.columns()) is not None and by not in TIMES:
-            longest = _LONGEST_NAME_WHERE_NARROW if width < _NARROW else _LONGEST_NAME
-            label.truncate(longest, overflow="ellipsis" if can_draw() else "crop")
+        if (width := output.terminal_width()) is not None and by not in TIME_GROUPINGS:
+            longest = _LONGEST_NAME_IF_NARROW if width < _NARROW else _LONGEST_NAME
+            label.truncate(longest, overflow="ellipsis" if can_draw_blocks() else "crop")
         labels.append(label)
     return labels
 
 
-def _with_gaps(rows: list[tuple[Key, Tally]], by: "By | UsageBy") -> Iterator[tuple[Key, Tally | None]]:
-    """Days, weeks and months on which nothing happened are part of the picture; long pauses are told in a word."""
-    if by not in TIMES:
+def _with_gaps(
+    rows: list[tuple[GroupKey, Tally]], by: "GroupBy | UsageGroupBy"
+) -> Iterator[tuple[GroupKey, Tally | None]]:
+    """Add rows for the days, weeks or months without anything; one row of dots for a long gap."""
+    if by not in TIME_GROUPINGS:
         yield from rows
         return
     before: str | None = None
     for key, tally in rows:
         missing = _between(before, str(key), by) if before is not None else []
         if len(missing) > _LONGEST_GAP:
-            yield "…" if can_draw() else "...", None
+            yield "…" if can_draw_blocks() else "...", None
         else:
-            yield from ((each, None) for each in missing)
+            yield from ((time, None) for time in missing)
         yield key, tally
         before = str(key)
 
 
-def _between(first: str, last: str, by: "By | UsageBy") -> list[str]:
-    """The days, Mondays or months between two of them."""
+def _between(first: str, last: str, by: "GroupBy | UsageGroupBy") -> list[str]:
+    """Return the days, Mondays or months between two of them, at most one more than the longest gap."""
     found: list[str] = []
     try:
         current = date.fromisoformat(f"{first}-01" if by == "month" else first)

@@ -1,4 +1,4 @@
-"""What an import did, for people: numbers, ledger, findings, failures, files nobody reads, where it is, the verdict."""
+"""The summary of an import in a terminal: numbers, ledger, findings, failures, unclaimed files, verdict."""
 
 import os
 from collections import Counter
@@ -10,9 +10,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from palaver.cli._terminal.verdict import of_import
-from palaver.cli._terminal.words import counted, duration, place, plain, rate, size, tallied, usage_records
-from palaver.importers import importer, load_whole
+from palaver.cli._terminal.verdict import import_verdict
+from palaver.cli._terminal.words import (
+    counted,
+    display_path,
+    duration,
+    escaped_line,
+    rate,
+    size,
+    tallied,
+    usage_records,
+)
+from palaver.importers import importer, load_all_modules
 from palaver.model.finding import KINDS
 from palaver.model.ledger import Ledger
 
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType
 
-    from palaver.cli._importing import Effort, Sentences
+    from palaver.cli._import_run import Effort, ResultMessages
     from palaver.model.finding import Finding
     from palaver.model.report import Report, SourceReport
 
@@ -30,8 +39,8 @@ _FAILURES_SHOWN = 20
 _SEVERITIES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
-def summary(report: "Report", effort: "Effort", told: "Sentences") -> "Iterator[RenderableType]":
-    """All there is to tell; `told` says where everything is, and what may follow."""
+def summary(report: "Report", effort: "Effort", messages: "ResultMessages") -> "Iterator[RenderableType]":
+    """Yield the parts of the summary, `messages` near its end."""
     if report.sources:
         yield _numbers(report, effort)
         yield _ledger(report)
@@ -43,19 +52,19 @@ def summary(report: "Report", effort: "Effort", told: "Sentences") -> "Iterator[
         yield _apart(_failures(failed))
     if report.unclaimed:
         yield _apart(_unclaimed(report.unclaimed))
-    yield _apart(_closing(report, told))
+    yield _apart(_closing(report, messages))
     if report.sources:
-        yield _apart(of_import(report))
+        yield _apart(import_verdict(report))
 
 
-def found_where(report: "Report", places: dict[str, list[str]]) -> Table:
-    """A table of what a scan found in each place."""
+def location_table(report: "Report", paths_by_platform: dict[str, list[str]]) -> Table:
+    """Return a table of what a scan found in each location."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("platform", no_wrap=True)
     table.add_column("place", overflow="fold")
     for name in ("sources", "unchanged", "conversations", "messages"):
         table.add_column(name, justify="right", no_wrap=True)
-    for platform, paths in places.items():
+    for platform, paths in paths_by_platform.items():
         title = importer(platform).title
         for path in paths:
             here = [source for source in report.sources if source.platform == platform and _is_in(source.source, path)]
@@ -63,7 +72,7 @@ def found_where(report: "Report", places: dict[str, list[str]]) -> Table:
             conversations = sum(source.conversations for source in here)
             messages = sum(source.messages for source in here)
             counts = (len(here) + unchanged, unchanged, conversations, messages)
-            table.add_row(title, place(path), *(f"{count:,}" for count in counts))
+            table.add_row(title, display_path(path), *(f"{count:,}" for count in counts))
             title = ""
     return table
 
@@ -86,16 +95,16 @@ def _numbers(report: "Report", effort: "Effort") -> Text:
 
 
 def _archived(report: "Report", changes: dict[str, int]) -> Text:
-    """What became of the archive, in one line."""
+    """Return the changes of the archive on one line."""
     words = {"added": "new", "updated": "grown", "unchanged": "known already", "forgotten": "forgotten before"}
-    became = ", ".join(f"{changes[name]:,} {word}" for name, word in words.items() if changes[name])
-    are = "is as it was" if len(report.unchanged) == 1 else "are as they were"
-    as_they_were = f"{counted(len(report.unchanged), 'source')} {are}, and not read again"
+    changed = ", ".join(f"{changes[name]:,} {word}" for name, word in words.items() if changes[name])
+    verb = "is as it was" if len(report.unchanged) == 1 else "are as they were"
+    unchanged = f"{counted(len(report.unchanged), 'source')} {verb}, and not read again"
     if not report.sources:
-        return Text(f"Nothing new: {as_they_were}.")
+        return Text(f"Nothing new: {unchanged}.")
     has_usage = any(source.usage_records for source in report.sources)
     nothing = "no conversation" if has_usage else "nothing new"
-    return Text(f"In the archive: {became or nothing}" + (f"; {as_they_were}" if report.unchanged else ""))
+    return Text(f"In the archive: {changed or nothing}" + (f"; {unchanged}" if report.unchanged else ""))
 
 
 def _ledger(report: "Report") -> Text:
@@ -123,9 +132,9 @@ def _findings(report: "Report") -> Table | None:
             first.setdefault(finding.code, finding)
     if not first:
         return None
-    if not first.keys() <= KINDS.keys():  # they were noticed in other processes
+    if not first.keys() <= KINDS.keys():  # they come from other processes, where their kinds are declared
         for platform in {source.platform for source in report.sources}:
-            load_whole(platform)
+            load_all_modules(platform)
     table = _rows()
     severities = list(_SEVERITIES)
     for code in sorted(first, key=lambda code: (severities.index(first[code].severity), -counts[code], code)):
@@ -134,18 +143,18 @@ def _findings(report: "Report") -> Table | None:
         table.add_row(
             Text(finding.severity, _SEVERITIES[finding.severity]),
             Text(f"{counts[code]:,}", style, justify="right"),
-            Group(*_told(finding)),
+            Group(*_finding_lines(finding)),
         )
     return table
 
 
-def _told(finding: "Finding") -> "Iterator[RenderableType]":
-    """What such a finding means, and the first of them: where it is, and what it says itself."""
+def _finding_lines(finding: "Finding") -> "Iterator[RenderableType]":
+    """Yield the meaning of a finding's code, then the message and position of the finding."""
     meaning = KINDS[finding.code].meaning if finding.code in KINDS else finding.message
-    yield Text.assemble((finding.code, f"bold {_style(finding)}"), (f": {plain(meaning)}", _style(finding)))
+    yield Text.assemble((finding.code, f"bold {_style(finding)}"), (f": {escaped_line(meaning)}", _style(finding)))
     if finding.message != meaning:
-        yield Text(plain(finding.message), "dim")
-    yield _Place(finding.source, after=f", {plain(finding.where)}" if finding.where else "")
+        yield Text(escaped_line(finding.message), "dim")
+    yield _PathLine(finding.source, after=f", {escaped_line(finding.where)}" if finding.where else "")
 
 
 def _style(finding: "Finding") -> str:
@@ -155,10 +164,10 @@ def _style(finding: "Finding") -> str:
 def _failures(failed: "list[SourceReport]") -> Table:
     table = _rows()
     for source in failed[:_FAILURES_SHOWN]:
-        told = Text(plain(source.failure), "red")
+        text = Text(escaped_line(source.failure), "red")
         if source.traceback and os.environ.get("PALAVER_DEBUG"):
-            told.append(f"\n{source.traceback.rstrip()}", "dim")
-        table.add_row(Text("failed", "bold red"), Group(told, _Place(source.source)))
+            text.append(f"\n{source.traceback.rstrip()}", "dim")
+        table.add_row(Text("failed", "bold red"), Group(text, _PathLine(source.source)))
     if len(failed) > _FAILURES_SHOWN:
         table.add_row("", Text(f"and {len(failed) - _FAILURES_SHOWN:,} more; --json lists them all", "dim"))
     return table
@@ -167,35 +176,35 @@ def _failures(failed: "list[SourceReport]") -> Table:
 def _unclaimed(labels: list[str]) -> Group:
     opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
     lines: list[RenderableType] = [Text(f"{opening} no conversation that an importer reads:", "dim")]
-    lines += [_Place(label, before="  ") for label in labels[:_UNCLAIMED_SHOWN]]
+    lines += [_PathLine(label, before="  ") for label in labels[:_UNCLAIMED_SHOWN]]
     if len(labels) > _UNCLAIMED_SHOWN:
         lines.append(Text(f"  and {len(labels) - _UNCLAIMED_SHOWN:,} more", "dim"))
     return Group(*lines)
 
 
-def _closing(report: "Report", told: "Sentences") -> Text:
-    sentences = [told.told]
+def _closing(report: "Report", messages: "ResultMessages") -> Text:
+    sentences = [messages.written_to]
     if used := sum(source.usage_records for source in report.sources):
         words = f"{usage_records(used)} without a conversation {'was' if used == 1 else 'were'}"
-        sentences.append(told.used.replace("{records}", words))
+        sentences.append(messages.usage.replace("{records}", words))
     if any(source.ledger.quarantined for source in report.sources):
-        sentences.append(told.set_aside)
-    return Text("\n".join(sentence for sentence in (*sentences, told.following) if sentence))
+        sentences.append(messages.quarantine)
+    return Text("\n".join(sentence for sentence in (*sentences, messages.next_step) if sentence))
 
 
-class _Place:
-    """A path on one line: where the terminal is too narrow, its beginning gives way, since its end tells most."""
+class _PathLine:
+    """A path on one line, shortened at its start where the terminal is too narrow: its end identifies it."""
 
     def __init__(self, path: str, *, before: str = "", after: str = "") -> None:
-        self._before, self._path, self._after = before, place(path), after
+        self._before, self._path, self._after = before, display_path(path), after
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Text]":
-        room = options.max_width - cell_len(self._before) - cell_len(self._after)
+        width = options.max_width - cell_len(self._before) - cell_len(self._after)
         path = self._path
-        if cell_len(path) > room:
-            while path and cell_len(path) >= room:
+        if cell_len(path) > width:
+            while path and cell_len(path) >= width:
                 path = path[1:]
-            # Whole names, if any is left.
+            # Start at a whole name, if any is left.
             path = f"…{path[path.find(os.sep) :]}" if os.sep in path else f"…{path}"
         yield Text(f"{self._before}{path}{self._after}", "dim", no_wrap=True, overflow="ellipsis")
 

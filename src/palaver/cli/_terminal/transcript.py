@@ -1,4 +1,4 @@
-"""A conversation in a terminal, message after message; each piece is made when it is printed."""
+"""A conversation in a terminal, message by message; every piece is made when it is printed."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
-from palaver.archive.children import Child, Children, children_of
-from palaver.archive.copies import Copies, Copy
-from palaver.archive.entries import Entry, LeftOut, Unplaced, entries
-from palaver.archive.naming import Names
-from palaver.archive.overview import Overview
-from palaver.archive.viewing import Selection, Viewed, revisions_of, select
-from palaver.cli._terminal.blocks import INDENT, Look, lines_of, measured
+from palaver.archive.messages import MessageSelection, StoredMessage, older_versions, select_messages
+from palaver.archive.overview import Child, Copies, Copy, Overview, UnshownChildren, child_conversations
+from palaver.archive.selection import ShortIds
+from palaver.archive.transcript import HiddenMessages, TranscriptEntry, UnplacedChildren, transcript_entries
+from palaver.cli._terminal.blocks import INDENT, DisplayOptions, block_lines, measured
 from palaver.cli._terminal.overview import other_branches
-from palaver.cli._terminal.words import amount, counted, gist, local, plain
+from palaver.cli._terminal.words import counted, escaped_line, gist, local_time, short_number
 from palaver.cli._terminal.wrapping import cut
 from palaver.model.build import JsonObject
 from palaver.prices import Prices
@@ -34,8 +32,8 @@ _NESTED = 4
 
 
 @dataclass(slots=True)
-class _Before:
-    """What the last piece has told already, so that it need not be told again."""
+class _Previous:
+    """What the last piece showed, and the next need not repeat."""
 
     who: str = ""
     time: str = ""
@@ -46,90 +44,102 @@ class _Before:
 
 class Transcript:
     def __init__(
-        self, connection: sqlite3.Connection, look: Look, names: Names, window_ms: int, prices: Prices | None = None
+        self,
+        connection: sqlite3.Connection,
+        options: DisplayOptions,
+        short_ids: ShortIds,
+        window_ms: int,
+        prices: Prices | None = None,
     ) -> None:
         self._connection = connection
-        self._look = look
-        self._names = names
+        self._options = options
+        self._short_ids = short_ids
         self._window_ms = window_ms
         self._prices = prices
 
-    def pieces(self, about: Overview, selection: Selection) -> Iterator[Text]:
-        """What is shown of a conversation behind its head."""
+    def pieces(self, overview: Overview, selection: MessageSelection) -> Iterator[Text]:
+        """Yield the pieces of a conversation below its overview."""
         if selection.before:
             yield Text(f"{counted(selection.before, 'message')} before", "dim")
         yield from self._conversation(
-            _Shown.of(self._connection, about, self._window_ms), selection, self._look, (about.key,)
+            _Context.of(self._connection, overview, self._window_ms), selection, self._options, (overview.key,)
         )
         if selection.after:
             yield Text()
             yield Text(f"{counted(selection.after, 'message')} more", "dim")
 
-    def _conversation(self, shown: "_Shown", selection: Selection, look: Look, path: tuple[int, ...]) -> Iterator[Text]:
-        before = _Before()
-        for entry in entries(self._connection, selection, Children(shown.children)):
+    def _conversation(
+        self, context: "_Context", selection: MessageSelection, options: DisplayOptions, path: tuple[int, ...]
+    ) -> Iterator[Text]:
+        previous = _Previous()
+        for entry in transcript_entries(self._connection, selection, UnshownChildren(context.children)):
             match entry:
-                case LeftOut():
+                case HiddenMessages():
                     yield Text()
                     yield Text(other_branches(entry.branches, entry.messages), "dim yellow")
-                    before = _Before(day=before.day, model=before.model)
-                case Unplaced():
+                    previous = _Previous(day=previous.day, model=previous.model)
+                case UnplacedChildren():
                     yield Text()
                     yield Text("Began in this conversation, too:", "dim")
                     for child in entry.children:
-                        yield from self._child(child, look, path)
-                case Entry():
-                    yield from self._entry(entry, shown, look, before, path)
+                        yield from self._child(child, options, path)
+                case TranscriptEntry():
+                    yield from self._entry(entry, context, options, previous, path)
 
     def _entry(
-        self, entry: Entry, shown: "_Shown", look: Look, before: _Before, path: tuple[int, ...]
+        self,
+        entry: TranscriptEntry,
+        context: "_Context",
+        options: DisplayOptions,
+        previous: _Previous,
+        path: tuple[int, ...],
     ) -> Iterator[Text]:
         message = entry.message
-        if _is_folded(message) and not look.everything:
-            if line := self._folded(entry, shown, look, before):
-                if not before.is_one_line:
+        if _is_folded(message) and not options.everything:
+            if line := self._folded(entry, context, options, previous):
+                if not previous.is_one_line:
                     yield Text()
-                before.is_one_line, before.who = True, ""
+                previous.is_one_line, previous.who = True, ""
                 yield line
                 for child in entry.children:
-                    yield from self._child(child, look, path)
+                    yield from self._child(child, options, path)
             return
-        head = self._head(message, shown, look, before)
+        head = self._head(message, context, options, previous)
         if head:
             yield Text()
             yield head
-        before.is_one_line = False
+        previous.is_one_line = False
         children = list(entry.children)
         for block in entry.content:
             call = block.get("id") if block["type"] == "tool_use" else None
-            lines = list(lines_of(block, look, shown.project, entry.results.get(call) if call else None))
+            lines = list(block_lines(block, options, context.project, entry.results.get(call) if call else None))
             if lines:
                 yield Text("\n").join(lines)
             for child in [child for child in children if call and child.tool_use_id == call]:
                 children.remove(child)
-                yield from self._child(child, look, path)
+                yield from self._child(child, options, path)
         for child in children:
-            yield from self._child(child, look, path)
-        if look.revisions:
-            yield from self._revisions(message, shown, look)
+            yield from self._child(child, options, path)
+        if options.revisions:
+            yield from self._revisions(message, context, options)
 
-    # -- who said it, and when ----------------------------------------------------------------------------------------
-
-    def _head(self, message: Viewed, shown: "_Shown", look: Look, before: _Before) -> Text | None:
-        """Nothing where it would say the same as the head above."""
+    def _head(
+        self, message: StoredMessage, context: "_Context", options: DisplayOptions, previous: _Previous
+    ) -> Text | None:
+        """Return the line above a message; None where it would repeat the line above the last one."""
         who, style = _who(message)
-        time = _time(message, before)
-        model = message.model if message.model != before.model else None
-        notes = [*self._notes(message, shown, look)]
-        if (who, time) == (before.who, before.time) and not (model or notes):
+        time = _time(message, previous)
+        model = message.model if message.model != previous.model else None
+        notes = [*self._notes(message, context, options)]
+        if (who, time) == (previous.who, previous.time) and not (model or notes):
             return None
-        before.who, before.time, before.model = who, time, message.model or before.model
+        previous.who, previous.time, previous.model = who, time, message.model or previous.model
         line = Text.assemble((who, style), (f"  {time}", "dim"))
-        return _lengthened(line, [Text(plain(model), "dim"), *notes] if model else notes, look.width)
+        return _with_notes(line, [Text(escaped_line(model), "dim"), *notes] if model else notes, options.width)
 
-    def _notes(self, message: Viewed, shown: "_Shown", look: Look) -> Iterator[Text]:
+    def _notes(self, message: StoredMessage, context: "_Context", options: DisplayOptions) -> Iterator[Text]:
         metadata = message.metadata
-        if message.is_off_path and look.ids:
+        if message.is_off_path and options.ids:
             yield Text("other branch", "yellow")
         if metadata.get("is_compact_summary") is True:
             yield Text("summary of what was said before", "yellow")
@@ -137,68 +147,68 @@ class Transcript:
             yield Text("the context was compacted here", "yellow")
         if metadata.get("queued") is True:
             yield Text("queued", "dim")
-        if copy := shown.copies.copy_of(message):
-            yield Text(self._copied(copy, shown), "yellow")
-        if look.tokens and message.tokens:
+        if copy := context.copies.copy_of(message):
+            yield Text(self._copied(copy, context), "yellow")
+        if options.tokens and message.tokens:
             yield Text(_tokens(message.tokens, is_partial=bool(metadata.get("tokens_partial"))), "dim")
         if self._prices and message.tokens:
-            model = message.model or shown.model
-            cost = self._prices.cost(model, message.tokens, message.timestamp, shown.platform)
+            model = message.model or context.model
+            cost = self._prices.cost(model, message.tokens, message.timestamp, context.platform)
             yield Text(f"${cost.amount:.4f}" if cost else "no known price", "dim")
-        if look.ids:
-            yield Text(plain(message.message_id), "dim")
+        if options.ids:
+            yield Text(escaped_line(message.message_id), "dim")
 
-    def _copied(self, copy: Copy, shown: "_Shown") -> str:
+    def _copied(self, copy: Copy, context: "_Context") -> str:
         first = copy.first
-        if (first.platform, first.conversation_id) == (shown.platform, shown.conversation_id):
-            place = f"message {plain(first.message_id)}"
+        if (first.platform, first.conversation_id) == (context.platform, context.conversation_id):
+            first_copy = f"message {escaped_line(first.message_id)}"
         else:
-            place = plain(self._names.short(first.platform, first.conversation_id))
-        return f"{_COPIED[copy.kind]} {place}"
+            first_copy = escaped_line(self._short_ids.short_id(first.platform, first.conversation_id))
+        return f"{_COPIED[copy.kind]} {first_copy}"
 
-    # -- what belongs to it -------------------------------------------------------------------------------------------
-
-    def _folded(self, entry: Entry, shown: "_Shown", look: Look, before: _Before) -> Text | None:
-        """What the program around the model said, on one line; nothing if it said nothing and nobody saw it."""
+    def _folded(
+        self, entry: TranscriptEntry, context: "_Context", options: DisplayOptions, previous: _Previous
+    ) -> Text | None:
+        """Return a message of the harness on one line; None if it is empty and was hidden."""
         message = entry.message
-        said = "\n".join(block["text"] for block in entry.content if block["type"] == "text")
+        text = "\n".join(block["text"] for block in entry.content if block["type"] == "text")
         kinds = [block["kind"] if block["type"] == "opaque" else block["type"] for block in entry.content]
-        words = gist(said) or gist(", ".join(kind for kind in kinds if kind != "text"))
+        words = gist(text) or gist(", ".join(kind for kind in kinds if kind != "text"))
         if not words and message.metadata.get("hidden"):
             return None
         who, style = _who(message)
-        line = Text.assemble((who, style), (f"  {_time(message, before)}", "dim"))
-        for note in self._notes(message, shown, look):
+        line = Text.assemble((who, style), (f"  {_time(message, previous)}", "dim"))
+        for note in self._notes(message, context, options):
             line.append("  ").append_text(note)
-        size = f"  {measured(said)}" if said.strip() else ""
-        room = 60 if look.width is None else look.width - line.cell_len - len(size) - 2
-        return line.append(f"  {cut(words or '(empty)', max(room, 10))}{size}", "dim")
+        size = f"  {measured(text)}" if text.strip() else ""
+        width = 60 if options.width is None else options.width - line.cell_len - len(size) - 2
+        return line.append(f"  {cut(words or '(empty)', max(width, 10))}{size}", "dim")
 
-    def _child(self, child: Child, look: Look, path: tuple[int, ...]) -> Iterator[Text]:
-        name = plain(self._names.short(child.platform, child.conversation_id))
+    def _child(self, child: Child, options: DisplayOptions, path: tuple[int, ...]) -> Iterator[Text]:
+        name = escaped_line(self._short_ids.short_id(child.platform, child.conversation_id))
         kind = "agent" if child.is_sidechain else "goes on in"
         size = f"  {counted(child.messages, 'message')}"
         start = f"{' ' * 2 * INDENT}{kind} "
-        room = 60 if look.width is None else look.width - len(start) - len(name) - len(size) - 2
-        title = cut(gist(child.title), max(room, 10))
+        width = 60 if options.width is None else options.width - len(start) - len(name) - len(size) - 2
+        title = cut(gist(child.title), max(width, 10))
         yield Text.assemble((start, "dim"), (name, "cyan"), f"  {title}", (size, "dim"))
-        if look.sidechains and child.is_sidechain and child.key not in path:
-            shown = _Shown.of_child(self._connection, child, self._window_ms)
-            selection = select(self._connection, child.key)
-            for piece in self._conversation(shown, selection, look.narrower(_NESTED), (*path, child.key)):
+        if options.sidechains and child.is_sidechain and child.key not in path:
+            context = _Context.of_child(self._connection, child, self._window_ms)
+            selection = select_messages(self._connection, child.key)
+            for piece in self._conversation(context, selection, options.narrower(_NESTED), (*path, child.key)):
                 yield _nested(piece)
 
-    def _revisions(self, message: Viewed, shown: "_Shown", look: Look) -> Iterator[Text]:
-        for revision in revisions_of(self._connection, message):
+    def _revisions(self, message: StoredMessage, context: "_Context", options: DisplayOptions) -> Iterator[Text]:
+        for revision in older_versions(self._connection, message):
             yield Text(f"{' ' * INDENT}another version, {_moment(revision['timestamp'])}", "yellow")
             for block in revision["content"]:
-                if lines := list(lines_of(block, look.narrower(INDENT), shown.project)):
+                if lines := list(block_lines(block, options.narrower(INDENT), context.project)):
                     yield _nested(Text("\n").join(lines), INDENT)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """What of a conversation its messages need to be shown."""
+class _Context:
+    """The conversation's data that its messages need to be displayed."""
 
     platform: str
     conversation_id: str
@@ -208,56 +218,56 @@ class _Shown:
     copies: Copies
 
     @classmethod
-    def of(cls, connection: sqlite3.Connection, about: Overview, window_ms: int) -> "_Shown":
-        listed = about.listed
-        copies = Copies(connection, about.key, listed.platform, listed.conversation_id, window_ms)
-        return cls(listed.platform, listed.conversation_id, listed.project, listed.model, about.children, copies)
+    def of(cls, connection: sqlite3.Connection, overview: Overview, window_ms: int) -> "_Context":
+        listed = overview.conversation
+        copies = Copies(connection, overview.key, listed.platform, listed.conversation_id, window_ms)
+        return cls(listed.platform, listed.conversation_id, listed.project, listed.model, overview.children, copies)
 
     @classmethod
-    def of_child(cls, connection: sqlite3.Connection, child: Child, window_ms: int) -> "_Shown":
+    def of_child(cls, connection: sqlite3.Connection, child: Child, window_ms: int) -> "_Context":
         query = "select project, model from conversation where conversation_key = ?"
         project, model = connection.execute(query, (child.key,)).fetchone()
-        children = children_of(connection, child.platform, child.conversation_id)
+        children = child_conversations(connection, child.platform, child.conversation_id)
         copies = Copies(connection, child.key, child.platform, child.conversation_id, window_ms)
         return cls(child.platform, child.conversation_id, project, model, children, copies)
 
 
-def _lengthened(line: Text, notes: list[Text], width: int | None) -> Text:
-    """A line with notes behind it, and below where there is no room."""
-    room = line.cell_len
+def _with_notes(line: Text, notes: list[Text], width: int | None) -> Text:
+    """Append notes to a line, on further lines where the width is exceeded."""
+    length = line.cell_len
     for note in notes:
-        room += note.cell_len + 2
-        if width is not None and room > width:
+        length += note.cell_len + 2
+        if width is not None and length > width:
             line.append("\n")
-            room = INDENT + note.cell_len
+            length = INDENT + note.cell_len
         line.append("  ").append_text(note)
     return line
 
 
-def _is_folded(message: Viewed) -> bool:
+def _is_folded(message: StoredMessage) -> bool:
     return message.author_kind == "harness"
 
 
-def _who(message: Viewed) -> tuple[str, str]:
+def _who(message: StoredMessage) -> tuple[str, str]:
     kind = message.author_kind or message.role
     word = "model as user" if kind == "model" and message.role == "user" else kind
     return word, _WHO.get(kind, "bold")
 
 
-def _time(message: Viewed, before: _Before) -> str:
-    """The time of day, with the day where it is another one; a time that was inferred says so."""
-    moment = local(message.timestamp)
+def _time(message: StoredMessage, previous: _Previous) -> str:
+    """Return the time of day, with the date if it changed; `~` marks an inferred time."""
+    moment = local_time(message.timestamp)
     if moment is None:
-        return plain(message.timestamp)
+        return escaped_line(message.timestamp)
     day = f"{moment:%Y-%m-%d}"
-    shown = f"{moment:%H:%M}" if day == before.day else f"{moment:%Y-%m-%d %H:%M}"
-    before.day = day
+    shown = f"{moment:%H:%M}" if day == previous.day else f"{moment:%Y-%m-%d %H:%M}"
+    previous.day = day
     return f"~{shown}" if message.metadata.get("timestamp_inferred") is True else shown
 
 
 def _moment(timestamp: str) -> str:
-    moment = local(timestamp)
-    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else plain(timestamp)
+    moment = local_time(timestamp)
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else escaped_line(timestamp)
 
 
 def _tokens(tokens: JsonObject, *, is_partial: bool) -> str:
@@ -268,7 +278,7 @@ def _tokens(tokens: JsonObject, *, is_partial: bool) -> str:
         "cache_creation_input_tokens": "cache write",
         "thinking_tokens": "thinking",
     }
-    words = [f"{amount(tokens[key])} {word}" for key, word in names.items() if isinstance(tokens.get(key), int)]
+    words = [f"{short_number(tokens[key])} {word}" for key, word in names.items() if isinstance(tokens.get(key), int)]
     return ", ".join(words) + " (before it was complete)" * is_partial
 
 

@@ -1,15 +1,15 @@
-"""`palaver stats --explain`: every message with usage, whether it counts, and at what price."""
+"""`palaver stats --explain`: every message with usage, whether it is counted, and at what price."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from palaver.archive.statistics import Priced, Statistics, priced
-from palaver.archive.usage import Answer, Counts, Scope, Usage, answers
+from palaver.archive.statistics import PricedAnswer, Statistics, price_answer
+from palaver.archive.usage import CountedAnswer, Counts, Scope, Usage, counted_answers
 from palaver.cli._terminal import output
-from palaver.cli._terminal.chart import can_draw
+from palaver.cli._terminal.chart import can_draw_blocks
 from palaver.cli._terminal.statistics import footnotes
-from palaver.cli._terminal.words import amount, counted, plain
+from palaver.cli._terminal.words import counted, escaped_line, short_number
 
 if TYPE_CHECKING:
     import sqlite3
@@ -18,28 +18,32 @@ if TYPE_CHECKING:
 
     from palaver.prices import PriceRow, Prices
 
+_SHORT = 8
+_NOTABLE = 1.005
+"""The ratio from which a difference is mentioned."""
+
 
 def entries(connection: "sqlite3.Connection", scope: Scope, prices: "Prices") -> Iterator[dict[str, Any]]:
-    """As JSON: what is counted, each followed by its copies; what is looked at but counted elsewhere, alone."""
-    for answer in answers(connection, scope, in_time_order=True):
+    """Yield as JSON every counted message followed by its copies, and every selected copy counted elsewhere."""
+    for answer in counted_answers(connection, scope, in_time_order=True):
         if answer.owner.is_chosen:
-            yield _entry(answer.owner, answer, priced(answer, prices))
+            yield _entry(answer.owner, answer, price_answer(answer, prices))
         for copy in answer.copies:
             if copy.is_chosen or answer.owner.is_chosen:
                 yield _entry(copy, answer, None)
 
 
-def _entry(usage: Usage, answer: Answer, cost: Priced | None) -> dict[str, Any]:
+def _entry(usage: Usage, answer: CountedAnswer, cost: PricedAnswer | None) -> dict[str, Any]:
     is_counted = usage is answer.owner
     return {
-        **_place(usage),
+        **_message_ref(usage),
         "timestamp": usage.timestamp,
         "day": answer.owner.day,
         "project": usage.project,
         "model": usage.model,
         "api_message_id": usage.api_message_id,
         "is_counted": is_counted,
-        "counted_at": None if is_counted else _place(answer.owner),
+        "counted_at": None if is_counted else _message_ref(answer.owner),
         "own_tokens": _tokens(usage.counts),
         "tokens": _tokens(answer.counts) if is_counted else None,
         "cost": None if cost is None else {"amount": float(cost.amount), "currency": "USD"},
@@ -59,7 +63,7 @@ def _tokens(counts: Counts) -> dict[str, int]:
     }
 
 
-def _place(usage: Usage) -> dict[str, str]:
+def _message_ref(usage: Usage) -> dict[str, str]:
     return {
         "platform": usage.platform,
         "conversation_id": usage.conversation_id,
@@ -71,26 +75,19 @@ def _name(row: "PriceRow") -> str:
     return f"{row.provider}/{row.model}" if row.provider else row.model
 
 
-# -- for people -----------------------------------------------------------------------------------------------------
-
-_SHORT = 8
-_NOTABLE = 1.005
-"""From how many times as much on it is worth a word."""
-
-
 def show(connection: "sqlite3.Connection", found: Statistics, scope: Scope, prices: "Prices") -> None:
-    """Line by line, so that an archive of any size is told in little memory; then the prices, and the sums."""
+    """Print line by line, so that memory stays small for any archive; then the prices and the sums."""
     from rich.text import Text
 
     used: dict[PriceRow, int] = {}
-    is_wide = output.columns() is None
+    is_wide = output.terminal_width() is None
     output.answer(Text(_head(is_wide=is_wide), "dim"))
-    lines = _lines(answers(connection, scope, in_time_order=True), prices, used, is_wide=is_wide)
+    lines = _lines(counted_answers(connection, scope, in_time_order=True), prices, used, is_wide=is_wide)
     if is_wide:
         for line, _ in lines:
             output.answer_text(line)
     else:
-        output.answer_pieces(_cropped(lines, output.columns()))
+        output.answer_texts(_cropped(lines, output.terminal_width()))
     for line in (*_prices(used), *_sums(found), Text(""), *footnotes(found)):
         output.answer(line)
 
@@ -98,7 +95,7 @@ def show(connection: "sqlite3.Connection", found: Statistics, scope: Scope, pric
 def _cropped(lines: Iterable[tuple[str, str]], width: int | None) -> "Iterator[Text]":
     from rich.text import Text
 
-    overflow = "ellipsis" if can_draw() else "crop"
+    overflow = "ellipsis" if can_draw_blocks() else "crop"
     for line, style in lines:
         text = Text(line, style)
         if width is not None:
@@ -113,17 +110,17 @@ def _head(*, is_wide: bool) -> str:
 
 
 def _lines(
-    found: Iterable[Answer], prices: "Prices", used: "dict[PriceRow, int]", *, is_wide: bool
+    found: Iterable[CountedAnswer], prices: "Prices", used: "dict[PriceRow, int]", *, is_wide: bool
 ) -> Iterator[tuple[str, str]]:
-    """Lines with their styles; the prices that were used are noted by the way."""
+    """Yield lines with their styles, and count the price rows in `used`."""
     for answer in found:
         owner = answer.owner
         if owner.is_chosen:
-            cost = priced(answer, prices)
+            cost = price_answer(answer, prices)
             if cost is not None:
                 used[cost.row] = used.get(cost.row, 0) + 1
             spent = "unknown" if cost is None else f"{cost.amount:.6f}"
-            model = plain(owner.model or "no model")
+            model = escaped_line(owner.model or "no model")
             if not is_wide:
                 model = model.removeprefix("claude-")
             elif cost is not None:
@@ -139,11 +136,11 @@ def _lines(
 
 
 def _figures(counts: Counts, *, is_wide: bool) -> str:
-    return "".join([f"{count or 0:>9}" if is_wide else f"{amount(count or 0):>7}" for count in counts[:4]])
+    return "".join([f"{count or 0:>9}" if is_wide else f"{short_number(count or 0):>7}" for count in counts[:4]])
 
 
 def _ids(usage: Usage, *, is_wide: bool) -> str:
-    return _names(plain(usage.conversation_id), plain(usage.message_id), is_wide=is_wide)
+    return _names(escaped_line(usage.conversation_id), escaped_line(usage.message_id), is_wide=is_wide)
 
 
 def _names(conversation: str, message: str, *, is_wide: bool) -> str:
@@ -173,7 +170,7 @@ def _prices(used: "dict[PriceRow, int]") -> "Iterator[Text]":
 
 
 def _sums(found: Statistics) -> "Iterator[Text]":
-    """The totals, beside what would come out if every message counted."""
+    """Yield the totals, beside those of counting every message."""
     from rich.text import Text
 
     ours, naive = asdict(found.total.tokens), asdict(found.naive)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from palaver.cli._terminal import chart, output
 from palaver.cli._terminal.verdict import verdict
-from palaver.cli._terminal.words import counted, place, plain, size, tallied
+from palaver.cli._terminal.words import counted, display_path, escaped_line, size, tallied
 from palaver.model.build import JsonObject
 
 if TYPE_CHECKING:
@@ -18,19 +18,24 @@ if TYPE_CHECKING:
 
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _SOURCES_SHOWN = 10
-_OF_NOTES = 1
+_NOTES_SHOWN = 1
 _FIELDS_SHOWN = 12
 _UNMAPPED_SHOWN = 8
 _DRIFT_SHOWN = 10
 _UNCLAIMED_SHOWN = 5
-_BAR = 24
+_BAR_WIDTH = 24
 _ALWAYS = {"messages[].message_id", "messages[].role", "messages[].timestamp"}
-"""Filled in every message; a conversation may have none."""
+"""Filled in every message; partly filled only since a conversation may have no messages."""
 _LEDGER = (("mapped", "green"), ("folded", "cyan"), ("skipped", "bright_black"), ("quarantined", "red"))
 
 
-def shown(report: JsonObject, most_examples: int) -> "Iterator[RenderableType]":
-    """Everything that a reader wants at a glance; what a report in a file tells at length is cut short here."""
+def show(report: JsonObject, most_examples: int) -> None:
+    for part in _report_parts(report, most_examples):
+        output.answer(part)
+
+
+def _report_parts(report: JsonObject, most_examples: int) -> "Iterator[RenderableType]":
+    """Yield the parts of a report, each cut to what fits a screen."""
     yield _totals(report)
     if report["totals"]["records"]["read"]:
         yield _apart(_ledgers(report))
@@ -44,11 +49,11 @@ def shown(report: JsonObject, most_examples: int) -> "Iterator[RenderableType]":
         yield _drift(report["drift"])
     if report["unclaimed"]:
         yield _apart(_unclaimed(report["unclaimed"]))
-    yield _apart(last_lines(report))
+    yield _apart(_verdict_lines(report))
 
 
-def last_lines(report: JsonObject) -> Text:
-    """The same two lines with which an import ends."""
+def _verdict_lines(report: JsonObject) -> Text:
+    """Return the verdict, in the two lines that also end an import."""
     totals = report["totals"]
     return verdict(
         is_valid=report["valid"],
@@ -72,11 +77,8 @@ def _totals(report: JsonObject) -> Text:
     return Text.assemble((subject, "bold"), f": {', '.join(parts)}", (f"  level {report['level']}", "dim"))
 
 
-# -- the ledger -----------------------------------------------------------------------------------------------------
-
-
 def _ledgers(report: JsonObject) -> Table:
-    """What became of every record: of all of them, and of each source that is not as it should be."""
+    """Return the ledger of all records, and of each source with errors."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -93,18 +95,18 @@ def _ledgers(report: JsonObject) -> Table:
 
 
 def _source(source: JsonObject) -> Text:
-    told = Text(f"{place(source['source'])}: {_parts(source['records'])}")
+    text = Text(f"{display_path(source['source'])}: {_parts(source['records'])}")
     if source["failure"]:
-        told.append(f"; {plain(source['failure'])}", "red")
-    return told
+        text.append(f"; {escaped_line(source['failure'])}", "red")
+    return text
 
 
 def _sum(records: JsonObject, noun: str) -> Text:
-    told = Text(f"{records['read']:,} {noun} read = {_parts(records)}")
+    text = Text(f"{records['read']:,} {noun} read = {_parts(records)}")
     for name in ("skipped", "quarantined"):
         if records[name]:
-            told.append(f"  {name}: {tallied(records[name])}", "dim")
-    return told
+            text.append(f"  {name}: {tallied(records[name])}", "dim")
+    return text
 
 
 def _parts(records: JsonObject) -> str:
@@ -112,23 +114,20 @@ def _parts(records: JsonObject) -> str:
 
 
 def _bar(records: JsonObject) -> Text:
-    """A bar of the four parts; whatever is not nothing shows."""
-    told = Text()
-    left, read, letter = _BAR, records["read"], "█" if chart.can_draw() else "#"
+    """Return a bar of the four parts, none of which vanishes unless it is zero."""
+    text = Text()
+    left, read, letter = _BAR_WIDTH, records["read"], "█" if chart.can_draw_blocks() else "#"
     for name, style in _LEDGER:
         number = _number(records, name)
-        width = min(left, max(1, round(number / read * _BAR))) if number else 0
-        told.append(letter * width, style)
+        width = min(left, max(1, round(number / read * _BAR_WIDTH))) if number else 0
+        text.append(letter * width, style)
         left -= width
-    return told.append(" " * left)
+    return text.append(" " * left)
 
 
 def _number(records: JsonObject, name: str) -> int:
     value = records[name]
     return sum(value.values()) if isinstance(value, dict) else value
-
-
-# -- findings -------------------------------------------------------------------------------------------------------
 
 
 def _group(group: JsonObject) -> Text:
@@ -137,36 +136,33 @@ def _group(group: JsonObject) -> Text:
     return Text.assemble(
         (group["severity"], style),
         f" {group['count']:,}{where}  ",
-        (plain(group["code"]), "bold"),
-        (f": {plain(group['meaning'])}", "dim" if group["severity"] == "note" else ""),
+        (escaped_line(group["code"]), "bold"),
+        (f": {escaped_line(group['meaning'])}", "dim" if group["severity"] == "note" else ""),
     )
 
 
 def _examples(group: JsonObject, most: int) -> Iterator[Text]:
-    most = min(most, _OF_NOTES) if group["severity"] == "note" else most
+    most = min(most, _NOTES_SHOWN) if group["severity"] == "note" else most
     for example in group["examples"][:most]:
-        told = Text("  ").append_text(_at(example))
+        text = Text("  ").append_text(_at(example))
         if example["message"] != group["meaning"]:
-            told.append(": ").append(plain(example["message"]), _STYLES[group["severity"]])
-        yield told
+            text.append(": ").append(escaped_line(example["message"]), _STYLES[group["severity"]])
+        yield text
         if example["excerpt"]:
-            yield Text(f"      {plain(example['excerpt'])}", "dim")
+            yield Text(f"      {escaped_line(example['excerpt'])}", "dim")
     if most and (more := group["count"] - min(most, len(group["examples"]))):
         yield Text(f"  and {more:,} more", "dim")
 
 
 def _at(example: JsonObject) -> Text:
-    """The place in one word that editors understand, then the conversation and the pointer."""
-    told = Text(place(example["source"]) if example["source"] else "the archive")
+    """Return the position as `path:line`, which editors understand, then the conversation and the pointer."""
+    text = Text(display_path(example["source"]) if example["source"] else "the archive")
     if example["line"] is not None:
-        told.append(f":{example['line']}")
+        text.append(f":{example['line']}")
     elif example["where"]:
-        told.append(f", {plain(example['where'])}")
-    inside = " ".join(plain(example[name]) for name in ("conversation_id", "pointer") if example[name])
-    return told.append(f" {inside}" if inside else "", "dim")
-
-
-# -- what the conversations are made of ------------------------------------------------------------------------------
+        text.append(f", {escaped_line(example['where'])}")
+    inside = " ".join(escaped_line(example[name]) for name in ("conversation_id", "pointer") if example[name])
+    return text.append(f" {inside}" if inside else "", "dim")
 
 
 def _coverage(coverage: JsonObject) -> Table:
@@ -175,19 +171,19 @@ def _coverage(coverage: JsonObject) -> Table:
     table.add_column(overflow="fold")
     held = f"{counted(coverage['conversations'], 'conversation')}, {counted(coverage['messages'], 'message')}"
     versions = sorted(coverage["versions"].items(), key=lambda entry: -entry[1])
-    newest = f"; versions {', '.join(plain(version) for version, _ in versions[:4])}" if versions else ""
+    newest = f"; versions {', '.join(escaped_line(version) for version, _ in versions[:4])}" if versions else ""
     newest += f" and {len(versions) - 4} more" if len(versions) > 4 else ""
-    table.add_row(Text(plain(coverage["title"]), "bold"), Text(held + newest))
+    table.add_row(Text(escaped_line(coverage["title"]), "bold"), Text(held + newest))
     partly = [field for field in coverage["fields"] if 0 < field["share"] < 1 and field["field"] not in _ALWAYS]
     never = sum(not field["conversations"] for field in coverage["fields"])
     always = len(coverage["fields"]) - len(partly) - never
     table.add_row("fields", Text(f"{always} always filled, {len(partly)} at times, {never} never"))
-    told = [f"{field['field']} {field['share']:.0%}" for field in partly[:_FIELDS_SHOWN]]
-    if told:
-        table.add_row("at times", Text(", ".join(told) + _and_more(len(partly) - _FIELDS_SHOWN)))
+    partly_filled = [f"{field['field']} {field['share']:.0%}" for field in partly[:_FIELDS_SHOWN]]
+    if partly_filled:
+        table.add_row("at times", Text(", ".join(partly_filled) + _and_more(len(partly) - _FIELDS_SHOWN)))
     unmapped = coverage["unmapped"]
     if unmapped:
-        names = [plain(field["field"]).removeprefix("messages[].") for field in unmapped[:_UNMAPPED_SHOWN]]
+        names = [escaped_line(field["field"]).removeprefix("messages[].") for field in unmapped[:_UNMAPPED_SHOWN]]
         more = len(unmapped) - _UNMAPPED_SHOWN + coverage["unmapped_more"]
         table.add_row("unmapped", Text(", ".join(names) + _and_more(more)))
     return table
@@ -203,13 +199,13 @@ def _drift(drift: list[JsonObject]) -> Table:
     for _ in range(2):
         table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for met in drift[:_DRIFT_SHOWN]:
-        version = f"version {plain(met['version'])}" if met["version"] else "no version stated"
+    for kind in drift[:_DRIFT_SHOWN]:
+        version = f"version {escaped_line(kind['version'])}" if kind["version"] else "no version stated"
         table.add_row(
-            f"{met['count']:,}",
-            Text(plain(met["kind"])),
-            Text(f"{plain(met['platform'])}, {version}", "dim"),
-            Text(place(met["source"]) if met["source"] else "", "dim"),
+            f"{kind['count']:,}",
+            Text(escaped_line(kind["kind"])),
+            Text(f"{escaped_line(kind['platform'])}, {version}", "dim"),
+            Text(display_path(kind["source"]) if kind["source"] else "", "dim"),
         )
     if len(drift) > _DRIFT_SHOWN:
         table.add_row("", Text(f"and {len(drift) - _DRIFT_SHOWN:,} more", "dim"))
@@ -219,7 +215,7 @@ def _drift(drift: list[JsonObject]) -> Table:
 def _unclaimed(labels: list[str]) -> Text:
     opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
     lines = [f"{opening} no conversation that an importer reads:"]
-    lines += [f"  {place(label)}" for label in labels[:_UNCLAIMED_SHOWN]]
+    lines += [f"  {display_path(label)}" for label in labels[:_UNCLAIMED_SHOWN]]
     if len(labels) > _UNCLAIMED_SHOWN:
         lines.append(f"  and {len(labels) - _UNCLAIMED_SHOWN:,} more")
     return Text("\n".join(lines), "dim")
@@ -227,8 +223,3 @@ def _unclaimed(labels: list[str]) -> Text:
 
 def _apart(part: "RenderableType") -> Padding:
     return Padding(part, (1, 0, 0, 0), expand=False)
-
-
-def show(report: JsonObject, most_examples: int) -> None:
-    for part in shown(report, most_examples):
-        output.answer(part)

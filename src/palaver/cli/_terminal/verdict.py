@@ -1,9 +1,9 @@
-"""The verdict in two lines, with which `import`, `scan` and `validate` end."""
+"""The verdict in two lines, at the end of `import`, `scan` and `validate`."""
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from palaver.cli._terminal.words import counted, plain
+from palaver.cli._terminal.words import counted, escaped_line
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -23,19 +23,19 @@ def verdict(
     gravest: list[tuple[str, int]],
     documents: int = 0,
 ) -> "Text":
-    """Whether all is well, and what was found, the gravest first."""
+    """Return whether everything is valid, and the findings with the gravest first."""
     from rich.text import Text
 
     held = f"{counted(conversations, 'conversation')}, {counted(messages, 'message')}"
     if documents and not conversations:  # exchanges, or a cooked trace
         held = counted(documents, "document")
-    told = Text.assemble(_word(severities, is_valid=is_valid), f": {held}, each checked against the schema")
+    text = Text.assemble(_word(severities, is_valid=is_valid), f": {held}, each checked against the schema")
     if not any(severities.values()):
-        return told.append("\nFound: nothing that is not as it should be")
+        return text.append("\nFound: nothing that is not as it should be")
     numbers = ", ".join(counted(severities[name], name) for name in _SEVERITIES if severities[name])
-    shown = ", ".join(f"{plain(code)} {count:,}" for code, count in gravest[:_CODES_SHOWN])
+    shown = ", ".join(f"{escaped_line(code)} {count:,}" for code, count in gravest[:_CODES_SHOWN])
     more = f", and {len(gravest) - _CODES_SHOWN} more" if len(gravest) > _CODES_SHOWN else ""
-    return told.append(f"\nFound: {numbers}").append(f" ({shown}{more})", "dim")
+    return text.append(f"\nFound: {numbers}").append(f" ({shown}{more})", "dim")
 
 
 def _word(severities: dict[str, int], *, is_valid: bool) -> tuple[str, str]:
@@ -46,8 +46,8 @@ def _word(severities: dict[str, int], *, is_valid: bool) -> tuple[str, str]:
     return ("With warnings", "bold yellow") if severities["warning"] else ("Not complete", "bold red")
 
 
-def of_import(report: "Report") -> "Text":
-    """The verdict on what an import read."""
+def import_verdict(report: "Report") -> "Text":
+    """Return the verdict on an import."""
     counts: Counter[str] = Counter()
     severity: dict[str, str] = {}
     for source in report.sources:

@@ -1,25 +1,27 @@
-"""Numbers, sizes, times and places in words."""
+"""Numbers, sizes, times and paths as text, and foreign text made safe for a terminal."""
 
 import os
 import re
 from datetime import datetime
 
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
-# Marks that turn the direction of writing: they make a line read as something that it is not.
-_TURNING = {code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-_ON_ONE_LINE = _CONTROL | _TURNING
-# Where there is little to be found in much text, looking for it is far quicker than translating all of it.
-_STEERING = re.compile("[" + "".join(re.escape(chr(code)) for code in _ON_ONE_LINE if chr(code) not in "\n\t") + "]")
-_STEERING_IN_JSON = re.compile("[" + "".join(chr(code) for code in (*range(127, 160), *_TURNING)) + "]")
+# Bidirectional controls, which can make a line read as something else.
+_BIDIRECTIONAL = {
+    code: f"\\u{code:04x}" for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+_ESCAPES = _CONTROL | _BIDIRECTIONAL
+# A search is far quicker than a translation of long texts that hold little or nothing to escape.
+_UNSAFE = re.compile("[" + "".join(re.escape(chr(code)) for code in _ESCAPES if chr(code) not in "\n\t") + "]")
+_UNSAFE_IN_JSON = re.compile("[" + "".join(chr(code) for code in (*range(127, 160), *_BIDIRECTIONAL)) + "]")
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: `1 line`, `1,234 lines`, `2 nodes with a message`."""
+    """Return a number with its noun: `1 line`, `1,234 lines`, `2 nodes with a message`."""
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
 def usage_records(number: int) -> str:
-    """`1 usage record`, `2 usage records`: here the noun is not the first word."""
+    """Return `1 usage record` or `2 usage records`; `counted` pluralizes the first word."""
     return f"{number:,} usage {'record' if number == 1 else 'records'}"
 
 
@@ -33,7 +35,7 @@ def plural(noun: str) -> str:
 
 
 def tallied(counts: dict[str, int]) -> str:
-    """Counts by name, the most frequent first: `progress 120, file-history 14`."""
+    """Return counts by name, the most frequent first: `progress 120, file-history 14`."""
     ordered = sorted(counts.items(), key=lambda count: (-count[1], count[0]))
     return ", ".join(f"{name} {number:,}" for name, number in ordered)
 
@@ -62,40 +64,40 @@ def rate(size_bytes: int, seconds: float) -> str:
     return f"{size(size_bytes / max(seconds, 1e-9))}/s"
 
 
-def place(path: str | os.PathLike[str]) -> str:
-    """A path as people write it: the home folder is `~`."""
+def display_path(path: str | os.PathLike[str]) -> str:
+    """Return a path for people: with `~` for the home folder, escaped, `standard input` for `-`."""
     text = os.fspath(path)
     if text == "-":
         return "standard input"
     home = os.path.expanduser("~").rstrip(os.sep)  # noqa: PTH111 - unlike `Path.home`, it never raises
     if home and (text == home or text.startswith(home + os.sep)):
         text = "~" + text[len(home) :]
-    return plain(text)
+    return escaped_line(text)
 
 
-def plain(text: str) -> str:
-    """Text from outside on one line; what could steer a terminal is made visible instead."""
-    return text.translate(_ON_ONE_LINE)
+def escaped_line(text: str) -> str:
+    """Escape all control and bidirectional characters, line ends and tabs included."""
+    return text.translate(_ESCAPES)
 
 
-def visible(text: str) -> str:
-    """Text from outside on its own lines; line ends and tabs stay what they are."""
-    return _STEERING.sub(lambda found: _ON_ONE_LINE[ord(found[0])], text.replace("\r\n", "\n"))
+def escaped_text(text: str) -> str:
+    """Escape control and bidirectional characters but line ends and tabs."""
+    return _UNSAFE.sub(lambda found: _ESCAPES[ord(found[0])], text.replace("\r\n", "\n"))
 
 
-def escaped_in_json(text: str) -> str:
-    """JSON that means the same; what could steer a terminal stands in it as an escape."""
-    return _STEERING_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+def escaped_json(text: str) -> str:
+    """Escape what could control a terminal; the JSON keeps its meaning."""
+    return _UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def gist(text: str, longest: int = 200) -> str:
-    """The beginning of a text on one line, without the spaces between its words that only shape it."""
+    """Return the start of a text on one line, escaped and with single spaces."""
     words = " ".join(text[: 8 * longest].split())
-    return plain(words if len(words) <= longest else f"{words[: longest - 1].rstrip()}…")
+    return escaped_line(words if len(words) <= longest else f"{words[: longest - 1].rstrip()}…")
 
 
-def amount(number: int) -> str:
-    """A large number in a few letters: `999`, `1.2k`, `34k`, `5.6M`."""
+def short_number(number: int) -> str:
+    """Return a number in a few characters: `999`, `1.2k`, `34k`, `5.6M`."""
     if number < 1000:
         return str(number)
     figure = float(number)
@@ -106,19 +108,19 @@ def amount(number: int) -> str:
     return f"{figure / 1000:,.0f}T"
 
 
-def local(timestamp: str) -> datetime | None:
-    """A time of the schema on this machine's clock; None where its calendar does not reach."""
+def local_time(timestamp: str) -> datetime | None:
+    """Return a schema timestamp in this machine's time zone; None if datetime cannot represent it."""
     try:
         return datetime.fromisoformat(timestamp).astimezone()
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def ago(timestamp: str, now: datetime) -> str:
-    """How long ago that was, or the date if it was not this week."""
-    moment = local(timestamp)
+def time_ago(timestamp: str, now: datetime) -> str:
+    """Return how long ago a time was, or its date if that is a week or more, or in the future."""
+    moment = local_time(timestamp)
     if moment is None:
-        return plain(timestamp[:10])
+        return escaped_line(timestamp[:10])
     seconds = (now - moment).total_seconds()
     if seconds < 0 or seconds >= 7 * 86_400:
         return f"{moment:%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""Text in the width of a terminal: words are wrapped, code and tables keep their shape."""
+"""Wrapping of text to a terminal's width; code and tables keep their lines."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ _HANGING = re.compile(r"\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)?")
 
 
 def wrapped(text: str, width: int | None) -> list[str]:
-    """The lines of a text, without the empty ones around it; None is any width."""
+    """Return the lines of a text without the empty lines around it; a width of None never wraps."""
     lines: list[str] = []
     is_code = False
     for line in text.strip("\n").rstrip().split("\n"):
@@ -29,16 +29,16 @@ def wrapped(text: str, width: int | None) -> list[str]:
 
 
 def _wrapped_line(line: str, width: int) -> list[str]:
-    """Under its first word, not under the mark in front of it."""
+    """Wrap a line with a hanging indent: continuation lines start below its first word, not below its list marker."""
     found = _HANGING.match(line)
-    mark = found[0] if found and cell_len(found[0]) <= width // 2 else ""
-    indent = " " * cell_len(mark)
-    pieces = Text(line[len(mark) :]).wrap(_console(), max(width - len(indent), 10))
-    return [f"{indent if number else mark}{piece.plain.rstrip()}" for number, piece in enumerate(pieces)]
+    marker = found[0] if found and cell_len(found[0]) <= width // 2 else ""
+    indent = " " * cell_len(marker)
+    pieces = Text(line[len(marker) :]).wrap(_console(), max(width - len(indent), 10))
+    return [f"{indent if number else marker}{piece.plain.rstrip()}" for number, piece in enumerate(pieces)]
 
 
 def cut(text: str, width: int | None) -> str:
-    """One line that fits."""
+    """Return a line truncated to the width, with an ellipsis."""
     if width is None or cell_len(text) <= width:
         return text
     line = Text(text)

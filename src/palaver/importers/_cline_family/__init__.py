@@ -1,1 +1,1 @@
-"""Tasks of Roo Code, Cline and Kilo Code: one format with three dialects, read once for all of them."""
+"""Shared reader for tasks of Roo Code, Cline and Kilo Code: one format in three dialects."""

@@ -1,135 +1,143 @@
-"""A task's document: everything but its messages, from what they, the side files and the storage say."""
+"""The document of a task: everything around its messages, and the system prompt before them.
 
-from palaver.importers._cline_family.about import About
-from palaver.importers._cline_family.system_prompt import instructions
+No version saves the system prompt. It is rebuilt from the role definition and instructions of the user's custom mode
+and the instructions for every task, or taken from a side file where another tool wrote it, whole or in parts
+(`roleDefinition`, `toolDescriptions`, `customInstructions`).
+"""
+
 from palaver.importers._cline_family.task import Task, time_of
+from palaver.importers._cline_family.task_info import TaskInfo
 from palaver.model import build
 from palaver.model.build import JsonObject
 
+_PROMPT_PARTS = ("roleDefinition", "toolDescriptions", "customInstructions")
+_PROMPT_FIELDS = ("system_prompt", "systemPrompt", "rooPrompt")
+
+
 _TITLE_LENGTH = 100
 _STATUSES = ("active", "completed", "archived", "error")
-_MAPPED = frozenset({"id", "workspace", "cwdOnTaskInitialization", "mode", "status", "modelId"})
+_MAPPED_ITEM_FIELDS = frozenset({"id", "workspace", "cwdOnTaskInitialization", "mode", "status", "modelId"})
 
 
-def document(task: Task, about: About, *, is_final: bool) -> JsonObject:
-    """The document of the messages that were not handed out yet."""
+def document(task: Task, info: TaskInfo, *, is_final: bool) -> JsonObject:
+    """Return a document with the messages not emitted so far."""
     messages, task.messages = task.messages, []
     fragment = None
     if task.sequence or not is_final:
-        fragment = {"sequence": task.sequence, "final": is_final, "start": task.position}
+        fragment = {"sequence": task.sequence, "final": is_final, "start": task.emitted_messages}
     task.sequence += 1
-    task.position += len(messages)
+    task.emitted_messages += len(messages)
     return build.conversation(
         conversation_id=task.task_id,
-        title=_title(task, about),
-        platform=_platform(task, about),
-        session=_session(task, about),
-        context=_context(task, about),
+        title=_title(task, info),
+        platform=_platform(task, info),
+        session=_session(task, info),
+        context=_context(task, info),
         created_at=_created_at(task),
         updated_at=task.updated_at or None,
-        status=_status(about),
+        status=_status(info),
         messages=messages,
         summaries=task.summaries or None,
         fragment=fragment,
     )
 
 
-def begun_at(task_id: str) -> str:
-    """When a task was begun, as an id that is a time says; empty for others."""
+def start_time(task_id: str) -> str:
+    """Return the time in a task id that is epoch milliseconds, or ""."""
     is_time = task_id.isascii() and task_id.isdecimal() and len(task_id) == 13
     return time_of(int(task_id)) if is_time else ""
 
 
 def _created_at(task: Task) -> str:
-    return min(filter(None, (begun_at(task.task_id), task.created_at)), default="") or task.written_at()
+    return min(filter(None, (start_time(task.task_id), task.created_at)), default="") or task.written_at()
 
 
-def _title(task: Task, about: About) -> str | None:
-    for words in (about.stated("task"), task.first_words, about.stated("title")):
-        for line in words.split("\n"):
+def _title(task: Task, info: TaskInfo) -> str | None:
+    for text in (info.first_text("task"), task.first_prompt, info.first_text("title")):
+        for line in text.split("\n"):
             if title := " ".join(line.split()).lstrip("# "):
                 return title[:_TITLE_LENGTH]
     return None
 
 
-def _platform(task: Task, about: About) -> JsonObject:
+def _platform(task: Task, info: TaskInfo) -> JsonObject:
     platform: JsonObject = {"name": task.platform}
-    version = about.last("environment_history").get("cline_version")
+    version = info.last_entry("environment_history").get("cline_version")
     if isinstance(version, str) and version:
         platform["version"] = version
     model = max(task.models, key=lambda name: task.models[name]) if task.models else ""
-    used = about.last("model_usage").get("model_id")
-    for name in (model, about.stated("modelId"), used, task.turn_model):
+    used = info.last_entry("model_usage").get("model_id")
+    for name in (model, info.first_text("modelId"), used, task.turn_model):
         if isinstance(name, str) and name:
             platform["model"] = name
             break
-    if metadata := _about_modes(task, about) | _about_item(task, about):
+    if metadata := _mode_metadata(task, info) | _item_metadata(task, info):
         platform["metadata"] = metadata
     return platform
 
 
-def _about_modes(task: Task, about: About) -> JsonObject:
-    stated = about.stated("mode")
-    used = about.last("model_usage").get("mode")
+def _mode_metadata(task: Task, info: TaskInfo) -> JsonObject:
+    stated = info.first_text("mode")
+    used = info.last_entry("model_usage").get("mode")
     mode = stated or task.mode or (used if isinstance(used, str) else "")
     found: JsonObject = {}
     if mode:
         found["mode"] = mode
         found["active_mode"] = task.mode or mode
-    own = [slug for entry in about.modes if isinstance((slug := entry.get("slug")), str)]
+    own = [slug for entry in info.modes if isinstance((slug := entry.get("slug")), str)]
     if available := list(dict.fromkeys([*task.modes, *((mode,) if mode else ()), *own])):
         found["available_modes"] = available
-    if stated and "mode" in about.item:
-        found["mode_persistence"] = True  # a task whose item names a mode goes on in it when it is resumed
+    if stated and "mode" in info.item:
+        found["mode_persistence"] = True  # the item names a mode, so a resumed task continues in it
     return found
 
 
-def _about_item(task: Task, about: About) -> JsonObject:
-    """What the history item says of the task, but for what has a place elsewhere."""
-    rest = {name: value for name, value in about.item.items() if name not in _MAPPED and value is not None}
-    if isinstance((words := rest.get("task")), str) and words.strip() == task.first_words.strip():
+def _item_metadata(task: Task, info: TaskInfo) -> JsonObject:
+    """Return the fields of the history item that are not mapped elsewhere."""
+    rest = {name: value for name, value in info.item.items() if name not in _MAPPED_ITEM_FIELDS and value is not None}
+    if isinstance((prompt := rest.get("task")), str) and prompt.strip() == task.first_prompt.strip():
         del rest["task"]
-    if about.stated("status") not in _STATUSES and about.item.get("status") is not None:
-        rest["status"] = about.item["status"]
+    if info.first_text("status") not in _STATUSES and info.item.get("status") is not None:
+        rest["status"] = info.item["status"]
     return {"history_item": rest} if rest else {}
 
 
-def _session(task: Task, about: About) -> JsonObject:
+def _session(task: Task, info: TaskInfo) -> JsonObject:
     session: JsonObject = {"session_id": task.task_id}
-    if parent := about.stated("parentTaskId"):
+    if parent := info.first_text("parentTaskId"):
         session["parent_conversation_id"] = parent
         session["is_sidechain"] = True
     return session
 
 
-def _status(about: About) -> build.Status | None:
-    status = about.stated("status")
+def _status(info: TaskInfo) -> build.Status | None:
+    status = info.first_text("status")
     if status in _STATUSES:
         return status
     return "active" if status == "delegated" else None
 
 
-def _context(task: Task, about: About) -> JsonObject | None:
+def _context(task: Task, info: TaskInfo) -> JsonObject | None:
     context: JsonObject = {}
-    if path := about.stated("workspace", "cwdOnTaskInitialization") or task.workspace:
+    if path := info.first_text("workspace", "cwdOnTaskInitialization") or task.workspace:
         context["workspace"] = {"path": path}
-    if environment := _environment(about):
+    if environment := _environment(info):
         context["environment"] = environment
     custom: JsonObject = {}
-    if words := instructions(task, about):
-        custom["custom_instructions"] = words
+    if instructions := custom_instructions(task, info):
+        custom["custom_instructions"] = instructions
     if task.time_zone:
         custom["time_zone"] = task.time_zone
-    if about.metadata:
-        custom["task_metadata"] = about.metadata
-    custom |= about.custom
+    if info.metadata:
+        custom["task_metadata"] = info.metadata
+    custom |= info.custom
     if custom:
         context["custom"] = custom
     return context or None
 
 
-def _environment(about: About) -> JsonObject:
-    last = about.last("environment_history")
+def _environment(info: TaskInfo) -> JsonObject:
+    last = info.last_entry("environment_history")
     found: JsonObject = {}
     system = [
         part for name in ("os_name", "os_version", "os_arch") if isinstance((part := last.get(name)), str) and part
@@ -140,3 +148,52 @@ def _environment(about: About) -> JsonObject:
     if editor:
         found["editor"] = " ".join(editor)
     return found
+
+
+def system_message(task: Task, info: TaskInfo) -> tuple[JsonObject, str] | None:
+    """Return the message with the system prompt and its time ("" if unknown), or None if nothing is known of it."""
+    mode = _mode(task, info)
+    prompt = _stored_prompt(info)
+    if prompt is None:
+        prompt = {"mode": mode.get("slug"), "capabilities": mode.get("groups"), **mode}
+        prompt["customInstructions"] = custom_instructions(task, info)
+    parts = [text for name in _PROMPT_PARTS if isinstance((text := prompt.get(name)), str) and text.strip()]
+    if not parts:
+        return None
+    metadata: JsonObject = {"author_kind": "harness"}
+    for name, key in (("mode", "mode"), ("capabilities", "capabilities"), ("system_info", "systemInfo")):
+        if prompt.get(key) is not None:
+            metadata[name] = prompt[key]
+    message = build.message(
+        message_id=f"{task.task_id}:system",
+        role="system",
+        timestamp="",
+        content=[build.text("\n\n".join(parts))],
+        metadata=metadata,
+    )
+    return message, time_of(prompt.get("timestamp"))
+
+
+def custom_instructions(task: Task, info: TaskInfo) -> str:
+    """Return the user's instructions: those for every task, then those of the mode."""
+    own = _mode(task, info).get("customInstructions")
+    return "\n\n".join(text for text in (info.instructions, own) if isinstance(text, str) and text.strip())
+
+
+def _mode(task: Task, info: TaskInfo) -> JsonObject:
+    """Return the custom mode that the task started in, or {} if it is a built-in one."""
+    slug = next(iter(task.modes), "") or info.first_text("mode")
+    return next((mode for mode in info.modes if mode.get("slug") == slug), {})
+
+
+def _stored_prompt(info: TaskInfo) -> JsonObject | None:
+    for holder in (info.item, info.metadata, *(value for value in info.custom.values() if isinstance(value, dict))):
+        for name in _PROMPT_FIELDS:
+            match holder.get(name):
+                case str(text) if text.strip():
+                    return {"roleDefinition": text}
+                case dict() as prompt if any(isinstance(prompt.get(part), str) for part in _PROMPT_PARTS):
+                    return prompt
+                case _:
+                    pass
+    return None

@@ -1,8 +1,7 @@
-"""Requests that the interface tells of: what each used and cost, and which answer of the API history each got.
+"""API requests in the UI log: their tokens and cost, and the matching answers in the API history.
 
-`tokensIn` has two meanings. Cline, and Roo Code as long as it spoke Anthropic's protocol, count what came from no
-cache; newer versions of Roo Code count all. Where it is less than what the caches gave and took, it can only be the
-former.
+`tokensIn` has two meanings. Cline, and Roo Code while it used Anthropic's protocol, count uncached tokens only; newer
+versions of Roo Code count all. A value below the sum of cache reads and writes can only be the former.
 """
 
 from bisect import bisect_right
@@ -19,41 +18,42 @@ _TOKENS = (
     ("cacheWrites", "cache_creation_input_tokens"),
     ("cacheReads", "cache_read_input_tokens"),
 )
-_NUMBERS = ("tokensIn", "tokensOut", "cacheWrites", "cacheReads", "cost")
+_USAGE_FIELDS = ("tokensIn", "tokensOut", "cacheWrites", "cacheReads", "cost")
 
 
 @dataclass(slots=True)
 class Request:
+    """An `api_req_started` row."""
+
     position: int
-    """Of its row."""
+    """Position of its row."""
     ts: int
-    facts: JsonObject
-    before: int | None = None
-    """The place in the API history of the message before it, as Cline tells it."""
+    details: JsonObject
+    preceding_index: int | None = None
+    """Index in the API history of the message before it; only Cline states it."""
     end: int = 0
-    """The position of the next request's row, or the number of rows."""
+    """Position of the next request's row, or the number of rows."""
 
     @property
-    def is_alive(self) -> bool:
-        """Whether it states any number: one that died has none."""
-        return any(_number(self.facts.get(name)) is not None for name in _NUMBERS)
+    def has_usage(self) -> bool:
+        """Return whether it states tokens or a cost; failed requests state neither."""
+        return any(_number(self.details.get(name)) is not None for name in _USAGE_FIELDS)
 
     def tokens(self, platform: str) -> JsonObject | None:
-        return tokens_of(self.facts, platform)
+        return tokens_of(self.details, platform)
 
     def cost(self) -> JsonObject | None:
-        return cost_of(self.facts.get("cost"))
+        return cost_of(self.details.get("cost"))
 
 
-def request_of(row: JsonObject, position: int, ts: int) -> Request:
-    facts, before = payload(row.get("text")), row.get("conversationHistoryIndex")
-    return Request(
-        position, ts, facts if isinstance(facts, dict) else {}, before=before if type(before) is int else None
-    )
+def parse_request(row: JsonObject, position: int, ts: int) -> Request:
+    details, before = parse_json_text(row.get("text")), row.get("conversationHistoryIndex")
+    preceding_index = before if type(before) is int else None
+    return Request(position, ts, details if isinstance(details, dict) else {}, preceding_index)
 
 
-def payload(text: Any) -> Any:
-    """The JSON value that a row's text is; None where it is none."""
+def parse_json_text(text: Any) -> Any:
+    """Return the JSON value in the text of a row, or None if it is not JSON."""
     if not isinstance(text, str) or not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -62,10 +62,10 @@ def payload(text: Any) -> Any:
         return None
 
 
-def tokens_of(facts: JsonObject, platform: str) -> JsonObject | None:
+def tokens_of(details: JsonObject, platform: str) -> JsonObject | None:
     tokens: dict[str, int] = {}
     for stated, name in _TOKENS:
-        count = facts.get(stated)
+        count = details.get(stated)
         if type(count) is int and 0 <= count < 1 << 63:
             tokens[name] = count
     total = tokens.get("input_tokens")
@@ -79,7 +79,7 @@ def tokens_of(facts: JsonObject, platform: str) -> JsonObject | None:
 
 
 def tokens_of_metrics(metrics: Any) -> JsonObject | None:
-    """What Cline notes with an answer; what it calls `cached` was read or written, nobody knows which."""
+    """Return the tokens in the `metrics` of Cline; its `cached` mixes reads and writes and is left out."""
     match metrics:
         case {"tokens": dict(stated)}:
             found = {"input_tokens": _count(stated.get("prompt")), "output_tokens": _count(stated.get("completion"))}
@@ -101,50 +101,49 @@ def _number(value: Any) -> float | None:
 
 
 class Pairing:
-    """Finds the answer of each request; answers come in order, and may come in several portions."""
+    """Matches requests to answers, which come in order and possibly in several portions."""
 
     def __init__(self, requests: list[Request]) -> None:
         self._requests = requests
         self._times = [request.ts for request in requests]
         self._next = 0
-        """The first request that may belong to the next answer."""
+        """The first request that may match the next answer."""
 
     def pair(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
-        """The requests by the places of their answers, of which the places and times (0 where unknown) are given."""
-        if any(request.before is not None for request in self._requests):
-            return self._by_place(answers)
+        """Return the request of each answer by index; an answer is a pair of index and time (0 if unknown)."""
+        if any(request.preceding_index is not None for request in self._requests):
+            return self._by_index(answers)
         if all(ts for _, ts in answers) and any(self._times):
             return self._by_time(answers)
         return self._in_order(answers)
 
-    def _by_place(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
-        """A request names the message before it; then come what was asked and the answer."""
-        places = {place for place, _ in answers}
+    def _by_index(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
+        """Match by the stated index of the preceding message; the prompt and the answer follow it."""
+        indexes = {index for index, _ in answers}
         found: dict[int, Request] = {}
         for request in self._requests:
-            if request.before is not None:
-                place = next(
-                    (place for place in range(request.before + 1, request.before + 4) if place in places), None
-                )
-                if place is not None and (place not in found or request.is_alive or not found[place].is_alive):
-                    found[place] = request
+            if request.preceding_index is not None:
+                following = range(request.preceding_index + 1, request.preceding_index + 4)
+                index = next((index for index in following if index in indexes), None)
+                if index is not None and (index not in found or request.has_usage or not found[index].has_usage):
+                    found[index] = request
         return found
 
     def _by_time(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
-        """An answer belongs to the last request before it."""
+        """Match each answer to the last request before it."""
         found: dict[int, Request] = {}
-        for place, ts in answers:
+        for index, ts in answers:
             last = bisect_right(self._times, ts) - 1
             if last >= self._next:
-                found[place] = self._requests[last]
+                found[index] = self._requests[last]
                 self._next = last + 1
         return found
 
     def _in_order(self, answers: list[tuple[int, int]]) -> dict[int, Request]:
         waiting = self._requests[self._next :]
         if len(waiting) != len(answers):
-            waiting = [request for request in waiting if request.is_alive]
-        found = {place: request for (place, _), request in zip(answers, waiting, strict=False)}
+            waiting = [request for request in waiting if request.has_usage]
+        found = {index: request for (index, _), request in zip(answers, waiting, strict=False)}
         if found:
             self._next = self._requests.index(list(found.values())[-1]) + 1
         return found

@@ -1,27 +1,30 @@
-"""One row of the interface: who made it, what it says, and the blocks that it becomes where nothing else says it."""
+"""Rows of the UI log (`ui_messages.json`): who wrote them, their texts, and the blocks they become.
 
-from typing import Any, Literal
+Other tools write rows of a different shape into the same file: `{id, type, content}`, `{author, text}`.
+"""
 
-from palaver.importers._cline_family.blocks import image_of_address
-from palaver.importers._cline_family.requests import payload
+from typing import Any, Literal, NamedTuple
+
+from palaver.importers._cline_family.blocks import block_of, image_from_url
+from palaver.importers._cline_family.requests import parse_json_text
 from palaver.importers._cline_family.task import time_of
 from palaver.model import build
 from palaver.model.build import JsonObject
 
 Speaker = Literal["human", "model", "tool", "harness"]
 
-LONG = 40
-"""A line of this length says something of its own."""
-_PARSED = 1 << 16
-"""JSON in a text that is longer is a file that a tool read."""
+LONG_TEXT = 40
+"""Minimum length of a text that is distinctive enough to compare by itself."""
+_MAX_JSON_LENGTH = 1 << 16
+"""Longer JSON in a text is a file that a tool read, and is not parsed."""
 REQUEST = "api_req_started"
 REASONING = "reasoning"
 TASK_KINDS = frozenset({"text", "task"})
 
-_HUMAN = frozenset({"user_feedback", "user_feedback_diff", "user_edit_todos"})
-SPOKEN = frozenset({"text", "completion_result", "plan_completion_result", REASONING})
-"""Words of the model, and nothing else."""
-CALLS = {
+_HUMAN_KINDS = frozenset({"user_feedback", "user_feedback_diff", "user_edit_todos"})
+MODEL_TEXT_KINDS = frozenset({"text", "completion_result", "plan_completion_result", REASONING})
+"""Rows that hold only text written by the model."""
+CALL_TOOLS = {
     "tool": "",
     "command": "execute_command",
     "use_mcp_server": "use_mcp_tool",
@@ -31,29 +34,29 @@ CALLS = {
     "use_subagents": "use_subagents",
     "new_task": "new_task",
 }
-"""The tool that is called, by the kind of a row."""
+"""The tool of each kind of row that shows a call; "" if the row names it."""
 OUTPUT = "command_output"
-_RESULTS = frozenset(
+_RESULT_KINDS = frozenset(
     {OUTPUT, "mcp_server_response", "browser_action_result", "subtask_result", "codebase_search_result"}
 )
 CHECKPOINTS = frozenset({"checkpoint_saved", "checkpoint_created"})
-"""Rows that hold nothing but the name of a state of the files."""
-_CHANGED = "HAS_CHANGES"
+"""Rows that hold only the hash of a checkpoint."""
+_CHANGES_SUFFIX = "HAS_CHANGES"
 _OWN_FIELDS = frozenset({"ts", "type", "ask", "say", "text", "images", "reasoning", "partial"})
-_SHOWN_ONLY = frozenset(
+_DISPLAY_FIELDS = frozenset(
     {
         *("conversationHistoryIndex", "conversationHistoryDeletedRange", "modelInfo", "isAnswered", "isProtected"),
         *("progressStatus", "apiProtocol", "lastCheckpointHash", "isCheckpointCheckedOut", "checkpoint", "seq"),
         *("epoch", "commandCompleted", "metadata"),
     }
 )
-"""Fields that are about how a row is shown, or of which another place tells."""
-_TOLD = _OWN_FIELDS | _SHOWN_ONLY
-OF_PLAIN_ROWS = _TOLD - {"images", "reasoning"}
+"""Fields about how a row is displayed, or handled elsewhere."""
+_HANDLED_FIELDS = _OWN_FIELDS | _DISPLAY_FIELDS
+PLAIN_FIELDS = _HANDLED_FIELDS - {"images", "reasoning"}
 
 
 class Row:
-    """A row that is looked at closely."""
+    """A row with its derived properties."""
 
     __slots__ = ("is_plain", "kind", "position", "raw", "speaker", "text", "value")
 
@@ -61,15 +64,15 @@ class Row:
         self.position = position
         self.raw = raw
         self.kind = kind
-        """The word behind `ask` or `say`; empty for a row of another shape."""
-        self.speaker, has_json = _KINDS.get(kind, _OF_THE_PROGRAM)
+        """The value of `ask` or `say`; "" for a row of another shape."""
+        self.speaker, has_json = _KINDS.get(kind, _DEFAULT_KIND)
         if is_first:
             self.speaker, has_json = "human", False
         self.text = text_of(raw, kind)
-        self.value = payload(self.text) if has_json else None
-        """Its text as JSON, where it is; else None."""
-        self.is_plain = OF_PLAIN_ROWS.issuperset(raw)
-        """Whether there is nothing to it but its text."""
+        self.value = parse_json_text(self.text) if has_json else None
+        """The parsed text if it is JSON, else None."""
+        self.is_plain = PLAIN_FIELDS.issuperset(raw)
+        """Whether it holds nothing but text."""
 
     @property
     def time(self) -> str:
@@ -77,10 +80,10 @@ class Row:
 
     @property
     def is_result(self) -> bool:
-        return self.kind in _RESULTS
+        return self.kind in _RESULT_KINDS
 
     def texts(self) -> list[str]:
-        """Its text, or every text in it where it is JSON, and its reasoning."""
+        """Return its text, or every text inside it if it is JSON, and its reasoning."""
         found = [self.text]
         if self.value is not None:
             found = texts_in(self.value)
@@ -90,11 +93,11 @@ class Row:
         return found
 
     def rest(self) -> JsonObject:
-        """The fields that a message of its own keeps."""
-        return {name: value for name, value in self.raw.items() if name not in _TOLD and _says_something(value)}
+        """Return the unmapped fields, to keep in the metadata of its message."""
+        return {name: value for name, value in self.raw.items() if name not in _HANDLED_FIELDS and _has_value(value)}
 
 
-def _says_something(value: Any) -> bool:
+def _has_value(value: Any) -> bool:
     return value is not False and value not in (None, "", [], {})
 
 
@@ -102,33 +105,33 @@ def text_of(raw: JsonObject, kind: str) -> str:
     text = raw.get("text")
     if not isinstance(text, str):
         return ""
-    return text.removesuffix(_CHANGED) if kind == "completion_result" else text
+    return text.removesuffix(_CHANGES_SUFFIX) if kind == "completion_result" else text
 
 
 def speaker_of(kind: str) -> Speaker:
-    return _KINDS.get(kind, _OF_THE_PROGRAM)[0]
+    return _KINDS.get(kind, _DEFAULT_KIND)[0]
 
 
-_OF_THE_PROGRAM: tuple[Speaker, bool] = ("harness", True)
+_DEFAULT_KIND: tuple[Speaker, bool] = ("harness", True)
 _KINDS: dict[str, tuple[Speaker, bool]] = {
-    **dict.fromkeys(_RESULTS, ("tool", False)),
-    **dict.fromkeys(SPOKEN, ("model", False)),
-    **dict.fromkeys(_HUMAN, ("human", False)),
-    **dict.fromkeys((*CALLS, "plan_mode_respond", "act_mode_respond"), ("model", True)),
+    **dict.fromkeys(_RESULT_KINDS, ("tool", False)),
+    **dict.fromkeys(MODEL_TEXT_KINDS, ("model", False)),
+    **dict.fromkeys(_HUMAN_KINDS, ("human", False)),
+    **dict.fromkeys((*CALL_TOOLS, "plan_mode_respond", "act_mode_respond"), ("model", True)),
     "user_feedback_diff": ("human", True),
     "browser_action_result": ("tool", True),
     REQUEST: ("harness", False),
 }
-"""Who made a row of a kind, and whether its text may be JSON; all others are the program's."""
+"""The author of each kind of row, and whether its text may be JSON; other kinds come from the extension."""
 
 
 def blocks_of(row: Row, call_id: str) -> list[JsonObject]:
-    """The blocks of a row that is no result; none where it says nothing."""
+    """Return the blocks of a row that is not a result; empty if it holds nothing."""
     made: list[JsonObject] = []
     if isinstance((thought := row.raw.get("reasoning")), str) and thought:
         made.append(build.thinking(thought))
     text = row.text
-    if row.kind in CALLS:
+    if row.kind in CALL_TOOLS:
         made.append(_call(row, call_id))
     elif row.kind == REASONING:
         if text:
@@ -141,27 +144,27 @@ def blocks_of(row: Row, call_id: str) -> list[JsonObject]:
 
 
 def _payload_blocks(kind: str, value: JsonObject) -> list[JsonObject]:
-    """What a row says in JSON: its words as text, an edit as code, all else as it is."""
+    """Return the blocks of a JSON payload: text, a diff as code, and the rest as an opaque block."""
     match value:
         case {"diff": str(diff), **rest}:
             path = rest.pop("path", None)
             made = [build.code(diff, language="diff", file_path=path if isinstance(path, str) else None)]
-        case {"response": str(words), **rest}:
-            made = [build.text(words)]
+        case {"response": str(text), **rest}:
+            made = [build.text(text)]
         case _:
-            made = [build.text(words) for words in value.values() if isinstance(words, str) and len(words) >= LONG]
-            rest = {name: one for name, one in value.items() if not isinstance(one, str) or len(one) < LONG}
-    rest = {name: one for name, one in rest.items() if _says_something(one)}
+            made = [build.text(text) for text in value.values() if isinstance(text, str) and len(text) >= LONG_TEXT]
+            rest = {name: item for name, item in value.items() if not isinstance(item, str) or len(item) < LONG_TEXT}
+    rest = {name: item for name, item in rest.items() if _has_value(item)}
     return [*made, build.opaque(kind=kind, raw=rest)] if rest else made
 
 
 def images_of(row: Row) -> list[JsonObject]:
     images = row.raw.get("images")
-    return [image_of_address(image) for image in images if isinstance(image, str)] if isinstance(images, list) else []
+    return [image_from_url(image) for image in images if isinstance(image, str)] if isinstance(images, list) else []
 
 
 def _call(row: Row, call_id: str) -> JsonObject:
-    name = CALLS[row.kind]
+    name = CALL_TOOLS[row.kind]
     match row.value:
         case {"tool": str(tool), **arguments} if row.kind == "tool":
             return build.tool_use(id=call_id, name=tool, input=arguments)
@@ -175,7 +178,7 @@ def _call(row: Row, call_id: str) -> JsonObject:
 
 
 def texts_in(value: Any) -> list[str]:
-    """Every text in a JSON value, at any depth, the last ones first."""
+    """Return every text in a JSON value, at any depth, last first."""
     found: list[str] = []
     stack = [value]
     while stack:
@@ -191,10 +194,70 @@ def texts_in(value: Any) -> list[str]:
 
 
 def inner_texts(texts: list[str]) -> list[str]:
-    """The texts in JSON that is written in some texts, at any depth."""
+    """Return the texts in JSON inside these texts, at any depth."""
     found: list[str] = []
     for text in texts:
-        if text.startswith(('{"', '[{"')) and len(text) < _PARSED and (value := payload(text)) is not None:
+        if (
+            text.startswith(('{"', '[{"'))
+            and len(text) < _MAX_JSON_LENGTH
+            and (value := parse_json_text(text)) is not None
+        ):
             inner = texts_in(value)
             found += [*inner, *inner_texts(inner)]
     return found
+
+
+_ASSISTANTS = frozenset({"assistant", "agent", "ai", "bot", "model"})
+_USERS = frozenset({"user", "human"})
+_TEXT_FIELDS = ("content", "text", "message")
+
+
+class ForeignRow(NamedTuple):
+    """A row that another tool wrote."""
+
+    role: build.Role
+    author: str
+    content: list[JsonObject]
+    time: str
+    rest: JsonObject
+
+
+def parse_foreign_row(raw: JsonObject) -> ForeignRow:
+    """Interpret a row of another shape; one without any known field becomes an opaque block."""
+    role: build.Role = "system"
+    mapped: set[str] = set()
+    for name in ("type", "role", "author"):
+        stated = raw.get(name)
+        if isinstance(stated, str) and stated.lower() in _ASSISTANTS | _USERS:
+            role = "assistant" if stated.lower() in _ASSISTANTS else "user"
+            mapped.add(name)
+            break
+    key = next((name for name in _TEXT_FIELDS if raw.get(name)), "")
+    content = _content(raw.get(key)) if key else []
+    if not content:
+        return ForeignRow("system", "harness", [build.opaque(kind="row", raw=raw)], _time(raw)[0], {})
+    time, name = _time(raw)
+    mapped |= {key, name}
+    rest = {name: value for name, value in raw.items() if name not in mapped}
+    author = {"assistant": "model", "user": "human"}.get(role, "harness")
+    return ForeignRow(role, author, content, time, rest)
+
+
+def _content(value: Any) -> list[JsonObject]:
+    match value:
+        case str():
+            return [build.text(value)]
+        case {"text": str(text)} if len(value) == 1:
+            return [build.text(text)]
+        case list():
+            return [block_of(item) for item in value]
+        case _:
+            return [block_of(value)]
+
+
+def _time(raw: JsonObject) -> tuple[str, str]:
+    """Return the time of a row and the field that states it, or two empty strings."""
+    for name in ("ts", "timestamp"):
+        if time := time_of(raw.get(name)):
+            return time, name
+    return "", ""

@@ -1,1 +1,1 @@
-"""What importers of several platforms share: the contract, findings, and readers of common stores."""
+"""Code that importers of several platforms share: their contract, finding kinds, and readers of common formats."""

@@ -1,4 +1,4 @@
-"""Findings that importers of many platforms have in common: times, parent links, tool calls, blocks, our own bugs."""
+"""Finding kinds that several importers use: times, parent links, tool calls, blocks, bad records, our own bugs."""
 
 from palaver.model.finding import finding_kind
 
@@ -16,6 +16,9 @@ MADE_MESSAGE_ID = finding_kind(
 MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id got one; its result is found by order.")
 UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")
 UNKNOWN_EVENT = finding_kind("unknown-event", "note", "An event of an unknown kind is kept whole.")
+BAD_CONVERSATION = finding_kind(
+    "bad-conversation", "error", "A conversation does not have the shape of one; its bytes are set aside."
+)
 UNFORESEEN = finding_kind(
     "unforeseen", "error", "A record broke the importer, which is a bug; its bytes are set aside."
 )

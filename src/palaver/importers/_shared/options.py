@@ -1,4 +1,4 @@
-"""What an importer can be told on the command line, apart from all else: only these need pydantic."""
+"""The options of an importer, in a module of their own because only they need pydantic."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -1,4 +1,4 @@
-"""Small files that say more about a source without being part of it: indexes and settings, read and not counted."""
+"""Small files next to a source, such as indexes and settings, which are read but not counted in the ledger."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,44 +8,45 @@ import orjson
 import yaml
 
 from palaver.errors import PalaverError
+from palaver.sources.small_files import read_at_most
 from palaver.sources.source import Source
-from palaver.sources.whole import read_at_most
 
-_LARGEST_BYTES = 1 << 26
-_KEPT = 8
-_YAML = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The one in C is ten times as fast, and missing where PyYAML was built without it."""
-_Shape = Callable[[Any], Any]
+_MAX_BYTES = 1 << 26
+_CACHE_SIZE = 8
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The loader in C, ten times as fast, unless PyYAML was built without it."""
+_Convert = Callable[[Any], Any]
 
-_recent: OrderedDict[tuple[str, int, float | None, _Shape], Any] = OrderedDict()
+_cache: OrderedDict[tuple[str, int, float | None, _Convert], Any] = OrderedDict()
 
 
-def _as_it_is(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
-def side_value(source: Source, shaped: _Shape = _as_it_is) -> Any:
-    """What a function makes of the JSON or YAML value of a small file; of None where it cannot be read.
+def read_side_file(source: Source, convert: _Convert = _unchanged) -> Any:
+    """Return the JSON or YAML value of a small file, passed through `convert`; `convert(None)` if it cannot be read.
 
-    What was read last is kept: the sources that such a file speaks of come one after the other. Nobody may change it.
+    The latest values are cached, since the sources that such a file describes are read one after the other: callers
+    must not modify them.
     """
     if not source.exists():
-        return shaped(None)
-    stamp = source.label, source.size_bytes, source.modified_at(), shaped
-    if stamp in _recent:
-        _recent.move_to_end(stamp)
-        return _recent[stamp]
-    value = shaped(_read(source))
-    _recent[stamp] = value
-    if len(_recent) > _KEPT:
-        _recent.popitem(last=False)
+        return convert(None)
+    stamp = source.label, source.size_bytes, source.modified_at(), convert
+    if stamp in _cache:
+        _cache.move_to_end(stamp)
+        return _cache[stamp]
+    value = convert(_read(source))
+    _cache[stamp] = value
+    if len(_cache) > _CACHE_SIZE:
+        _cache.popitem(last=False)
     return value
 
 
 def _read(source: Source) -> Any:
     try:
         with source.open() as stream:
-            raw = read_at_most(stream, _LARGEST_BYTES)
+            raw = read_at_most(stream, _MAX_BYTES)
     except (PalaverError, OSError):
         return None
     try:
@@ -55,6 +56,6 @@ def _read(source: Source) -> Any:
     if source.suffix not in {".yaml", ".yml"}:
         return None
     try:
-        return yaml.load(raw, _YAML)  # noqa: S506 - a safe one
+        return yaml.load(raw, _YAML_LOADER)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""Where VS Code and the editors made from it keep what their extensions store, and what they remember for them."""
+"""The folders in which VS Code and its forks store the data of extensions, and their state database."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import orjson
 
-STATE = "state.vscdb"
+STATE_FILE = "state.vscdb"
 
 _DRIVE = re.compile(r"/[A-Za-z]:(?:/|$)")
 
@@ -24,11 +24,11 @@ _SERVERS = (
     *(".vscode-server", ".vscode-server-insiders", ".vscode-remote", ".vscodium-server", ".cursor-server"),
     *(".windsurf-server", ".trae-server", ".antigravity-server", ".positron-server"),
 )
-"""What an editor leaves on the machine that it is connected to: a server, a container, the Linux inside of Windows."""
+"""Folders of the server part on a machine that an editor connects to: a remote host, a container, WSL."""
 
 
 def user_folders() -> list[Path]:
-    """The `User` folder of every known editor, whether it is there or not."""
+    """Return the `User` folder of every known editor, whether it exists or not."""
     found = [folder / editor / "User" for folder in _settings_folders() for editor in _EDITORS]
     if portable := os.environ.get("VSCODE_PORTABLE"):
         found.append(Path(portable) / "user-data" / "User")
@@ -37,7 +37,7 @@ def user_folders() -> list[Path]:
 
 
 def global_storage(*extensions: str) -> list[Path]:
-    """Where extensions keep their files, in every known editor."""
+    """Return the storage folders of some extensions in every known editor."""
     return [folder / "globalStorage" / extension for folder in user_folders() for extension in extensions]
 
 
@@ -52,40 +52,40 @@ def _settings_folders() -> Iterator[Path]:
         yield Path(configured) if configured else Path.home() / ".config"
 
 
-def path_in(address: str) -> str:
-    """The path that a `file:` address stands for, as it is on the machine it was written on; any other as it is."""
-    if not address.lower().startswith("file:"):
-        return address
+def path_from_uri(uri: str) -> str:
+    """Return the path of a `file:` URI, as spelled on the machine that wrote it; any other text unchanged."""
+    if not uri.lower().startswith("file:"):
+        return uri
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(uri)
     except ValueError:
-        return address
+        return uri
     path = unquote(parts.path)
     if parts.netloc and parts.netloc != "localhost":
         return f"//{parts.netloc}{path}"
-    return without_slash(path)
+    return strip_drive_slash(path)
 
 
-def without_slash(path: str) -> str:
-    """`/c:/folder` is `c:/folder` where it comes from."""
+def strip_drive_slash(path: str) -> str:
+    """Remove the slash before a drive letter: `/c:/folder` is `c:/folder` on Windows."""
     return path[1:] if _DRIVE.match(path) else path
 
 
-def remembered(state: Path, key: str) -> Any:
-    """What an editor remembers under a key, whatever its case, in its `state.vscdb`; None where that cannot be read."""
+def read_state(state: Path, key: str) -> Any:
+    """Return the value of a key, in any case, in an editor's `state.vscdb`; None if it cannot be read."""
     if not state.is_file():
         return None
-    for mode in ("mode=ro", "mode=ro&immutable=1"):  # the second where the folder cannot be written to
+    for mode in ("mode=ro", "mode=ro&immutable=1"):  # the second for a folder that is not writable
         try:
             with closing(sqlite3.connect(f"{state.absolute().as_uri()}?{mode}", uri=True, timeout=1)) as connection:
                 rows = connection.execute("SELECT value FROM ItemTable WHERE lower(key) = ?", [key.lower()]).fetchall()
         except sqlite3.Error:
             continue
-        return next((value for (raw,) in rows if (value := _loaded(raw)) is not None), None)
+        return next((value for (raw,) in rows if (value := _parse_json(raw)) is not None), None)
     return None
 
 
-def _loaded(raw: Any) -> Any:
+def _parse_json(raw: Any) -> Any:
     try:
         return orjson.loads(raw)
     except (TypeError, ValueError):

@@ -1,20 +1,22 @@
-"""A call out of what a log says of it: whose format it is in, what came back, who asked, and for what."""
+"""Calls from logged requests and answers: wire format, error, times, id and caller.
+
+The caller and the client's session come from `metadata.user_id` of the request. Claude Code first wrote only a hash,
+then `user_<hash>_account_<uuid>_session_<uuid>`, and since 2.1.78 a JSON object with the same three parts. What other
+clients write there names the caller, and no session.
+"""
 
 import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from palaver.importers._shared.findings import BAD_TIMESTAMP
-from palaver.importers.api_trace.bedrock import model_of
 from palaver.importers.api_trace.bodies import Body, body_of
-from palaver.importers.api_trace.callers import caller_of
-from palaver.importers.api_trace.errands import errand_of
-from palaver.importers.api_trace.masking import are_headers, dumped, masked_text, masked_value
-from palaver.importers.api_trace.noticed import (
+from palaver.importers.api_trace.endpoints import OTHER_TRAFFIC, is_model_request, model_in_url, skip_rule, wire_of_url
+from palaver.importers.api_trace.findings import (
     CUT_ANSWER,
     DAMAGED_STREAM,
     LOCAL_TIME,
@@ -23,35 +25,37 @@ from palaver.importers.api_trace.noticed import (
     UNREADABLE_ANSWER,
     UNREADABLE_REQUEST,
 )
-from palaver.importers.api_trace.traffic import OTHER_TRAFFIC, asks, rule_for, wire_for
+from palaver.importers.api_trace.helper_calls import helper_kind
+from palaver.importers.api_trace.masking import are_headers, dump_json, mask_addresses, mask_value
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.model.ids import conversation_uuid
-from palaver.model.timestamps import milliseconds_of, readable_timestamp
-from palaver.redact import kept_headers, masked_url
+from palaver.model.timestamps import milliseconds_of, timestamp_or_empty
+from palaver.redact.policy import harmless_headers, mask_url
+from palaver.sources.parse import NOT_JSON, parse
 from palaver.threads.call import Call
 from palaver.wire import wire_format
-from palaver.wire._detection import WIRE, detect
-from palaver.wire._errors import error
+from palaver.wire._detection import WIRE_FORMAT_NAMES, detect_format
+from palaver.wire._errors import exchange_error
 
 Note = Callable[[FindingKind, str, str], None]
 
 PLATFORM = "api_trace"
-_masked_url = lru_cache(1 << 6)(masked_url)
-_REQUEST_IDS = ("request-id", "x-request-id", "anthropic-request-id", "apim-request-id")
-_ISSUES_TOLD = 3
-_OFFSET = re.compile(r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
+_masked_url = lru_cache(1 << 6)(mask_url)
+_REQUEST_ID_HEADERS = ("request-id", "x-request-id", "anthropic-request-id", "apim-request-id")
+_MAX_QUOTED_ISSUES = 3
+_UTC_OFFSET = re.compile(r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
 
 
 @dataclass(slots=True)
-class Seen:
-    """What a log says of one request and its answer, whatever its own words for it are."""
+class LoggedCall:
+    """One request and its answer as logged, in terms that all kinds of logs share."""
 
     where: str
     log: str
-    """Whose log it is, as `platform.metadata` tells it."""
+    """The program that wrote the log, for `platform.metadata`."""
     request: Any = None
-    """The body as it was logged."""
+    """The body as logged."""
     reply: Body = field(default_factory=Body)
     url: str = ""
     request_headers: Any = None
@@ -60,57 +64,59 @@ class Seen:
     stated_id: Any = None
     started: Any = None
     ended: Any = None
-    logged: Any = None
+    logged_at: Any = None
     duration_ms: Any = None
     error: Any = None
     platform: JsonObject = field(default_factory=dict[str, Any])
-    beside: JsonObject = field(default_factory=dict[str, Any])
-    """Fields that have no place of their own."""
+    extra_fields: JsonObject = field(default_factory=dict[str, Any])
+    """Fields that were not mapped."""
 
 
-def call_of(seen: Seen, note: Note) -> Call | str:
-    """The call; or the rule under which it is left out, which is empty where there is no call at all."""
-    request, request_text, is_cut = _request(seen.request)
-    if rule := rule_for(seen.url, request):
+def call_from_log(logged: LoggedCall, note: Note) -> Call | str:
+    """Return the call, or the rule under which it is skipped, or "" if there is no call at all."""
+    request, request_text, is_cut = _request(logged.request)
+    if rule := skip_rule(logged.url, request):
         return rule
-    reply = seen.reply
+    reply = logged.reply
     if are_headers(request):
         return ""
-    if not asks(request) and not reply.is_answer and not (wire_for(seen.url) and request_text):
-        return OTHER_TRAFFIC if seen.url and not wire_for(seen.url) else ""
-    wire = _wire(seen.url, request, reply)
-    sent, got = kept_headers(seen.request_headers), kept_headers(seen.response_headers)
-    status = seen.status if type(seen.status) is int and seen.status > 0 else None
-    failure = _stated_failure(seen, wire, status)
-    who = caller_of(request)
+    if not is_model_request(request) and not reply.is_answer and not (wire_of_url(logged.url) and request_text):
+        return OTHER_TRAFFIC if logged.url and not wire_of_url(logged.url) else ""
+    wire = _wire(logged.url, request, reply)
+    sent_headers, received_headers = harmless_headers(logged.request_headers), harmless_headers(logged.response_headers)
+    status = logged.status if type(logged.status) is int and logged.status > 0 else None
+    failure = _stated_failure(logged, wire, status)
+    caller = caller_of(request)
     user = request.get("user")
-    made = Call(
+    call = Call(
         call_id="",
         wire=wire,
         request=request,
         response=reply.payload if reply.is_answer else None,
-        error=failure or _unstated_failure(reply, seen.beside, status),
-        is_request_cut=is_cut or not asks(request),
+        error=failure or _unstated_failure(reply, logged.extra_fields, status),
+        is_request_cut=is_cut or not is_model_request(request),
         is_answer_cut=reply.is_cut,
-        caller=who.name or (user if isinstance(user, str) else ""),
-        session_id=who.session,
-        version=_version(seen.url, request, sent if wire == "anthropic" else {}),
-        model=model_of(seen.url),
-        platform=_platform(seen, sent),
-        answer=_answer(seen, sent, got, status, request_text, is_reply_told=failure is not None),
-        helper=errand_of(request, sent),
-        where=seen.where,
+        caller=caller.name or (user if isinstance(user, str) else ""),
+        session_id=caller.session,
+        version=_version(logged.url, request, sent_headers if wire == "anthropic" else {}),
+        model=model_in_url(logged.url),
+        platform=_platform(logged, sent_headers),
+        answer=_answer_metadata(
+            logged, sent_headers, received_headers, status, request_text, is_reply_mapped=failure is not None
+        ),
+        helper=helper_kind(request, sent_headers),
+        where=logged.where,
     )
-    _set_times(made, seen, note)
-    made.call_id = _identifier(seen, got, made)
-    _remark(made, seen, request_text, note)
-    if made.response is None and failure is None:
-        note(UNREADABLE_ANSWER if reply.said else MISSING_ANSWER, seen.where, "")
-    return made
+    _set_times(call, logged, note)
+    call.call_id = _call_id(logged, received_headers, call)
+    _note_problems(call, logged, request_text, note)
+    if call.response is None and failure is None:
+        note(UNREADABLE_ANSWER if reply.as_text else MISSING_ANSWER, logged.where, "")
+    return call
 
 
 def _request(value: Any) -> tuple[JsonObject, str, bool]:
-    """The payload; what could not be read of it, as text; whether some of it is missing."""
+    """Return the payload, the text of an unreadable body, and whether part of the body is missing."""
     match value:
         case dict():
             return value, "", False
@@ -120,49 +126,49 @@ def _request(value: Any) -> tuple[JsonObject, str, bool]:
                 return found.payload, found.text, found.is_cut
             return {}, value, True
         case list() if value:
-            return {}, dumped(value).decode(errors="replace"), True
+            return {}, dump_json(value).decode(errors="replace"), True
         case _:
             return {}, "", True
 
 
 def _wire(url: str, request: JsonObject, reply: Body) -> str:
-    stated = wire_for(url)
+    stated = wire_of_url(url)
     if stated and (reply.wire in {None, stated} or not reply.is_answer):
         return stated
     if reply.wire:
         return reply.wire
-    found = detect({"request": request, "response": reply.payload})
-    # A system prompt beside the messages is Anthropic's, also where it is a text.
-    return "anthropic" if found == "openai" and isinstance(request.get("system"), str) else WIRE[found]
+    found = detect_format({"request": request, "response": reply.payload})
+    # A system prompt beside the messages is Anthropic's, even as a plain string.
+    return "anthropic" if found == "openai" and isinstance(request.get("system"), str) else WIRE_FORMAT_NAMES[found]
 
 
-def _stated_failure(seen: Seen, wire: str, status: int | None) -> JsonObject | None:
-    """What went wrong, in the words of the API, the log, or the status."""
-    payload = seen.reply.payload
+def _stated_failure(logged: LoggedCall, wire: str, status: int | None) -> JsonObject | None:
+    """Return the error that the API, the log or the status reports."""
+    payload = logged.reply.payload
     if payload is not None:
         stated = payload.get("error")
         wrapped = {"type": "error", "error": stated} if isinstance(stated, dict) and wire == "anthropic" else payload
         if found := wire_format(wire).error_from_wire(wrapped, status):
             return found
-    if seen.error:
-        words = seen.error.get("message") if isinstance(seen.error, dict) else seen.error
-        message = words if isinstance(words, str) else dumped(masked_value(seen.error)).decode(errors="replace")
-        return error(masked_text(message), _words_of(message), status)
-    if status is not None and status >= 400 and not seen.reply.is_answer:
-        return error(seen.reply.said or f"status {status}", (), status)
+    if logged.error:
+        stated = logged.error.get("message") if isinstance(logged.error, dict) else logged.error
+        message = stated if isinstance(stated, str) else dump_json(mask_value(logged.error)).decode(errors="replace")
+        return exchange_error(mask_addresses(message), _error_types(message), status)
+    if status is not None and status >= 400 and not logged.reply.is_answer:
+        return exchange_error(logged.reply.as_text or f"status {status}", (), status)
     return None
 
 
-def _unstated_failure(reply: Body, beside: JsonObject, status: int | None) -> JsonObject | None:
-    """Why there is no answer where nothing says so: what came back instead, or what the log remarks."""
+def _unstated_failure(reply: Body, extra_fields: JsonObject, status: int | None) -> JsonObject | None:
+    """Return an error for a missing answer that nothing explains, from the reply or a remark of the log."""
     if reply.is_answer:
         return None
-    note = beside.get("note")
-    message = reply.said or (note if isinstance(note, str) else MISSING_ANSWER.meaning if beside else "")
-    return error(message, (), status) if message else None
+    note = extra_fields.get("note")
+    message = reply.as_text or (note if isinstance(note, str) else MISSING_ANSWER.meaning if extra_fields else "")
+    return exchange_error(message, (), status) if message else None
 
 
-def _words_of(message: str) -> tuple[str, ...]:
+def _error_types(message: str) -> tuple[str, ...]:
     lower = message.lower()
     return ("timeout_error",) if "timeout" in lower or "timed out" in lower else ()
 
@@ -174,85 +180,139 @@ def _version(url: str, request: JsonObject, headers: dict[str, str]) -> str | No
     return stated if isinstance(stated, str) and stated else None
 
 
-def _platform(seen: Seen, sent: dict[str, str]) -> JsonObject:
-    made: JsonObject = {"log": seen.log, **seen.platform}
-    if client := sent.get("user-agent"):
-        made["client"] = client
-    return made
+def _platform(logged: LoggedCall, sent_headers: dict[str, str]) -> JsonObject:
+    platform: JsonObject = {"log": logged.log, **logged.platform}
+    if client := sent_headers.get("user-agent"):
+        platform["client"] = client
+    return platform
 
 
-def _answer(
-    seen: Seen,
-    sent: dict[str, str],
-    got: dict[str, str],
+def _answer_metadata(
+    logged: LoggedCall,
+    sent_headers: dict[str, str],
+    received_headers: dict[str, str],
     status: int | None,
     request_text: str,
     *,
-    is_reply_told: bool,
+    is_reply_mapped: bool,
 ) -> JsonObject:
-    reply = seen.reply
-    said = None if reply.is_answer or is_reply_told else reply.payload or None
+    reply = logged.reply
+    unmapped_reply = None if reply.is_answer or is_reply_mapped else reply.payload or None
     return {
         name: value
         for name, value in (
             ("status_code", status),
-            ("url", _masked_url(seen.url) if seen.url else None),
-            ("headers", got or None),
-            ("request_headers", sent or None),
-            ("request_id", _stated_id(seen, got)),
+            ("url", _masked_url(logged.url) if logged.url else None),
+            ("headers", received_headers or None),
+            ("request_headers", sent_headers or None),
+            ("request_id", _stated_id(logged, received_headers)),
             ("request_body", request_text or None),
-            ("reply", said),
-            ("source_fields", masked_value(seen.beside) or None),
+            ("reply", unmapped_reply),
+            ("source_fields", mask_value(logged.extra_fields) or None),
         )
         if value is not None
     }
 
 
-def _stated_id(seen: Seen, got: dict[str, str]) -> str | None:
-    stated = next((got[name] for name in _REQUEST_IDS if got.get(name)), seen.stated_id)
+def _stated_id(logged: LoggedCall, received_headers: dict[str, str]) -> str | None:
+    stated = next(
+        (received_headers[name] for name in _REQUEST_ID_HEADERS if received_headers.get(name)), logged.stated_id
+    )
     return stated if isinstance(stated, str) and stated else None
 
 
-def _identifier(seen: Seen, got: dict[str, str], call: Call) -> str:
-    if stated := _stated_id(seen, got):
+def _call_id(logged: LoggedCall, received_headers: dict[str, str], call: Call) -> str:
+    if stated := _stated_id(logged, received_headers):
         return stated
     match call.response:
         case {"id": str(answer_id)} | {"responseId": str(answer_id)} if answer_id:
             return answer_id
         case _:
-            digest = hashlib.blake2b(dumped([call.request, seen.reply.payload]), digest_size=16).hexdigest()
+            digest = hashlib.blake2b(dump_json([call.request, logged.reply.payload]), digest_size=16).hexdigest()
             return conversation_uuid(PLATFORM, call.started_at, digest)
 
 
-def _set_times(call: Call, seen: Seen, note: Note) -> None:
-    times = [readable_timestamp(value) for value in (seen.started, seen.ended, seen.logged)]
-    for value, time in zip((seen.started, seen.ended, seen.logged), times, strict=True):
+def _set_times(call: Call, logged: LoggedCall, note: Note) -> None:
+    times = [timestamp_or_empty(value) for value in (logged.started, logged.ended, logged.logged_at)]
+    for value, time in zip((logged.started, logged.ended, logged.logged_at), times, strict=True):
         if value is not None and not time:
-            note(BAD_TIMESTAMP, seen.where, f"{value!r:.60}")
-    started, ended, logged = times
-    if logged and not started and not ended and isinstance(seen.logged, str) and not _OFFSET.search(seen.logged):
-        note(LOCAL_TIME, seen.where, "")
-    call.ended_at = ended or logged or None
+            note(BAD_TIMESTAMP, logged.where, f"{value!r:.60}")
+    started, ended, logged_at = times
+    if (
+        logged_at
+        and not started
+        and not ended
+        and isinstance(logged.logged_at, str)
+        and not _UTC_OFFSET.search(logged.logged_at)
+    ):
+        note(LOCAL_TIME, logged.where, "")
+    call.ended_at = ended or logged_at or None
     call.started_at = started or call.ended_at
-    stated = seen.duration_ms
+    stated = logged.duration_ms
     if isinstance(stated, int | float) and not isinstance(stated, bool) and 0 <= stated < 1e12:
         call.duration_ms = stated
     elif started and ended and started <= ended:
         call.duration_ms = milliseconds_of(ended) - milliseconds_of(started)
     if call.ended_at is None and call.started_at and call.duration_ms:
         late = milliseconds_of(call.started_at) + round(call.duration_ms)
-        call.ended_at = readable_timestamp(late) or None
+        call.ended_at = timestamp_or_empty(late) or None
 
 
-def _remark(call: Call, seen: Seen, request_text: str, note: Note) -> None:
-    reply = seen.reply
-    odd = [issue for issue in reply.issues if issue.type not in {"error_event", "incomplete_stream_end"}]
-    if odd:
-        told = "; ".join(f"{issue.type}: {issue.detail}" for issue in odd[:_ISSUES_TOLD])
-        note(DAMAGED_STREAM, seen.where, f"{told} and {len(odd) - _ISSUES_TOLD} more" if odd[_ISSUES_TOLD:] else told)
-    if reply.is_cut and len(odd) < len(reply.issues):
-        note(CUT_ANSWER, seen.where, "")
+def _note_problems(call: Call, logged: LoggedCall, request_text: str, note: Note) -> None:
+    reply = logged.reply
+    problems = [issue for issue in reply.issues if issue.type not in {"error_event", "incomplete_stream_end"}]
+    if problems:
+        quoted = "; ".join(f"{issue.type}: {issue.detail}" for issue in problems[:_MAX_QUOTED_ISSUES])
+        note(
+            DAMAGED_STREAM,
+            logged.where,
+            f"{quoted} and {len(problems) - _MAX_QUOTED_ISSUES} more" if problems[_MAX_QUOTED_ISSUES:] else quoted,
+        )
+    if reply.is_cut and len(problems) < len(reply.issues):
+        note(CUT_ANSWER, logged.where, "")
     if request_text:
-        note(UNREADABLE_REQUEST, seen.where, "")
+        note(UNREADABLE_REQUEST, logged.where, "")
     elif call.is_request_cut:
-        note(MISSING_REQUEST, seen.where, "")
+        note(MISSING_REQUEST, logged.where, "")
+
+
+_USER_ID = re.compile(r"user_(?P<user>[0-9a-fA-F]+)_account_(?P<account>[^_]*)_session_(?P<session>.+)", re.DOTALL)
+
+
+class Caller(NamedTuple):
+    user: str = ""
+    account: str = ""
+    session: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.user or self.account
+
+
+def caller_of(request: dict[str, Any]) -> Caller:
+    match request.get("metadata"):
+        case {"user_id": str(stated)}:
+            return _parse_user_id(stated)
+        case _:
+            return Caller()
+
+
+@lru_cache(1 << 6)
+def _parse_user_id(stated: str) -> Caller:
+    if stated.startswith("{"):
+        return _caller_from_json(stated)
+    if parts := _USER_ID.fullmatch(stated):
+        return Caller(parts["user"], parts["account"], parts["session"])
+    return Caller(stated)
+
+
+def _caller_from_json(stated: str) -> Caller:
+    try:
+        parts = parse(stated.encode())
+    except (*NOT_JSON, UnicodeEncodeError):
+        return Caller(stated)
+
+    def part(*names: str) -> str:
+        return next((value for name in names if isinstance(value := parts.get(name), str)), "")
+
+    return Caller(part("device_id", "user_id"), part("account_uuid", "account_id"), part("session_id"))

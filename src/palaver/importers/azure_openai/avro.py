@@ -1,7 +1,7 @@
-"""Event Hub Capture: Avro files whose records hold the events' bodies, read without help.
+"""A reader for the Avro files of Event Hub Capture, whose records hold the bodies of events.
 
-An Avro file names its own schema, so that any record can be read that is made of the usual types. Blocks come plain or
-deflated; a block that is damaged costs only itself.
+An Avro file carries its own schema, so any record made of the usual types can be read. Blocks are plain or deflated; a
+damaged block does not affect the others. No Avro library is needed.
 """
 
 import json
@@ -13,72 +13,75 @@ from io import BytesIO
 from typing import Any, BinaryIO
 
 from palaver.errors import SourceError
-from palaver.importers._shared.exports import BAD_CONVERSATION
+from palaver.importers._shared.findings import BAD_CONVERSATION
 from palaver.model.build import JsonObject
 from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.run import Run
 
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
-_LARGEST_BYTES = 1 << 28
-_STEP_BYTES = 1 << 20
-_LONGEST_NUMBER = 70
+_MAX_BYTES = 1 << 28
+_READ_BYTES = 1 << 20
+_MAX_LONG_BITS = 70
 _UNREADABLE = (ValueError, TypeError, LookupError, EOFError, OverflowError, RecursionError, zlib.error, struct.error)
 
 
-class _Bytes:
-    """Avro's smallest parts, out of a stream."""
+class _ByteReader:
+    """Reads Avro's primitive encodings from a stream."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._held = b""
-        self._taken: list[bytes] = []
+        self._pending = b""
+        self._recorded: list[bytes] = []
         self.offset = 0
 
     def is_at_end(self) -> bool:
-        self._held = self._held or self._stream.read(1)
-        return not self._held
+        self._pending = self._pending or self._stream.read(1)
+        return not self._pending
 
-    def begin(self) -> None:
-        """From here on, remember what was taken."""
-        self._taken = []
+    def start_recording(self) -> None:
+        """Discard the recorded bytes, and record those taken from here on."""
+        self._recorded = []
 
-    def taken(self) -> bytes:
-        return b"".join(self._taken)
+    def recorded(self) -> bytes:
+        return b"".join(self._recorded)
 
     def take(self, size: int) -> bytes:
-        if not 0 <= size <= _LARGEST_BYTES:
+        if not 0 <= size <= _MAX_BYTES:
             raise ValueError(f"there is nothing of {size} bytes")
-        raw = self._held[:size]
-        self._held = self._held[size:]
+        raw = self._pending[:size]
+        self._pending = self._pending[size:]
         if len(raw) < size:
             raw += self._stream.read(size - len(raw))
         self.offset += len(raw)
-        self._taken.append(raw)
+        self._recorded.append(raw)
         if len(raw) < size:
             raise EOFError("it ends too early")
         return raw
 
-    def pass_over(self, mark: bytes) -> bytes:
-        """All that was taken, and more up to and with a mark: what is behind it comes next."""
-        raw = self.taken()
+    def take_through(self, marker: bytes) -> bytes:
+        """Return the recorded bytes and all that follows, through the marker; reading continues behind it.
+
+        An empty marker is never found: all the rest is returned.
+        """
+        raw = self.recorded()
         searched = 0
-        while not mark or (at := raw.find(mark, searched)) < 0:
-            searched = max(0, len(raw) - len(mark))
-            more = (self._held or self._stream.read(_STEP_BYTES)) if len(raw) < _LARGEST_BYTES else b""
-            self._held = b""
+        while not marker or (at := raw.find(marker, searched)) < 0:
+            searched = max(0, len(raw) - len(marker))
+            more = (self._pending or self._stream.read(_READ_BYTES)) if len(raw) < _MAX_BYTES else b""
+            self._pending = b""
             if not more:
                 return raw
             raw += more
             self.offset += len(more)
-        end = at + len(mark)
-        self._held = raw[end:] + self._held
+        end = at + len(marker)
+        self._pending = raw[end:] + self._pending
         self.offset -= len(raw) - end
         return raw[:end]
 
     def long(self) -> int:
         number = shift = 0
-        while shift < _LONGEST_NUMBER:
+        while shift < _MAX_LONG_BITS:
             byte = self.take(1)[0]
             number |= (byte & 0x7F) << shift
             shift += 7
@@ -86,11 +89,11 @@ class _Bytes:
                 return (number >> 1) ^ -(number & 1)
         raise ValueError("a number has no end")
 
-    def sized(self) -> bytes:
+    def prefixed_bytes(self) -> bytes:
         return self.take(self.long())
 
-    def blocks(self) -> Iterator[None]:
-        """Once for each element of an array or map."""
+    def items(self) -> Iterator[None]:
+        """Yield once for each item of an array or map."""
         while count := self.long():
             if count < 0:
                 self.long()
@@ -98,22 +101,22 @@ class _Bytes:
                 yield None
 
 
-Decode = Callable[[_Bytes], Any]
+Decode = Callable[[_ByteReader], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
     decode: Decode
     sync: bytes
-    """What stands behind every block."""
+    """The marker that follows every block."""
     is_deflated: bool
 
 
 class AvroRecords:
-    """Iterates over the records of a stream; a block that cannot be read is counted, and set aside, as one."""
+    """Iterates over the records of a stream; an unreadable block is counted, and quarantined, as one record."""
 
     def __init__(self, stream: BinaryIO, run: Run) -> None:
-        self._bytes = _Bytes(stream)
+        self._bytes = _ByteReader(stream)
         self._run = run
         self._start = 0
         self.number = 0
@@ -126,61 +129,61 @@ class AvroRecords:
             header = self._header()
             while header is not None and not self._bytes.is_at_end():
                 self._start = self._bytes.offset
-                self._bytes.begin()
+                self._bytes.start_recording()
                 yield from self._block(header)
         except (SourceError, OSError) as error:
             self._run.note(CUT_OFF, f"after byte {self._start}", str(error), kept=False)
 
     def _header(self) -> _Header | None:
-        facts: dict[str, bytes] = {}
+        metadata: dict[str, bytes] = {}
         try:
             if self._bytes.take(len(_MAGIC)) != _MAGIC:
                 raise ValueError("this is no Avro file")
-            for _ in self._bytes.blocks():
-                name = self._bytes.sized().decode()
-                facts[name] = self._bytes.sized()
-            codec = facts.get("avro.codec", b"null").decode()
+            for _ in self._bytes.items():
+                name = self._bytes.prefixed_bytes().decode()
+                metadata[name] = self._bytes.prefixed_bytes()
+            codec = metadata.get("avro.codec", b"null").decode()
             if codec not in {"null", "deflate"}:
                 raise ValueError(f"the codec is {codec}; null and deflate are read")
-            decode = _decoder(json.loads(facts["avro.schema"]))
+            decode = _decoder(json.loads(metadata["avro.schema"]))
             return _Header(decode, self._bytes.take(_SYNC_BYTES), is_deflated=codec == "deflate")
         except _UNREADABLE as error:
-            self._set_aside(self._bytes.pass_over(b""), f"the header: {error}")
+            self._quarantine(self._bytes.take_through(b""), f"the header: {error}")
             return None
 
     def _block(self, header: _Header) -> Iterator[Any]:
-        taken = 0
+        decoded = 0
         try:
-            count, raw = self._bytes.long(), self._bytes.sized()
+            count, raw = self._bytes.long(), self._bytes.prefixed_bytes()
             if self._bytes.take(_SYNC_BYTES) != header.sync:
                 raise ValueError("the mark behind it is another one")
             self._run.advance(len(raw))
-            block = _Bytes(BytesIO(_inflated(raw) if header.is_deflated else raw))
+            block = _ByteReader(BytesIO(_inflated(raw) if header.is_deflated else raw))
             for _ in range(max(0, count)):
                 value = header.decode(block)
-                taken += 1
+                decoded += 1
                 self.number += 1
                 self._run.read()
                 yield value
-                block.begin()
+                block.start_recording()
         except _UNREADABLE as error:
-            self._set_aside(self._bytes.pass_over(header.sync), f"after {taken} records: {error}")
+            self._quarantine(self._bytes.take_through(header.sync), f"after {decoded} records: {error}")
 
-    def _set_aside(self, raw: bytes, why: str) -> None:
+    def _quarantine(self, raw: bytes, reason: str) -> None:
         self._run.read()
-        self._run.quarantined(BAD_CONVERSATION, raw, self.where(), f"a part of an Avro file cannot be read: {why}")
+        self._run.quarantined(BAD_CONVERSATION, raw, self.where(), f"a part of an Avro file cannot be read: {reason}")
 
 
 def _inflated(raw: bytes) -> bytes:
     inflater = zlib.decompressobj(-15)
-    plain = inflater.decompress(raw, _LARGEST_BYTES)
+    plain = inflater.decompress(raw, _MAX_BYTES)
     if inflater.unconsumed_tail:
         raise ValueError("it is larger than anything that Capture writes")
     return plain
 
 
 def _decoder(schema: Any, known: dict[str, Decode] | None = None) -> Decode:
-    """How to read a value of a schema."""
+    """Return a function that reads a value of this schema."""
     known = {} if known is None else known
     match schema:
         case str() if schema in _PRIMITIVES:
@@ -188,7 +191,7 @@ def _decoder(schema: Any, known: dict[str, Decode] | None = None) -> Decode:
         case str():
             return lambda data: known[schema](data)  # noqa: PLW0108 - a record may hold itself
         case list():
-            options = [_decoder(one, known) for one in schema]
+            options = [_decoder(option, known) for option in schema]
             return lambda data: options[data.long()](data)
         case {"type": "record", "fields": list() as fields}:
             return _named(schema, known, _record([(field["name"], _decoder(field["type"], known)) for field in fields]))
@@ -196,7 +199,7 @@ def _decoder(schema: Any, known: dict[str, Decode] | None = None) -> Decode:
             return _map(_decoder(values, known))
         case {"type": "array", "items": items}:
             item = _decoder(items, known)
-            return lambda data: [item(data) for _ in data.blocks()]
+            return lambda data: [item(data) for _ in data.items()]
         case {"type": "enum", "symbols": list() as symbols}:
             return _named(schema, known, lambda data: symbols[data.long()])
         case {"type": "fixed", "size": int(size)}:
@@ -210,8 +213,8 @@ def _decoder(schema: Any, known: dict[str, Decode] | None = None) -> Decode:
 def _named(schema: JsonObject, known: dict[str, Decode], decode: Decode) -> Decode:
     name = str(schema.get("name"))
     known[name] = decode
-    if space := schema.get("namespace"):
-        known[f"{space}.{name}"] = decode
+    if namespace := schema.get("namespace"):
+        known[f"{namespace}.{name}"] = decode
     return decode
 
 
@@ -220,16 +223,16 @@ def _record(fields: list[tuple[str, Decode]]) -> Decode:
 
 
 def _map(decode: Decode) -> Decode:
-    return lambda data: {data.sized().decode(errors="replace"): decode(data) for _ in data.blocks()}
+    return lambda data: {data.prefixed_bytes().decode(errors="replace"): decode(data) for _ in data.items()}
 
 
 _PRIMITIVES: dict[str, Decode] = {
     "null": lambda _: None,
     "boolean": lambda data: data.take(1) != b"\0",
-    "int": _Bytes.long,
-    "long": _Bytes.long,
+    "int": _ByteReader.long,
+    "long": _ByteReader.long,
     "float": lambda data: struct.unpack("<f", data.take(4))[0],
     "double": lambda data: struct.unpack("<d", data.take(8))[0],
-    "bytes": _Bytes.sized,
-    "string": lambda data: data.sized().decode(errors="replace"),
+    "bytes": _ByteReader.prefixed_bytes,
+    "string": lambda data: data.prefixed_bytes().decode(errors="replace"),
 }

@@ -1,7 +1,8 @@
-"""A row: what one record of a log says, whatever the envelope, its columns found by their plain names.
+"""A row: one record of a log, with its columns found by their plain names in any envelope.
 
 Resource logs spell names `backendResponseBody`, tables `BackendResponseBody`, AzureDiagnostics `backendResponseBody_s`,
-and the portal's CSV `TimeGenerated [UTC]`. `properties` is an object, or the text of one: its fields are columns too.
+and the portal's CSV `TimeGenerated [UTC]`. The fields of `properties`, an object or the text of
+one, are columns too.
 """
 
 import json
@@ -12,17 +13,17 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from typing import Any, Literal
 
-from palaver.importers.azure_openai.bodies import decoded
+from palaver.importers.azure_openai.bodies import decode_body
 from palaver.model.build import JsonObject
 
 Table = Literal["gateway", "llm", "resource", "custom", "other"]
 
-BODIES = ("requestbody", "responsebody", "backendrequestbody", "backendresponsebody")
-MESSAGES = ("requestmessages", "responsemessages")
-TIMES = ("timegenerated", "time", "eventtime", "timestamp", "enqueuedtimeutc")
-TABLE_NAMES = ("category", "type", "tablename")
+BODY_COLUMNS = ("requestbody", "responsebody", "backendrequestbody", "backendresponsebody")
+MESSAGE_COLUMNS = ("requestmessages", "responsemessages")
+TIME_COLUMNS = ("timegenerated", "time", "eventtime", "timestamp", "enqueuedtimeutc")
+TABLE_COLUMNS = ("category", "type", "tablename")
 _SUFFIX = re.compile(r"_[sdbgt]$| ?\[UTC\]$", re.IGNORECASE)
-_IDS = ("correlationid", "requestid", "traceid")
+_ID_COLUMNS = ("correlationid", "requestid", "traceid")
 _TABLES: dict[str, Table] = {
     "gatewaylogs": "gateway",
     "apimanagementgatewaylogs": "gateway",
@@ -34,33 +35,43 @@ _TABLES: dict[str, Table] = {
     "trace": "resource",
     "azureopenairequestusage": "resource",
 }
-_OF_LLM = {*MESSAGES, "sequencenumber"}
-_OF_GATEWAYS = {"apiid", "backendurl", "responsecode", "backendresponsecode", "totaltime"}
-_OF_RESOURCES = {"modeldeploymentname", "streamtype", "modelversion"}
-_OF_POLICIES = {"eventtime", "servicename", "requestip", *BODIES}
-KNOWN = frozenset(
-    {*BODIES, *MESSAGES, *TIMES, *TABLE_NAMES, *_IDS, *_OF_GATEWAYS, *_OF_RESOURCES, *_OF_POLICIES, "properties"}
+_LLM_COLUMNS = {*MESSAGE_COLUMNS, "sequencenumber"}
+_GATEWAY_COLUMNS = {"apiid", "backendurl", "responsecode", "backendresponsecode", "totaltime"}
+_RESOURCE_COLUMNS = {"modeldeploymentname", "streamtype", "modelversion"}
+_POLICY_COLUMNS = {"eventtime", "servicename", "requestip", *BODY_COLUMNS}
+KNOWN_COLUMNS = frozenset(
+    {
+        *BODY_COLUMNS,
+        *MESSAGE_COLUMNS,
+        *TIME_COLUMNS,
+        *TABLE_COLUMNS,
+        *_ID_COLUMNS,
+        *_GATEWAY_COLUMNS,
+        *_RESOURCE_COLUMNS,
+        *_POLICY_COLUMNS,
+        "properties",
+    }
     | {"sequencenumber", "operationname", "operationid", "resourceid", "durationms", "deploymentname", "prompttokens"}
     | {"callerip", "calleripaddress", "apimsubscriptionid", "url", "method", "region", "location", "completiontokens"}
 )
 
 
 @cache
-def plain(name: str) -> str:
-    """A column's name without what the envelope made of it."""
+def plain_name(name: str) -> str:
+    """Return a column's name in lower case, without separators and without the envelope's suffix."""
     return _SUFFIX.sub("", name).lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
-    """What the names of columns tell, the same for all rows that have these."""
+class ColumnNames:
+    """What can be derived from the names of columns alone, shared by all rows that have the same columns."""
 
     own: dict[str, str]
-    """Of every plain name, how it is spelled; of several spellings, the last."""
+    """The spelling of every plain name; the last of several spellings."""
     plain: tuple[str, ...]
-    """The plain name of each."""
+    """The plain name of each column."""
     table: Table
-    """To which table they point, where no column states it."""
+    """The table that has such columns; used if no column names the table."""
     is_row: bool
     has_properties: bool
     has_bodies: bool
@@ -68,48 +79,48 @@ class Names:
 
 
 @lru_cache(1 << 10)
-def names_of(columns: tuple[str, ...]) -> Names:
-    """A log has thousands of rows and few sets of columns."""
-    own = {plain(name): name for name in columns}
-    return Names(
+def column_names(columns: tuple[str, ...]) -> ColumnNames:
+    """Analyze the names of columns; cached because a log has thousands of rows and few sets of columns."""
+    own = {plain_name(name): name for name in columns}
+    return ColumnNames(
         own,
-        plain=tuple(map(plain, columns)),
-        table=_pointed_to(own),
-        is_row=not KNOWN.isdisjoint(own),
+        plain=tuple(map(plain_name, columns)),
+        table=_table_from_columns(own),
+        is_row=not KNOWN_COLUMNS.isdisjoint(own),
         has_properties="properties" in own,
-        has_bodies=not own.keys().isdisjoint(BODIES),
-        has_messages=not own.keys().isdisjoint(MESSAGES),
+        has_bodies=not own.keys().isdisjoint(BODY_COLUMNS),
+        has_messages=not own.keys().isdisjoint(MESSAGE_COLUMNS),
     )
 
 
 @dataclass(slots=True)
 class Row:
     columns: JsonObject
-    """By their own names, those of `properties` among them; without what is empty."""
+    """Values by their original names, including those of `properties`; without empty ones."""
     where: str
     table: Table = "other"
     size_bytes: int = 0
     is_cut: bool = False
-    """Whether the record ends before it is whole."""
-    names: Names = field(init=False)
+    """Whether the record is truncated."""
+    names: ColumnNames = field(init=False)
 
     def __post_init__(self) -> None:
-        self.names = names_of(tuple(self.columns))
+        self.names = column_names(tuple(self.columns))
 
     def get(self, *wanted: str) -> Any:
-        """The first of these columns that the row has."""
+        """Return the first of these columns that the row has."""
         own = self.names.own
-        for one in wanted:
-            if one in own:
-                return self.columns[own[one]]
+        for name in wanted:
+            if name in own:
+                return self.columns[own[name]]
         return None
 
     def text(self, *wanted: str) -> str:
-        """The first of these that is a text, or a number; empty where none is."""
+        """Return the first of these columns that is a non-empty text or an integer, as text; else empty."""
         own = self.names.own
-        for one in wanted:
-            if one in own:
-                value = self.columns[own[one]]
+        for name in wanted:
+            if name in own:
+                value = self.columns[own[name]]
                 if isinstance(value, str):
                     if value:
                         return value
@@ -137,24 +148,24 @@ class Row:
 
     @property
     def call_id(self) -> str:
-        """The request's id, as the row states it."""
-        return self.text(*_IDS)
+        """The id of the request; empty if the row has none."""
+        return self.text(*_ID_COLUMNS)
 
     @property
     def group(self) -> str:
-        """What all rows of one request have in common; a row without an id is alone."""
-        return self.call_id.lower() or self.own_id()
+        """The key that all rows of one request share; unique for a row without an id."""
+        return self.call_id.lower() or self.content_id()
 
-    def own_id(self) -> str:
-        """An id made of what the row says, the same in every file that holds it."""
+    def content_id(self) -> str:
+        """Return an id derived from the row's content, the same in every file that holds the row."""
         return f"row-{sha256(self.content()).hexdigest()[:32]}"
 
-    def pack(self) -> None:
-        """Turn the texts of messages into the bytes that will be parsed: they are held long, and may go to a file."""
+    def pack_messages(self) -> None:
+        """Encode the texts of messages: they are held for long, may spill to disk, and are parsed from bytes."""
         if not self.has_messages:
             return
-        for plainly in MESSAGES:
-            name = self.names.own.get(plainly, "")
+        for column in MESSAGE_COLUMNS:
+            name = self.names.own.get(column, "")
             if isinstance(text := self.columns.get(name), str):
                 try:
                     self.columns[name] = text.encode()
@@ -168,28 +179,28 @@ class Row:
             return self.where.encode("utf-8", "surrogatepass")
 
 
-def row_of(record: JsonObject, where: str, size_bytes: int) -> Row:
-    """A record as a row; nothing in it is looked at more closely than its names."""
-    if names_of(tuple(record)).has_properties:
-        columns = dict(_with_properties(record))
+def row_from_record(record: JsonObject, where: str, size_bytes: int) -> Row:
+    """Make a row of a record. Only the names of its columns are examined."""
+    if column_names(tuple(record)).has_properties:
+        columns = dict(_columns_with_properties(record))
     else:
         columns = {name: value for name, value in record.items() if value is not None and value != ""}
     row = Row(columns, where, size_bytes=size_bytes)
-    row.table = _table(row)
+    row.table = _table_of(row)
     return row
 
 
 def is_row(record: JsonObject) -> bool:
-    """Whether an object has the names of a row, and not those of something around rows."""
-    return names_of(tuple(record)).is_row
+    """Whether an object has columns of a row, as opposed to a wrapper around rows."""
+    return column_names(tuple(record)).is_row
 
 
-def _with_properties(record: JsonObject) -> Iterator[tuple[str, Any]]:
-    """The columns that say something, those of `properties` among them."""
+def _columns_with_properties(record: JsonObject) -> Iterator[tuple[str, Any]]:
+    """Yield the columns that are not empty, including those of `properties`."""
     inner: JsonObject = {}
     for name, value in record.items():
-        if plain(name) == "properties":
-            found = decoded(value) if isinstance(value, str) else None
+        if plain_name(name) == "properties":
+            found = decode_body(value) if isinstance(value, str) else None
             stated: Any = found.value if found is not None and not found.is_stream else value
             if isinstance(stated, dict):
                 inner |= stated
@@ -197,17 +208,17 @@ def _with_properties(record: JsonObject) -> Iterator[tuple[str, Any]]:
         elif _is_empty(value):
             continue
         yield name, value
-    outer = {plain(name): value for name, value in record.items()} if inner else {}
+    outer = {plain_name(name): value for name, value in record.items()} if inner else {}
     for name, value in inner.items():
         if not _is_empty(value):
-            stated = outer.get(plain(name))
-            if not _is_empty(stated) and stated != value and name in record and not is_category(stated):
+            stated = outer.get(plain_name(name))
+            if not _is_empty(stated) and stated != value and name in record and not is_category_name(stated):
                 yield f"record_{name}", stated
             yield name, value
 
 
-def is_category(operation: Any) -> bool:
-    """Whether the name of an operation is only that of the log, as it is in every record of the gateway."""
+def is_category_name(operation: Any) -> bool:
+    """Whether the name of an operation only repeats the name of the log, as in every record of the gateway."""
     return isinstance(operation, str) and operation.startswith("Microsoft.ApiManagement/Gateway")
 
 
@@ -215,18 +226,18 @@ def _is_empty(value: Any) -> bool:
     return value is None or value == ""
 
 
-def _table(row: Row) -> Table:
-    for one in TABLE_NAMES:
-        if isinstance(value := row.get(one), str) and (table := _TABLES.get(value.lower())):
+def _table_of(row: Row) -> Table:
+    for column in TABLE_COLUMNS:
+        if isinstance(value := row.get(column), str) and (table := _TABLES.get(value.lower())):
             return table
     return row.names.table
 
 
-def _pointed_to(names: dict[str, str]) -> Table:
-    if not _OF_LLM.isdisjoint(names):
+def _table_from_columns(names: dict[str, str]) -> Table:
+    if not _LLM_COLUMNS.isdisjoint(names):
         return "llm"
-    if not _OF_RESOURCES.isdisjoint(names):
+    if not _RESOURCE_COLUMNS.isdisjoint(names):
         return "resource"
-    if not _OF_GATEWAYS.isdisjoint(names):
+    if not _GATEWAY_COLUMNS.isdisjoint(names):
         return "gateway"
-    return "other" if _OF_POLICIES.isdisjoint(names) else "custom"
+    return "other" if _POLICY_COLUMNS.isdisjoint(names) else "custom"

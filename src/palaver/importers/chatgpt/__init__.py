@@ -2,27 +2,27 @@
 
 Where the files are
     Wherever the browser put them: the ZIP that OpenAI sends by mail, its unpacked folder, `conversations.json` or
-    `conversations-000.json`, …, a single conversation, or `chat.html` where nothing else was kept.
+    `conversations-000.json`, …, a single conversation, or `chat.html` if nothing else is left.
 
 What comes out
-    One document a conversation with all its branches: `metadata.on_active_path` marks those that were shown last,
-    `branch_index`, `branch_count` and `fork_point` stand where branches part. The message id is the node's key.
-    Messages that the service does not show are `hidden`. What a model says to a tool is a `tool_use`, what the tool
-    says a `tool_result`. Marks of citations stay in the text; `citations` say where they stand and what they lead to.
-    Pictures, sounds and files name their member of the export, or with `-O assets=DIR` the file they were copied to,
-    which is named after its content. Thumbs up and down stand at their messages and as the `rating`. Two answers that
-    were shown side by side (`model_comparisons.json`) are a conversation with two branches. Ids of projects and custom
-    GPTs, links under which a conversation was shared, and all that has no other place stand in
-    `platform.metadata`; `export_generation` there says which of the three forms the export has.
+    One document per conversation, with all its branches: `metadata.on_active_path` marks the messages that were shown
+    last; `branch_index`, `branch_count` and `fork_point` are set where branches diverge. The message id is the node's
+    key. Messages that the service does not show are `hidden`. A model's message to a tool is a `tool_use`, the tool's
+    message a `tool_result`. Citation markers stay in the text; `citations` give their positions and their sources.
+    Images, sounds and files name their member of the export, or with `-O assets=DIR` the file they were copied to,
+    which is named after its content. Thumbs up and down are attached to their messages, and summed up as the `rating`.
+    Two answers that were shown side by side (`model_comparisons.json`) are a conversation with two branches. Ids of
+    projects and custom GPTs, links under which a conversation was shared, and unmapped fields are in
+    `platform.metadata`; `export_generation` there names the format of the export, one of three.
 
 What is left out, and counted under these rules
     `account` (`user.json` and `user_settings.json` are never opened), `viewer-page` (`chat.html` repeats the
     conversations), `no-conversation` (files about advertisements, purchases, videos and the like), `copy` (a
     conversation that the export holds twice, byte by byte), `not-exported` (feedback, links and rows of the file
-    library for what the export does not hold), `unreferenced-asset` (files that no message shows). Not kept: fields
-    that say nothing (null, false, empty, the state of a message that is complete, its weight of 1, the recipient
-    `all`), the `children` of nodes, which follow from their parents, the ids of users and workspaces in feedback, and
-    what the network knew of the user when answers were compared.
+    library for what the export does not hold), `unreferenced-asset` (files that no message shows). Dropped: fields
+    without information (null, false, empty, the status of a complete message, its weight of 1, the recipient `all`),
+    the `children` of nodes, which follow from their parents, the ids of users and workspaces in feedback, and data
+    about the user's network in comparisons.
 """
 
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ class ChatGPT:
 
     @property
     def options(self) -> "type[Options]":
-        from palaver.importers.chatgpt.options import ChatGPTOptions
+        from palaver.importers.chatgpt.description import ChatGPTOptions
 
         return ChatGPTOptions
 
@@ -52,7 +52,7 @@ class ChatGPT:
         return []
 
     def recognizes(self, source: "Source") -> Match:
-        from palaver.importers.chatgpt.recognize import recognize
+        from palaver.importers.chatgpt.formats import recognize
 
         return recognize(source)
 

@@ -1,7 +1,7 @@
-"""Citations: marks that the service left in an answer's text, joined with what it says about them.
+"""Citations: markers in an answer's text, joined with the references in its metadata.
 
-The text stays as it was exported; a citation says by code points where in it its mark stands. Older exports mark as
-`【19†source】`, newer ones with characters for private use: U+E200, a kind, U+E202 before each argument, U+E201.
+The text stays as exported; a citation gives the position of its marker in code points. Older exports write
+`【19†source】`, newer ones use private-use characters: U+E200, a kind, U+E202 before each argument, U+E201.
 """
 
 import re
@@ -9,11 +9,11 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 
-_MARKS = re.compile("\ue200([^\ue200\ue201]*)\ue201|【[^【】]{1,200}】")
+_MARKER = re.compile("\ue200([^\ue200\ue201]*)\ue201|【[^【】]{1,200}】")
 
 
-def add(block: JsonObject, metadata: JsonObject) -> None:
-    """Give a text its citations, with the references taken out of its message's metadata."""
+def attach(block: JsonObject, metadata: JsonObject) -> None:
+    """Add citations to a text block, moving the references out of its message's metadata."""
     newer, older = metadata.pop("content_references", None), metadata.pop("citations", None)
     text: str = block["text"]
     is_marked = not text.isascii() and ("\ue200" in text or "【" in text)
@@ -26,31 +26,31 @@ def add(block: JsonObject, metadata: JsonObject) -> None:
         references += _references(older, metadata, "citations")
     if not (references or is_marked):
         return
-    marks = {mark.span(): mark for mark in _MARKS.finditer(text)} if is_marked else {}
-    placed: dict[tuple[int, int], JsonObject] = {place: _citation(mark) for place, mark in marks.items()}
-    unplaced: list[JsonObject] = []
+    markers = {marker.span(): marker for marker in _MARKER.finditer(text)} if is_marked else {}
+    by_span: dict[tuple[int, int], JsonObject] = {span: _citation(marker) for span, marker in markers.items()}
+    unmatched: list[JsonObject] = []
     for reference in references:
-        place = _place(reference, text)
-        if place is None:
-            unplaced.append(reference)
+        span = _span(reference, text)
+        if span is None:
+            unmatched.append(reference)
         else:
-            citation = placed.setdefault(place, {"start": place[0], "end": place[1], "marker": text[slice(*place)]})
+            citation = by_span.setdefault(span, {"start": span[0], "end": span[1], "marker": text[slice(*span)]})
             _join(citation, reference)
-    loose = _match_in_order([placed[place] for place in sorted(marks)], unplaced)
-    if placed or loose:
-        block["citations"] = [*(placed[place] for place in sorted(placed)), *loose]
+    unanchored = _match_in_order([by_span[span] for span in sorted(markers)], unmatched)
+    if by_span or unanchored:
+        block["citations"] = [*(by_span[span] for span in sorted(by_span)), *unanchored]
 
 
 def _references(found: Any, metadata: JsonObject, name: str) -> list[JsonObject]:
-    """A list of references; anything odd goes back to the metadata."""
+    """Return a list of references; put anything else back into the metadata."""
     if isinstance(found, list) and all(isinstance(item, dict) for item in found):
         return found
     metadata[name] = found
     return []
 
 
-def _place(reference: JsonObject, text: str) -> tuple[int, int] | None:
-    """Where a reference says its mark stands, if the text has it there: the offsets count code points."""
+def _span(reference: JsonObject, text: str) -> tuple[int, int] | None:
+    """Return the span of a reference's marker in code points; None if it has none, or the text there differs."""
     start = reference.get("start_idx", reference.get("start_ix"))
     end = reference.get("end_idx", reference.get("end_ix"))
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
@@ -59,10 +59,10 @@ def _place(reference: JsonObject, text: str) -> tuple[int, int] | None:
     return None if isinstance(matched, str) and text[start:end] != matched else (start, end)
 
 
-def _citation(mark: re.Match[str]) -> JsonObject:
-    citation: JsonObject = {"start": mark.start(), "end": mark.end(), "marker": mark[0]}
-    if mark[1] is not None:
-        kind, *arguments = mark[1].split("\ue202")
+def _citation(marker: re.Match[str]) -> JsonObject:
+    citation: JsonObject = {"start": marker.start(), "end": marker.end(), "marker": marker[0]}
+    if marker[1] is not None:
+        kind, *arguments = marker[1].split("\ue202")
         citation["kind"] = kind
         if arguments:
             citation["arguments"] = arguments
@@ -81,7 +81,7 @@ def _join(citation: JsonObject, reference: JsonObject) -> None:
 
 
 def _add_sources(item: Any, found: list[JsonObject]) -> None:
-    """The pages and files that a reference leads to, each with its address and title, in the order of mention."""
+    """Collect the pages and files that a reference leads to, with address and title, in order of appearance."""
     stack: list[Any] = [item]
     while stack:
         item = stack.pop()
@@ -94,30 +94,30 @@ def _add_sources(item: Any, found: list[JsonObject]) -> None:
             source["title"] = title
         if source and source not in found:
             found.append(source)
-        for name in _LEAD_ON:
+        for name in _NESTED_FIELDS:
             if inner := item.get(name):
                 stack += reversed(inner) if isinstance(inner, list) else [inner]
 
 
-_LEAD_ON = ("supporting_websites", "fallback_items", "items", "sources", "metadata")
+_NESTED_FIELDS = ("supporting_websites", "fallback_items", "items", "sources", "metadata")
 
 
 def _match_in_order(citations: list[JsonObject], references: list[JsonObject]) -> list[JsonObject]:
-    """Exports without offsets list the references in the order of the marks; what is left over belongs to the whole."""
-    waiting = [citation for citation in citations if "references" not in citation]
-    tied = [reference for reference in references if reference.get("type") not in _OF_THE_WHOLE]
-    loose = [reference for reference in references if reference.get("type") in _OF_THE_WHOLE]
-    if len(waiting) != len(tied):
-        loose, tied = references, []
-    for citation, reference in zip(waiting, tied, strict=False):
+    """Match references without offsets to markers by order; return citations of the whole text for the rest."""
+    open_citations = [citation for citation in citations if "references" not in citation]
+    anchored = [reference for reference in references if reference.get("type") not in _WITHOUT_MARKER]
+    unanchored = [reference for reference in references if reference.get("type") in _WITHOUT_MARKER]
+    if len(open_citations) != len(anchored):
+        unanchored, anchored = references, []
+    for citation, reference in zip(open_citations, anchored, strict=False):
         _join(citation, reference)
-    for_the_whole: list[JsonObject] = []
-    for reference in loose:
+    message_citations: list[JsonObject] = []
+    for reference in unanchored:
         citation: JsonObject = {}
         _join(citation, reference)
-        for_the_whole.append(citation)
-    return for_the_whole
+        message_citations.append(citation)
+    return message_citations
 
 
-_OF_THE_WHOLE = ("sources_footnote", "hidden", "attribution")
-"""References that have no mark of their own in the text."""
+_WITHOUT_MARKER = ("sources_footnote", "hidden", "attribution")
+"""References that have no marker in the text."""

@@ -1,63 +1,64 @@
-"""A whole export: its files with conversations, one after the other, and those beside them that enrich them."""
+"""The reader of a whole export: its conversation files, one by one, and the other files that enrich them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from palaver.importers._shared.exports import BAD_CONVERSATION, Copies, elements_of, files_in
-from palaver.importers._shared.findings import UNFORESEEN
+from palaver.importers._shared.chat_exports import SeenConversations, conversation_files, open_elements
+from palaver.importers._shared.findings import BAD_CONVERSATION, UNFORESEEN
 from palaver.importers.chatgpt.assets import Assets
-from palaver.importers.chatgpt.comparisons import as_conversation
-from palaver.importers.chatgpt.conversation import Surroundings, document
-from palaver.importers.chatgpt.feedback import Feedback
-from palaver.importers.chatgpt.page import PAGE, is_page, page_elements
-from palaver.importers.chatgpt.recognize import (
+from palaver.importers.chatgpt.conversation import ExportContext, Feedback, document
+from palaver.importers.chatgpt.formats import (
     ACCOUNT,
     ASSET_NAMES,
     COMPARISONS,
     FEEDBACK,
     LIBRARY,
     MANIFEST,
+    PAGE,
     SERVICE,
     SHARED,
-    belongs,
+    comparison_conversation,
+    is_export_member,
+    is_page,
+    page_elements,
 )
 from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
+from palaver.sources.arrays.elements import JsonElements
 from palaver.sources.damage import NOT_AN_OBJECT
-from palaver.sources.elements import JsonElements
 from palaver.sources.run import Run
+from palaver.sources.small_files import count_file, json_document
 from palaver.sources.source import Source
-from palaver.sources.whole import counted, json_document
 
 MISSING_MEMBER = finding_kind(
     "missing-member", "error", "A file that the export's own list names is not in the export."
 )
 
 
-def _bare(raw: Any) -> JsonObject | None:
-    """A conversation as it is, or taken out of what a tool that saved it put around it."""
+def _unwrapped(raw: Any) -> JsonObject | None:
+    """Return a conversation, taken out of the wrapper of the tool that saved it; None if there is none."""
     if isinstance(raw, dict) and isinstance(raw.get("mapping"), dict):
         return raw
-    found = SERVICE.unwrapped(raw)
+    found = SERVICE.unwrap(raw)
     if found is None:
         return None
-    conversation, around = found
-    return {**conversation, "wrapper": around}
+    conversation, context = found
+    return {**conversation, "wrapper": context}
 
 
 class Export:
-    """One reading of an export, or of a single file of one."""
+    """Reads an export, or a single file of one."""
 
     def __init__(self, source: Source, run: Run, assets_into: Path | None) -> None:
         self._source = source
         self._run = run
-        self._rated = 0
-        """Rows of feedback that wait for their message."""
-        self._copies = Copies(run)
-        self._members = self._list_members() if source.is_folder else []
-        self._around = Surroundings(
+        self._feedback_rows = 0
+        """How many rows of feedback name a message."""
+        self._copies = SeenConversations(run)
+        self._members = self._export_members() if source.is_folder else []
+        self._context = ExportContext(
             assets=Assets(source if source.is_folder else None, self._members, run, assets_into),
             feedback=Feedback(),
             shared={},
@@ -67,65 +68,61 @@ class Export:
     def read(self) -> Iterator[JsonObject]:
         if not self._source.is_folder:
             is_compared = self._run.form == "comparisons" or self._source.file_name == COMPARISONS
-            shape = as_conversation if is_compared else _bare
-            yield from self._conversations(self._elements(self._source, ""), shape)
+            convert = comparison_conversation if is_compared else _unwrapped
+            yield from self._conversations(self._elements(self._source, ""), convert)
             return
-        files = files_in(self._source)
+        files = conversation_files(self._source)
         names = {file.name for file in files}
-        self._around.is_sharded = names != {"conversations.json"}
-        self._read_sides(names)
+        self._context.is_sharded = names != {"conversations.json"}
+        self._read_side_files(names)
         for file in files:
             yield from self._conversations(self._elements(file, file.name))
         if COMPARISONS in self._members:
-            side = self._side(COMPARISONS)
-            yield from self._conversations(elements_of(side, self._run, label=COMPARISONS), as_conversation)
-        self._account_for_sides()
-
-    # -- conversations ----------------------------------------------------------------------------------------------
+            side = self._side_file(COMPARISONS)
+            yield from self._conversations(open_elements(side, self._run, label=COMPARISONS), comparison_conversation)
+        self._count_side_files()
 
     def _elements(self, source: Source, label: str) -> AbstractContextManager[JsonElements]:
-        self._around.fallback_time = source.written_at
+        self._context.fallback_time = source.written_at
         if self._run.form == "page" or is_page(source):
             return page_elements(source, self._run)
-        return elements_of(source, self._run, label=label)
+        return open_elements(source, self._run, label=label)
 
     def _conversations(
-        self, opened: AbstractContextManager[JsonElements], shape: Callable[[Any], JsonObject | None] = _bare
+        self, opened: AbstractContextManager[JsonElements], convert: Callable[[Any], JsonObject | None] = _unwrapped
     ) -> Iterator[JsonObject]:
         with opened as elements:
             for raw in elements:
-                conversation = shape(raw)
+                conversation = convert(raw)
                 if conversation is None:
-                    self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _name(raw))
+                    self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _describe_broken(raw))
                     continue
                 try:
-                    made = document(conversation, self._around, self._run, elements.where())
-                except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other conversations
+                    converted = document(conversation, self._context, self._run, elements.where())
+                except Exception as error:  # noqa: BLE001 - a bug must not lose the other conversations
                     message = f"{type(error).__name__}: {error}"
                     self._run.quarantined(UNFORESEEN, elements.raw, elements.where(), message)
                     continue
-                # What was read is freed while it is still in the processor's cache.
+                # Free the parsed conversation while it is still in the processor's cache.
                 del raw, conversation
-                count = len(made["messages"])
-                elements.holds(count)
-                if self._copies.holds(made["conversation_id"], elements.checksum(), elements.where()):
+                count = len(converted["messages"])
+                elements.count_records(count)
+                if self._copies.is_copy(converted["conversation_id"], elements.checksum(), elements.where()):
                     self._run.skipped("copy", count)
                 else:
                     self._run.mapped(count)
-                    yield made
+                    yield converted
 
-    # -- the files beside them --------------------------------------------------------------------------------------
-
-    def _list_members(self) -> list[str]:
+    def _export_members(self) -> list[str]:
         files, folders = self._source.listing()
-        below = [name for folder in folders if belongs(folder) for name in self._source.folder.names(folder)]
-        return [*filter(belongs, files), *below]
+        below = [name for folder in folders if is_export_member(folder) for name in self._source.folder.names(folder)]
+        return [*filter(is_export_member, files), *below]
 
-    def _side(self, name: str) -> Source:
+    def _side_file(self, name: str) -> Source:
         return Source(self._source.folder, name)
 
-    def _read_sides(self, conversations: set[str]) -> None:
-        """Take in what enriches the conversations; count what does not."""
+    def _read_side_files(self, conversations: set[str]) -> None:
+        """Read the files that enrich the conversations; count the others."""
         for name in self._members:
             if name == FEEDBACK:
                 self._read_feedback()
@@ -133,48 +130,48 @@ class Export:
                 self._read_shared()
             elif name == ASSET_NAMES:
                 for names in self._objects(name):
-                    self._around.assets.name_files(names)
+                    self._context.assets.add_original_names(names)
             elif name == MANIFEST:
                 for manifest in self._objects(name):
-                    self._compare(manifest, conversations)
+                    self._check_manifest(manifest, conversations)
             elif name == LIBRARY:
                 self._read_library()
             elif name in ACCOUNT:
-                counted(self._side(name), self._run)
+                count_file(self._side_file(name), self._run)
                 self._run.skipped("account")
             elif name == PAGE:
-                counted(self._side(name), self._run)
+                count_file(self._side_file(name), self._run)
                 self._run.skipped("viewer-page")
-            elif name != COMPARISONS and not self._around.assets.knows(name):
-                counted(self._side(name), self._run)
+            elif name != COMPARISONS and not self._context.assets.contains(name):
+                count_file(self._side_file(name), self._run)
                 self._run.skipped("no-conversation")
 
     def _objects(self, name: str) -> Iterator[JsonObject]:
-        """The one object of a side file."""
-        for value in json_document(self._side(name), self._run):
+        """Yield the one object of a side file."""
+        for value in json_document(self._side_file(name), self._run):
             if isinstance(value, dict):
                 self._run.folded("conversation")
                 yield value
             else:
-                self._run.quarantined(NOT_AN_OBJECT, self._side(name).head(), name)
+                self._run.quarantined(NOT_AN_OBJECT, self._side_file(name).head(), name)
 
     def _rows(self, name: str) -> Iterator[tuple[Any, JsonElements]]:
-        with elements_of(self._side(name), self._run, label=name) as rows:
+        with open_elements(self._side_file(name), self._run, label=name) as rows:
             for row in rows:
                 yield row, rows
 
     def _read_feedback(self) -> None:
         for row, rows in self._rows(FEEDBACK):
-            if self._around.feedback.add(row):
-                self._rated += 1
+            if self._context.feedback.add(row):
+                self._feedback_rows += 1
             else:
                 self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where(), "feedback without a message")
 
     def _read_shared(self) -> None:
         for row, rows in self._rows(SHARED):
             match row:
-                case {"conversation_id": str(conversation_id), **about} if conversation_id:
-                    self._around.shared.setdefault(conversation_id, []).append(about)
+                case {"conversation_id": str(conversation_id), **link} if conversation_id:
+                    self._context.shared.setdefault(conversation_id, []).append(link)
                 case _:
                     self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where(), "a link to no conversation")
 
@@ -182,13 +179,13 @@ class Export:
         for row, rows in self._rows(LIBRARY):
             if not isinstance(row, dict):
                 self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
-            elif self._around.assets.describe(row):
+            elif self._context.assets.add_library_row(row):
                 self._run.folded("asset")
             else:
                 self._run.skipped("not-exported")
 
-    def _compare(self, manifest: JsonObject, conversations: set[str]) -> None:
-        """Tell of files with conversations that the export's own list names and that are not there."""
+    def _check_manifest(self, manifest: JsonObject, conversations: set[str]) -> None:
+        """Report conversation files that the export's own list names but that are missing."""
         match manifest:
             case {"logical_files": {"conversations.json": {"files": list(listed)}}}:
                 for name in listed:
@@ -197,28 +194,28 @@ class Export:
             case _:
                 pass
 
-    def _account_for_sides(self) -> None:
-        """Say what became of the rows and files that waited for a conversation."""
-        shared = self._around.shared
+    def _count_side_files(self) -> None:
+        """Count the rows and files that belong to a conversation, and those that do not."""
+        shared = self._context.shared
         linked = sum(len(links) for identifier, links in shared.items() if identifier in self._copies)
-        rated = self._rated - self._around.feedback.unused
+        rated = self._feedback_rows - self._context.feedback.unused
         if linked:
             self._run.folded("conversation", linked)
         if rated:
             self._run.folded("message", rated)
-        if unused := self._around.feedback.unused + sum(map(len, shared.values())) - linked:
+        if unused := self._context.feedback.unused + sum(map(len, shared.values())) - linked:
             self._run.skipped("not-exported", unused)
-        if unseen := len(self._around.assets.unused()):
+        if unseen := len(self._context.assets.unused()):
             self._run.read(unseen)
             self._run.skipped("unreferenced-asset", unseen)
 
 
-def _name(raw: Any) -> str:
-    """What a user knows a broken conversation by."""
+def _describe_broken(raw: Any) -> str:
+    """Return a description by which the user can find a broken conversation."""
     if not isinstance(raw, dict):
-        return f"{_WORDS.get(type(raw), 'a number')} instead of a conversation"
+        return f"{_VALUE_NAMES.get(type(raw), 'a number')} instead of a conversation"
     named = [str(raw[key]) for key in ("title", "conversation_id", "id") if isinstance(raw.get(key), str)]
     return f"no mapping of nodes in {' / '.join(named)!r:.200}" if named else "no mapping of nodes, no title, no id"
 
 
-_WORDS = {type(None): "null", bool: "true or false", str: "a text", list: "a list"}
+_VALUE_NAMES = {type(None): "null", bool: "true or false", str: "a text", list: "a list"}

@@ -1,14 +1,14 @@
-"""The nodes of one conversation: which hangs on which, in what order they stand, and which were shown last."""
+"""The nodes of one conversation: their parents, their order, and the branch that was shown last."""
 
 from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import Any
 
 from palaver.importers._shared.findings import BAD_TIMESTAMP, INFERRED_TIMESTAMP, MISSING_PARENT, PARENT_CYCLE
-from palaver.importers._shared.tree import Tree, grow
+from palaver.importers._shared.message_tree import Tree, build_tree
 from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
-from palaver.model.timestamps import readable_timestamp
+from palaver.model.timestamps import timestamp_or_empty
 from palaver.sources.run import Run
 
 NO_CURRENT_NODE = finding_kind(
@@ -25,25 +25,25 @@ class Nodes:
         self._times: dict[str, str] = {}
         self.messages: dict[str, JsonObject] = {}
         self.links: dict[str, str | None] = {}
-        self.beside: dict[str, JsonObject] = {}
-        """What nodes say that is neither a message nor a link."""
+        self.unmapped_fields: dict[str, JsonObject] = {}
+        """Fields of nodes that are neither a message nor a link."""
         self.active: AbstractSet[str] | None = None
         self.is_chain = True
-        """Whether each node hangs on the one before it, as in most conversations that were never edited."""
+        """Whether each node's parent is the one before it, as in most conversations that were never edited."""
         self._is_flat = False
-        """Whether no node says anything about its place: then their order is all there is."""
-        if not self._take_plain(mapping):
-            self._take_each(mapping)
+        """Whether no node has a link, so that only their order is known."""
+        if not self._read_columns(mapping):
+            self._read_nodes(mapping)
 
-    def _take_plain(self, mapping: JsonObject) -> bool:
-        """Take in nodes that are all as the service writes them, in columns; False if any of them is not."""
+    def _read_columns(self, mapping: JsonObject) -> bool:
+        """Read nodes of the usual shape column by column; return False if any node has another shape."""
         try:
             (size,) = set(map(len, mapping.values()))
-            parents, messages, ids, *_ = zip(*map(_PLACES[size], mapping.values()), strict=True)
+            parents, messages, ids, *_ = zip(*map(_NODE_FIELDS[size], mapping.values()), strict=True)
         except (KeyError, TypeError, ValueError):
             return False
         if ids != tuple(mapping) or not (
-            _LINKS.issuperset(map(type, parents)) and _SAID.issuperset(map(type, messages))
+            _PARENT_TYPES.issuperset(map(type, parents)) and _MESSAGE_TYPES.issuperset(map(type, messages))
         ):
             return False
         self.links = dict(zip(mapping, parents, strict=True))
@@ -51,7 +51,7 @@ class Nodes:
         self.is_chain = parents[0] is None and parents[1:] == ids[:-1]
         return True
 
-    def _take_each(self, mapping: JsonObject) -> None:
+    def _read_nodes(self, mapping: JsonObject) -> None:
         links, messages = self.links, self.messages
         last: Any = None
         unlinked = 0
@@ -64,14 +64,14 @@ class Nodes:
                 if parent is not None and not isinstance(parent, str):
                     where = f"{self._where}, node {key}"
                     self._run.note(MISSING_PARENT, where, f"a parent of type {type(parent).__name__}")
-                    self.beside[key] = {"parent": parent}
+                    self.unmapped_fields[key] = {"parent": parent}
                     parent = None
             links[key] = parent
             if is_object and node.get("id", key) != key:
-                self.beside.setdefault(key, {})["id"] = node["id"]
-            if is_object and not node.keys() <= _NODE:
-                rest = {name: value for name, value in node.items() if name not in _NODE}
-                self.beside.setdefault(key, {}).update(rest)
+                self.unmapped_fields.setdefault(key, {})["id"] = node["id"]
+            if is_object and not node.keys() <= _MAPPED_FIELDS:
+                rest = {name: value for name, value in node.items() if name not in _MAPPED_FIELDS}
+                self.unmapped_fields.setdefault(key, {}).update(rest)
             if isinstance(message, dict):
                 messages[key] = message
             elif message is not None:
@@ -82,7 +82,7 @@ class Nodes:
             self._is_flat = unlinked == len(links) and not any(links.values())
 
     def _link_by_children(self, mapping: JsonObject) -> None:
-        """Find the parents that nodes do not name themselves in the lists of others."""
+        """Find the parents of nodes that do not name them, in the lists of children."""
         for key, node in mapping.items():
             children = node.get("children") if isinstance(node, dict) else None
             for child in children if isinstance(children, list) else ():
@@ -91,44 +91,44 @@ class Nodes:
                     self.is_chain = False
 
     def earliest(self) -> str:
-        return min((time for key in self.messages if (time := self.age(key))), default="")
+        return min((time for key in self.messages if (time := self.time_of(key))), default="")
 
-    def age(self, key: str) -> str:
-        """A node's own time; empty where it has none."""
+    def time_of(self, key: str) -> str:
+        """Return a node's own time; "" if it has none."""
         known = self._times.get(key)
         if known is None:
             message = self.messages.get(key)
-            known = self._times[key] = readable_timestamp(message.get("create_time")) if message else ""
+            known = self._times[key] = timestamp_or_empty(message.get("create_time")) if message else ""
         return known
 
-    def settle(self, current: Any, created_at: str) -> None:
-        """Put the nodes in order, and say which of them are on the branch that was shown last."""
+    def resolve(self, current: Any, created_at: str) -> None:
+        """Order the nodes, and find those on the branch that was shown last."""
         self.created_at = created_at
         if self._is_flat and current is None:
             self.tree = Tree(list(self.links), self.links)
             return
-        self.tree = Tree(list(self.links), self.links) if self.is_chain else grow(self.links, self.age)
+        self.tree = Tree(list(self.links), self.links) if self.is_chain else build_tree(self.links, self.time_of)
         self.is_chain = self.tree.is_chain
         for key in self.tree.dangling:
             self._run.note(MISSING_PARENT, f"{self._where}, node {key}", f"its parent {self.links[key]!r} is not there")
         for key in self.tree.circular:
             self._run.note(PARENT_CYCLE, f"{self._where}, node {key}")
         if not (isinstance(current, str) and current in self.links):
-            current = self.tree.newest_leaf(self.age)
+            current = self.tree.newest_leaf(self.time_of)
             if self.messages:
                 self._run.note(NO_CURRENT_NODE, self._where)
         is_whole = self.is_chain and self.tree.order[-1:] == [current]
         self.active = self.links.keys() if is_whole else self.tree.path_to(current)
 
-    def note_place(self, key: str, above: str | None, metadata: JsonObject) -> None:
-        """Tell of the branches that a message is one of, and of a parent that is not there."""
+    def note_branch(self, key: str, above: str | None, metadata: JsonObject) -> None:
+        """Add the branch of a message, and its missing parent, to the metadata."""
         if key in self.tree.branches:
-            metadata.update(self.tree.fork(key, above))
+            metadata.update(self.tree.branch_metadata(key, above))
         if self.tree.parents[key] is None and self.links[key] is not None:
             metadata["missing_parent"] = self.links[key]
 
-    def note_time(self, key: str, stated: Any, metadata: JsonObject) -> None:
-        """Mark a message whose time is not its own."""
+    def note_inferred_time(self, key: str, stated: Any, metadata: JsonObject) -> None:
+        """Mark a message whose time was inferred."""
         metadata["timestamp_inferred"] = True
         if stated is None:
             self._run.note(INFERRED_TIMESTAMP, f"{self._where}, node {key}")
@@ -136,15 +136,15 @@ class Nodes:
             metadata["create_time"] = stated
             self.note_bad_time("create_time", stated, f", node {key}")
 
-    def note_bad_time(self, name: str, stated: Any, place: str = "") -> None:
-        self._run.note(BAD_TIMESTAMP, self._where + place, f"{name} {stated!r:.60}")
+    def note_bad_time(self, name: str, stated: Any, suffix: str = "") -> None:
+        self._run.note(BAD_TIMESTAMP, self._where + suffix, f"{name} {stated!r:.60}")
 
 
-_PLACES = {
+_NODE_FIELDS = {
     3: itemgetter("parent", "message", "id"),
     4: itemgetter("parent", "message", "id", "children"),
 }
-"""By the number of fields that nodes have: those that all of them have then, since 2026 without their children."""
-_LINKS = frozenset({str, type(None)})
-_SAID = frozenset({dict, type(None)})
-_NODE = frozenset({"id", "message", "parent", "children"})
+"""Getters of the fields of nodes, by their number; since 2026 nodes have no children."""
+_PARENT_TYPES = frozenset({str, type(None)})
+_MESSAGE_TYPES = frozenset({dict, type(None)})
+_MAPPED_FIELDS = frozenset({"id", "message", "parent", "children"})

@@ -3,23 +3,23 @@
 Where the files are
     Wherever the export was downloaded to (Settings, Privacy, Export data): a ZIP or folder with `conversations.json` or
     `conversations/<uuid>.json`, beside them `projects.json` or `projects/<uuid>.json`, `memories.json`, `users.json`.
-    Each of them is read by itself as well, and so is one conversation, a list of some, or `{"conversations": [...]}`.
-    Files are known by their shape, not by their names.
+    Each file can also be read by itself, as can a single conversation, a list of conversations, or
+    `{"conversations": [...]}`. Files are recognized by their shape, not by their names.
 
 What comes out
-    One conversation for each, with the id that the service gave it. Messages that name their parents (2026) stand in
-    the order of their tree with all branches, `on_active_path`, and `branch_index`, `branch_count` and `fork_point`
-    where there are several; older lists are one chain. The content is that of `content`; `text`, which repeats it, is
-    kept in the metadata where it is not found within one block. Attachments are `file` blocks with the text that was
-    extracted, files are known by their names and ids. Tool calls without ids get some, and results are paired with them
-    by name and order. An automatic summary stands in `summaries`.
+    One conversation for each, with its id from the service. Messages that name their parents (2026) are in tree order
+    with all branches, `on_active_path`, and `branch_index`, `branch_count` and `fork_point` where there are several;
+    older lists are one chain. Blocks come from `content`; `text`, which repeats it, is kept in the metadata if no
+    single block contains it. Attachments are `file` blocks with the extracted text; files have only names and ids. Tool
+    calls without ids get generated ones, and results are paired with them by name and order. An automatic summary goes
+    to `summaries`.
     A project is a conversation `project:<uuid>` with one system message: description, instructions, and a `file` block
     for each document. Memory is a conversation `memory:<account uuid>`, with a system message for the whole and one for
-    each project. The ledger counts a project, and a memory, as one.
+    each project. The ledger counts each project and each memory as one record.
 
 What is left out, and counted under these rules
-    `account` (`users.json`, which is not opened), `copy` (what the export holds twice, byte by byte).
-    Not kept from the conversations and projects: `account` and `creator`, which say whose they are.
+    `account` (`users.json`, which is not opened), `copy` (what the export holds twice, byte for byte).
+    Dropped from conversations and projects: `account` and `creator`, which identify their owner.
 """
 
 from collections.abc import Iterator
@@ -43,11 +43,11 @@ class ClaudeAi:
         return []
 
     def recognizes(self, source: "Source") -> Match:
-        from palaver.importers.claude_ai.export import Export, owns
+        from palaver.importers.claude_ai.export import Export, contents_of
 
         if not source.is_folder:
-            return Match.yes(reason) if (reason := owns(source)) else Match.no()
-        export = Export.found(source)
+            return Match.yes(reason) if (reason := contents_of(source)) else Match.no()
+        export = Export.detect(source)
         if export is None:
             return Match.no()
         members = tuple(file.name for file in export.files())
@@ -55,12 +55,12 @@ class ClaudeAi:
         return Match.yes("a folder of conversations with `chat_messages`", members, size_bytes=size_bytes)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers.claude_ai.files import read_files
+        from palaver.importers.claude_ai.conversation import read_files
 
         yield from read_files(source, run)
 
     def describes(self) -> Description:
-        from palaver.importers.claude_ai.description import DESCRIPTION
+        from palaver.importers.claude_ai.conversation import DESCRIPTION
 
         return DESCRIPTION
 

@@ -1,31 +1,31 @@
-"""Projects and memory: what the user, and the model about the user, wrote down beside the conversations."""
+"""Projects and memory: what the user, and the model, wrote down outside of conversations."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._shared.exports import BAD_CONVERSATION
-from palaver.importers.claude_ai.content import FILE_NAMES
-from palaver.importers.claude_ai.reading import PLATFORM, Reading, Span, take_list, take_text, with_fields
+from palaver.importers._shared.findings import BAD_CONVERSATION
+from palaver.importers.claude_ai.content import FILE_FIELDS
+from palaver.importers.claude_ai.export import PLATFORM, ReadContext, TimeSpan, add_fields, take_list, take_text
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
-from palaver.sources.elements import JsonElements
+from palaver.sources.arrays.elements import JsonElements
 
 
-def read_project(element: Any, elements: JsonElements, reading: Reading) -> Iterator[JsonObject]:
-    """A project as a conversation of one message."""
-    project_id = _begun(element, "project", "uuid", elements, reading)
+def read_project(element: Any, elements: JsonElements, context: ReadContext) -> Iterator[JsonObject]:
+    """Yield a project as a conversation of one message."""
+    project_id = _register(element, "project", "uuid", elements, context)
     if project_id is None:
         return
     fields: JsonObject = element
     fields.pop("creator", None)
-    span = reading.span(fields, (), f"{elements.where()}, {project_id}")
+    span = context.span(fields, (), f"{elements.where()}, {project_id}")
     blocks = [
         {**build.text(text), "field": name}
         for name in ("description", "prompt_template")
         if (text := take_text(fields, name))
     ]
-    blocks += map(_document, take_list(fields, "docs"))
+    blocks += map(_document_block, take_list(fields, "docs"))
     yield build.conversation(
         conversation_id=project_id,
         title=take_text(fields, "name"),
@@ -37,13 +37,13 @@ def read_project(element: Any, elements: JsonElements, reading: Reading) -> Iter
     )
 
 
-def read_memory(element: Any, elements: JsonElements, reading: Reading) -> Iterator[JsonObject]:
-    """What the model remembers: a message for all conversations, and one for each project."""
-    memory_id = _begun(element, "memory", "account_uuid", elements, reading)
+def read_memory(element: Any, elements: JsonElements, context: ReadContext) -> Iterator[JsonObject]:
+    """Yield the model's memory as a conversation: a message for the whole, and one for each project."""
+    memory_id = _register(element, "memory", "account_uuid", elements, context)
     if memory_id is None:
         return
     fields: JsonObject = element
-    span = reading.span(fields, (), f"{elements.where()}, {memory_id}")
+    span = context.span(fields, (), f"{elements.where()}, {memory_id}")
     messages: list[JsonObject] = []
     if (text := take_text(fields, "conversations_memory")) is not None:
         messages.append(_message(memory_id, [build.text(text)], span))
@@ -62,9 +62,9 @@ def read_memory(element: Any, elements: JsonElements, reading: Reading) -> Itera
     )
 
 
-def _begun(element: Any, kind: str, name: str, elements: JsonElements, reading: Reading) -> str | None:
-    """Take the id of a record out of it, and the record into the ledger; None for what is no record, or a copy."""
-    run = reading.run
+def _register(element: Any, kind: str, name: str, elements: JsonElements, context: ReadContext) -> str | None:
+    """Count a record in the ledger and take its id out of it; return None if it is malformed or a copy."""
+    run = context.run
     if not isinstance(element, dict):
         what = f"a value of type {type(element).__name__} is no {kind}"
         run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), what)
@@ -72,28 +72,28 @@ def _begun(element: Any, kind: str, name: str, elements: JsonElements, reading: 
     uuid = element.get(name)
     if not (isinstance(uuid, str) and uuid):
         uuid = conversation_uuid(PLATFORM, element.get("created_at"), element.get("name"))
-    made = f"{kind}:{uuid}"
-    if reading.copies.holds(made, elements.checksum(), elements.where()):
+    record_id = f"{kind}:{uuid}"
+    if context.copies.is_copy(record_id, elements.checksum(), elements.where()):
         run.skipped("copy")
         return None
     run.mapped()
-    if made == f"{kind}:{element.get(name)}":
+    if record_id == f"{kind}:{element.get(name)}":
         del element[name]
-    return made
+    return record_id
 
 
 def _metadata(kind: str, fields: JsonObject) -> JsonObject:
-    return with_fields({"kind": kind}, fields, frozenset({"kind", "source_fields", "invalid_fields"}))
+    return add_fields({"kind": kind}, fields, frozenset({"kind", "source_fields", "invalid_fields"}))
 
 
-def _document(raw: Any) -> JsonObject:
+def _document_block(raw: Any) -> JsonObject:
     if not isinstance(raw, dict):
         return build.opaque(kind="document", raw=raw)
-    made = build.file(name=take_text(raw, "filename"), text=take_text(raw, "content"))
-    return with_fields(made, raw, FILE_NAMES)
+    block = build.file(name=take_text(raw, "filename"), text=take_text(raw, "content"))
+    return add_fields(block, raw, FILE_FIELDS)
 
 
-def _message(message_id: str, content: list[JsonObject], span: Span, **metadata: Any) -> JsonObject:
+def _message(message_id: str, content: list[JsonObject], span: TimeSpan, **metadata: Any) -> JsonObject:
     known: JsonObject = {"author_kind": "harness", "hidden": False, **metadata}
     if span.is_inferred:
         known["timestamp_inferred"] = True

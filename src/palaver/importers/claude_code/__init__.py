@@ -6,19 +6,18 @@ Where the files are
     `history.jsonl`.
 
 What comes out
-    One conversation a session, one for each agent (`<session id>:agent-<id>`), linked to its session and to the call
-    that started it, whether it has a file of its own, was written inline, or is known from progress lines only. Lines
-    that share an API message id are one message; its usage is the field-wise maximum and stands once. Every line keeps
-    its place; `metadata.author_kind` tells who wrote it. Lines that are no messages (events, attachments) are `system`
-    messages, hidden where they are housekeeping. `toolUseResult` stands in the tool result's `metadata`, without what
-    the result or the call already says. Prompts of deleted sessions come from `history.jsonl`, with the status
-    `archived`.
+    One conversation per session and one per agent (`<session id>:agent-<id>`), linked to its session and to the call
+    that started it, whether the agent has its own file, was written inline, or is known from progress lines only. Lines
+    that share an API message id become one message; its usage is the field-wise maximum, counted once. Lines keep their
+    order; `metadata.author_kind` names the author. Events and attachments become `system` messages, hidden if they are
+    housekeeping. `toolUseResult` is stored in the tool result's `metadata`, without what the result or the call already
+    contains. Prompts of deleted sessions come from `history.jsonl`, with the status `archived`.
 
 What is left out, and counted under these rules
     `progress` (states of running tools and hooks), `file-history` (names of backups), `queue-operation` (without a
-    text), `warmup-agent`, `stream-event` (parts of messages that follow whole), `session-file-exists` (prompts that the
-    session itself holds), `no-conversation` (facts in a file without any message), `unreferenced-output`, `side-file`.
-    Not kept from the lines that are: fields that say what the conversation's first line said (`cwd`, `gitBranch`,
+    text), `warmup-agent`, `stream-event` (parts of messages that also come whole), `session-file-exists` (prompts that
+    the session itself holds), `no-conversation` (session fields in a file without any message), `unreferenced-output`,
+    `side-file`. Dropped from imported lines: fields that repeat the conversation's first line (`cwd`, `gitBranch`,
     `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on), HTTP headers of failed calls.
 """
 
@@ -38,6 +37,7 @@ _NOT_CONVERSATIONS = {
     "sessions-index.json": "Claude Code's cache of titles",
     "journal.jsonl": "a workflow's journal",
 }
+_DEFAULT_RETENTION_DAYS = 30
 
 
 class ClaudeCode:
@@ -47,7 +47,7 @@ class ClaudeCode:
 
     @property
     def options(self) -> "type[Options]":
-        from palaver.importers.claude_code.options import ClaudeCodeOptions
+        from palaver.importers.claude_code.description import ClaudeCodeOptions
 
         return ClaudeCodeOptions
 
@@ -55,26 +55,24 @@ class ClaudeCode:
         return [root / name for root in _roots() for name in ("projects", "transcripts", "history.jsonl")]
 
     def retentions(self) -> list[Retention]:
-        from palaver.importers.claude_code.retention import retention
-
-        return [retention(root) for root in _roots()]
+        return [_retention(root) for root in _roots()]
 
     def recognizes(self, source: "Source") -> Match:
         if source.is_folder:
             return Match.no()
         if reason := _NOT_CONVERSATIONS.get(source.file_name):
             return Match.no(reason)
-        from palaver.importers.claude_code.recognize import guess
+        from palaver.importers.claude_code.formats import identify_format
 
-        found = guess(source)
-        if found.form is None:
-            return Match.no(found.reason)
+        match = identify_format(source)
+        if match.form is None:
+            return Match.no(match.reason)
         members = (f"{source.stem}.meta.json",) if source.stem.startswith("agent-") else (source.stem,)
-        answer = Match.yes if found.is_sure else Match.maybe
-        return answer(found.reason, members if found.form == "session" else (), found.form)
+        verdict = Match.yes if match.is_sure else Match.maybe
+        return verdict(match.reason, members if match.form == "session" else (), match.form)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers.claude_code.forms import read_form
+        from palaver.importers.claude_code.formats import read_form
 
         yield from read_form(
             source, run, keep_original_files=bool(run.options.original_files) if run.options else False
@@ -84,6 +82,23 @@ class ClaudeCode:
         from palaver.importers.claude_code.description import DESCRIPTION
 
         return DESCRIPTION
+
+
+def _retention(root: Path) -> Retention:
+    """Read `cleanupPeriodDays`: Claude Code deletes session files that did not change for that many days."""
+    import orjson
+
+    file = root / "settings.json"
+    try:
+        settings = orjson.loads(file.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        settings = None
+    match settings:
+        case {"cleanupPeriodDays": int(days)} if days >= 0 and not isinstance(days, bool):
+            pass
+        case _:
+            days = _DEFAULT_RETENTION_DAYS
+    return Retention(root / "projects", days, ".jsonl", f"cleanupPeriodDays in {file}")
 
 
 def _roots() -> list[Path]:

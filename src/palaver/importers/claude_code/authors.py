@@ -1,4 +1,4 @@
-"""Who wrote a `user` line: most of them were not typed by a person (trap 11 of the format notes)."""
+"""Authors of `user` lines: most were not typed by a person (trap 11 of the format notes)."""
 
 import re
 from typing import Any
@@ -31,7 +31,10 @@ _COMMAND_PARTS = re.compile(r"<command-(name|args)>(.*?)</command-\1>", re.DOTAL
 
 
 def author_of(text: str, metadata: dict[str, Any]) -> str:
-    """`human` or `harness` for a user line without tool results; a command's name and arguments go to the metadata."""
+    """Return `human` or `harness` for a user line without tool results.
+
+    A command's name and arguments are added to the metadata.
+    """
     if metadata.get("isMeta"):
         return "harness"
     origin = metadata.get("origin")
@@ -54,5 +57,5 @@ def author_of(text: str, metadata: dict[str, Any]) -> str:
 
 
 def without_injections(text: str) -> str:
-    """The words a person typed: reminders and editor context, which the product puts around them, are left out."""
+    """Return what a person typed, without the reminders and the editor context that Claude Code adds."""
     return _INJECTED.sub("", text).strip() if "<" in text else text.strip()

@@ -1,13 +1,26 @@
-"""What a report has to know of Claude Code: names of our own, lines that are kept whole on purpose, a rule."""
+"""The importer's options, and what reports need to judge its documents.
+
+Kept out of `__init__`, which `palaver scan` imports: this module needs pydantic and every reader.
+"""
 
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from palaver.importers._shared.contract import Description
-from palaver.importers.claude_code.events import KNOWN_ATTACHMENTS
-from palaver.importers.claude_code.header import OURS
-from palaver.importers.claude_code.lines import HANDLERS
+from palaver.importers._shared.options import Options
+from palaver.importers.claude_code.dispatch import HANDLERS
+from palaver.importers.claude_code.other_lines import KNOWN_ATTACHMENTS
+from palaver.importers.claude_code.repeated_fields import RESERVED_NAMES
 from palaver.model.facts import Facts
 from palaver.model.rules import Fault, on_document
+
+
+class ClaudeCodeOptions(Options):
+    original_files: bool = Field(
+        default=False, description="Keep the whole file as it was before each edit; these are large."
+    )
+
 
 _SUBTYPES = frozenset(
     {
@@ -17,7 +30,7 @@ _SUBTYPES = frozenset(
         *("task_progress", "task_notification"),
     }
 )
-"""Of `system` lines; one without text is kept whole under its subtype."""
+"""Known subtypes of `system` lines; a line without text becomes an opaque block named after its subtype."""
 
 
 @on_document("partial-usage", "note")
@@ -29,7 +42,7 @@ def partial_usage(facts: Facts) -> Iterator[Fault]:
 
 
 DESCRIPTION = Description(
-    own_names=OURS,
+    own_names=RESERVED_NAMES,
     known_kinds=frozenset(HANDLERS) | _SUBTYPES | {f"attachment:{kind}" for kind in KNOWN_ATTACHMENTS},
     rules=(partial_usage,),
 )

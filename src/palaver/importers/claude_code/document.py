@@ -1,4 +1,4 @@
-"""A conversation's document: everything but its messages, from what their lines said along the way."""
+"""The document of a transcript: title, platform, session, context and summaries around its messages."""
 
 from typing import TYPE_CHECKING
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 PLATFORM = "claude_code"
 
 _TITLE_LENGTH = 200
-_TITLE_LOOKED_AT = 500
-_TITLES = ("custom", "ai", "summary", "index", "prompt")
-_CONTROLS = dict.fromkeys([*range(9), *range(14, 32), 127], " ")
-_NO_BRANCH = frozenset({"", "HEAD"})
-_ALWAYS_TOLD = frozenset({"slug", "entrypoint"})
+_TITLE_SCAN_LENGTH = 500
+_TITLE_SOURCES = ("custom", "ai", "summary", "index", "prompt")
+_CONTROL_CHARACTERS = dict.fromkeys([*range(9), *range(14, 32), 127], " ")
+_NOT_A_BRANCH = frozenset({"", "HEAD"})
+_ALWAYS_INCLUDED = frozenset({"slug", "entrypoint"})
 
 
 def document(transcript: "Transcript", messages: list[JsonObject], *, is_final: bool) -> JsonObject:
-    """The document of some messages: the whole conversation, or a fragment of it."""
+    """Build the document of some messages: the whole conversation, or a fragment of it."""
     summaries = _summaries(transcript)
     fragment = None
     if transcript.sequence or not is_final:
-        fragment = {"sequence": transcript.sequence, "final": is_final, "start": transcript.position}
+        fragment = {"sequence": transcript.sequence, "final": is_final, "start": transcript.emitted_count}
     return build.conversation(
         conversation_id=transcript.conversation_id,
         title=_title(transcript, messages),
@@ -45,27 +45,27 @@ def document(transcript: "Transcript", messages: list[JsonObject], *, is_final: 
 
 
 def _summaries(transcript: "Transcript") -> list[JsonObject] | None:
-    """The summaries, with the message each ends with; the last that ends with one of this file is a title."""
+    """Return the summaries, each with its last message; the last one that ends in this file becomes a title."""
     for summary in transcript.summaries:
-        if covered := transcript.resolve(summary.get("leaf_uuid")):
+        if covered := transcript.resolve_line(summary.get("leaf_uuid")):
             summary["covers_messages"] = [covered]
             transcript.titles["summary"] = summary["text"]
-        # Without a time of its own it gets one that stays the same while the session grows.
-        summary["timestamp"] = transcript.note_time(summary["timestamp"]) or transcript.created_at
+        # A summary without a time gets one that stays the same while the session grows.
+        summary["timestamp"] = transcript.include_time(summary["timestamp"]) or transcript.created_at
     return transcript.summaries or None
 
 
 def _title(transcript: "Transcript", messages: list[JsonObject]) -> str | None:
     titles = transcript.titles
-    for source in _TITLES:
+    for source in _TITLE_SOURCES:
         if title := titles.get(source):
             return title
     authors = ("human", "model") if transcript.is_sidechain else ("human",)
     for message in messages:
         if message["role"] == "user" and message["metadata"].get("author_kind") in authors:
-            words = " ".join(without_injections(plain_text(message["content"]))[:_TITLE_LOOKED_AT].split())
+            words = " ".join(without_injections(plain_text(message["content"]))[:_TITLE_SCAN_LENGTH].split())
             if not words.isprintable():
-                words = " ".join(words.translate(_CONTROLS).split())
+                words = " ".join(words.translate(_CONTROL_CHARACTERS).split())
             if words:
                 titles["prompt"] = words[:_TITLE_LENGTH]
                 return titles["prompt"]
@@ -79,9 +79,9 @@ def _platform(transcript: "Transcript") -> JsonObject:
         platform["version"] = versions[-1]
     if transcript.models:
         platform["model"] = max(transcript.models, key=lambda model: transcript.models[model])
-    metadata = dict(transcript.facts)
+    metadata = dict(transcript.platform_metadata)
     for name, values in transcript.header.seen.items():
-        if len(values) > 1 or (values and name in _ALWAYS_TOLD):
+        if len(values) > 1 or (values and name in _ALWAYS_INCLUDED):
             metadata[name] = values if len(values) > 1 else values[0]
     if metadata:
         platform["metadata"] = metadata
@@ -104,7 +104,7 @@ def _context(transcript: "Transcript") -> JsonObject | None:
     workspace: JsonObject = {}
     for name, key in (("path", "cwd"), ("git_branch", "gitBranch")):
         values = transcript.header.seen[key]
-        if values and isinstance(values[0], str) and values[0] not in _NO_BRANCH:
+        if values and isinstance(values[0], str) and values[0] not in _NOT_A_BRANCH:
             workspace[name] = values[0]
     if workspace:
         context["workspace"] = workspace

@@ -1,7 +1,7 @@
-"""Continuing a session that grew: what the next run must know of the lines before the cursor.
+"""Incremental reading of a session that grew: the state that the next run needs about lines before the cursor.
 
-Most sessions only get longer. Where new lines reach further back than what is remembered (a rewind, a replay after a
-dropped connection, a late block of an old answer), the whole session is read again: the result is the same.
+Most sessions only get longer. If new lines refer further back than the state (a rewind, a replay after a dropped
+connection, a late block of an old answer), the whole session is read again, with the same result.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from palaver.importers.claude_code.routes import Routes
+from palaver.importers.claude_code.dispatch import TranscriptRouter
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.model.build import JsonObject
 from palaver.sources.cursors import Cursor, tail_hash
@@ -17,77 +17,83 @@ from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
-_LINKS_KEPT = 500
-_CALLS_KEPT = 64
-_ANSWERS_KEPT = 256
-_TAIL_LOOKED_AT = 8
-_KEPT = (
-    *("titles", "facts", "custom", "tags", "cost", "models", "summaries", "tasks", "task_of_agent", "parent_id"),
-    *("fork_point", "sequence", "prompted"),
-)
+_MAX_LINKS = 500
+_MAX_CALLS = 64
+_MAX_ANSWERS = 256
+_MAX_OPEN_MESSAGES = 8
+_SAME_NAMES = ("titles", "custom", "tags", "cost", "models", "summaries", "tasks", "task_of_agent", "parent_id")
+_STATE_KEYS = {
+    **{name: name for name in (*_SAME_NAMES, "fork_point", "sequence")},
+    "platform_metadata": "facts",
+    "prompt_parents": "prompted",
+}
+"""Key in the stored state by attribute of the transcript; stored cursors need the keys as they are."""
 
 
-def continued(source: Source, sides: list[Source], run: Run) -> Cursor | None:
-    """The session's cursor, if what was read of it and of the files beside it still stands, and new lines add to it."""
+def continuation_cursor(source: Source, side_sources: list[Source], run: Run) -> Cursor | None:
+    """Return the session's cursor if the session and its side files only grew; None to read the whole session."""
     cursor = run.cursors.get(source.name)
-    if cursor is None or not _may_continue(source, cursor):
+    if cursor is None or not _can_continue(source, cursor):
         return None
-    for side in sides:
+    for side in side_sources:
         known = run.cursors.get(side.name)
-        if known and not (is_as_it_was(side, run) or (known.tail_hash and _may_continue(side, known))):
+        if known and not (is_unchanged(side, run) or (known.tail_hash and _can_continue(side, known))):
             return None
     return cursor
 
 
-def is_as_it_was(side: Source, run: Run) -> bool:
-    """Whether a file beside the session was read, and did not change since."""
+def is_unchanged(side: Source, run: Run) -> bool:
+    """Return whether a side file was read before and has not changed since."""
     cursor = run.cursors.get(side.name)
     return cursor is not None and (cursor.offset, cursor.state["modified"]) == (side.size_bytes, side.modified_at())
 
 
-def mark_read(side: Source, run: Run) -> None:
-    """Remember that a file beside the session was read; it is read whole again when it changes, with the session."""
+def remember_side_file(side: Source, run: Run) -> None:
+    """Remember that a side file was read; when it changes, it is read whole again together with the session."""
     if run.keeps_cursors and side.name not in run.next_cursors:
         run.next_cursors[side.name] = Cursor(side.size_bytes, "", {"modified": side.modified_at()})
 
 
-def cursor_behind(source: Source, records: JsonLines, routes: Routes) -> Cursor | None:
-    """Where the next run may continue; None when the file holds more than one conversation, which is read whole."""
-    main = routes.main
-    is_open = main.queued or main.unanswered or main.unnamed
-    if routes.sidechains or routes.sessions or is_open or not source.is_plain_file():
+def next_cursor(source: Source, records: JsonLines, router: TranscriptRouter) -> Cursor | None:
+    """Return where the next run can continue; None if it must read the whole file again.
+
+    That is so for a file with more than one conversation, with queued prompts, or with calls that need an id.
+    """
+    main = router.main
+    is_open = main.queued or main.generated_call_ids or main.calls_without_id
+    if router.sidechains or router.sessions or is_open or not source.is_plain_file():
         return None
     first_open = _first_open(main.messages)
-    recent = list(main.links.items())[-_LINKS_KEPT:]
+    recent = list(main.links.items())[-_MAX_LINKS:]
     links = {**main.previous_links, **{uuid: message.get("message_id", "") for uuid, message in recent}}
-    state: JsonObject = {name: getattr(main, name) for name in _KEPT}
+    state: JsonObject = {key: getattr(main, name) for name, key in _STATE_KEYS.items()}
     state |= {
         "seen": main.header.seen,
         "span": main.span,
-        "position": main.position + first_open,
+        "position": main.emitted_count + first_open,
         "number": records.end_number,
         "modified": source.modified_at(),
-        "calls": _unanswered(main),
-        "links": dict(list(links.items())[-_LINKS_KEPT:]),
-        "horizon": _horizon(main) if len(links) >= _LINKS_KEPT or main.previous_links else "",
+        "calls": _calls_without_result(main),
+        "links": dict(list(links.items())[-_MAX_LINKS:]),
+        "horizon": _horizon(main) if len(links) >= _MAX_LINKS or main.previous_links else "",
         "open": main.messages[first_open:],
-        "answered": _answered(main, first_open),
+        "answered": _answer_ids(main, first_open),
     }
     with source.open() as stream:
         return Cursor(records.end, tail_hash(stream, records.end), state)
 
 
-def restore(main: Transcript, state: JsonObject) -> None:
-    """Bring a new transcript to where the last run left it; its last messages are handed out again, grown or not."""
-    for name in _KEPT:
-        setattr(main, name, state[name])
+def restore_transcript(main: Transcript, state: JsonObject) -> None:
+    """Restore a new transcript to where the last run ended; its open messages are emitted again, grown or not."""
+    for name, key in _STATE_KEYS.items():
+        setattr(main, name, state[key])
     main.sequence += 1
     main.header.seen = state["seen"]
     main.span = tuple(state["span"])
-    main.position = state["position"]
+    main.emitted_count = state["position"]
     main.previous_links = state["links"]
     main.calls = state["calls"]
-    main.answered_before = state["answered"]
+    main.previous_answer_ids = state["answered"]
     for message in state["open"]:
         main.messages.append(message)
         metadata = message["metadata"]
@@ -98,41 +104,41 @@ def restore(main: Transcript, state: JsonObject) -> None:
 
 
 def _first_open(messages: list[JsonObject]) -> int:
-    """From which message on more lines may belong to one that is there."""
+    """Return the index of the first message to which more lines may belong."""
     count = len(messages)
-    for index in range(max(0, count - _TAIL_LOOKED_AT), count):
+    for index in range(max(0, count - _MAX_OPEN_MESSAGES), count):
         if "tokens_partial" in messages[index]["metadata"]:
             return index
     return count
 
 
-def _unanswered(main: Transcript) -> JsonObject:
-    """The last calls that have no result yet, with what was asked of them.
+def _calls_without_result(main: Transcript) -> JsonObject:
+    """Return the last calls that have no result yet, with their input.
 
-    Another result of one that has its own is rare: then the whole session is read again.
+    A second result of the same call is rare; the whole session is then read again.
     """
-    recent = dict(list(main.calls.items())[-_CALLS_KEPT:])
-    for message in main.messages[-_LINKS_KEPT:] if recent else ():
+    recent = dict(list(main.calls.items())[-_MAX_CALLS:])
+    for message in main.messages[-_MAX_LINKS:] if recent else ():
         for block in message["content"]:
             if block["type"] == "tool_result":
                 recent.pop(block["tool_use_id"], None)
     return recent
 
 
-def _answered(main: Transcript, first_open: int) -> list[str]:
+def _answer_ids(main: Transcript, first_open: int) -> list[str]:
     settled = {id(message) for message in main.messages[:first_open]}
     recent = [api_id for api_id, message in main.answers.items() if id(message) in settled]
-    return [*main.answered_before, *recent][-_ANSWERS_KEPT:]
+    return [*main.previous_answer_ids, *recent][-_MAX_ANSWERS:]
 
 
 def _horizon(main: Transcript) -> str:
-    """The time before which lines are not remembered one by one."""
-    held = main.messages[-_LINKS_KEPT // 2 :]
-    return min((message["timestamp"] for message in held), default=main.span[1])
+    """Return the time before which lines are not remembered individually."""
+    recent = main.messages[-_MAX_LINKS // 2 :]
+    return min((message["timestamp"] for message in recent), default=main.span[1])
 
 
-def _may_continue(source: Source, cursor: Cursor) -> bool:
-    """Whether a file still begins as it did, and what was added speaks only of what is remembered."""
+def _can_continue(source: Source, cursor: Cursor) -> bool:
+    """Return whether the read part of a file is unchanged, and new lines refer only to what the state holds."""
     if not source.is_plain_file() or not cursor.state.get("links"):
         return False
     with source.open() as stream:
@@ -140,7 +146,7 @@ def _may_continue(source: Source, cursor: Cursor) -> bool:
             return False
     state = cursor.state
     links, calls, answered = set(state["links"]), set(state["calls"]), set(state["answered"])
-    prompted, horizon = set(state["prompted"]), state["horizon"]
+    prompt_parents, horizon = set(state["prompted"]), state["horizon"]
     for message in state["open"]:
         links.update(message["metadata"].get("source_ids", [message["message_id"]]))
     for record in _new_records(source, cursor.offset):
@@ -167,9 +173,9 @@ def _may_continue(source: Source, cursor: Cursor) -> bool:
             elif block.get("type") == "tool_result" and block.get("tool_use_id") not in calls:
                 return False
         if record.get("type") == "user" and "tool_result" not in kinds and isinstance(parent, str):
-            if state["links"].get(parent, parent) in prompted:
+            if state["links"].get(parent, parent) in prompt_parents:
                 return False
-            prompted.add(parent)
+            prompt_parents.add(parent)
     return True
 
 

@@ -1,4 +1,4 @@
-"""A session file and what lies beside it, read line by line into conversations."""
+"""The reader of session files: one session with its agents and side files, line by line, into conversations."""
 
 from collections import Counter
 from collections.abc import Generator, Iterator
@@ -10,50 +10,55 @@ import orjson
 
 from palaver.errors import SourceError
 from palaver.importers._shared.findings import UNFORESEEN
-from palaver.importers.claude_code.content import blocks, plain_text
-from palaver.importers.claude_code.copies import bare
-from palaver.importers.claude_code.disposition import INTO_CONVERSATION, PROGRESS, Disposition
+from palaver.importers.claude_code.assistant_lines import without_metadata
+from palaver.importers.claude_code.content import plain_text, to_blocks
+from palaver.importers.claude_code.dispatch import HANDLERS, Handler, TranscriptRouter, handler_for
 from palaver.importers.claude_code.document import PLATFORM
-from palaver.importers.claude_code.header import HEADER
-from palaver.importers.claude_code.lines import HANDLERS, Handler, handler_of
-from palaver.importers.claude_code.reading import Reading
-from palaver.importers.claude_code.resume import continued, cursor_behind, is_as_it_was, mark_read, restore
-from palaver.importers.claude_code.routes import Routes
-from palaver.importers.claude_code.transcript import Transcript
-from palaver.importers.claude_code.unit import (
+from palaver.importers.claude_code.files import (
     AgentFile,
     SideFiles,
     agent_id_of,
     index_entry,
     is_session_id,
-    outputs_among,
-    read_about,
-    side_files,
+    output_files,
+    read_agent_meta,
+    sort_side_files,
 )
+from palaver.importers.claude_code.line_context import INTO_CONVERSATION, PROGRESS, Disposition, LineContext
+from palaver.importers.claude_code.repeated_fields import HEADER_FIELDS
+from palaver.importers.claude_code.resume import (
+    continuation_cursor,
+    is_unchanged,
+    next_cursor,
+    remember_side_file,
+    restore_transcript,
+)
+from palaver.importers.claude_code.transcript import Transcript
 from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
+from palaver.sources.small_files import UNREADABLE_SIDE_FILE, count_file, json_document
 from palaver.sources.source import Source
-from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted, json_document
 
 FRAGMENT_BYTES = 1 << 24
-"""What is smaller is one document. Of what is larger, the rest comes in small fragments: what the processor's cache
-still holds is checked and written in half the time."""
+"""A smaller session becomes one document; a larger one is emitted in fragments."""
 LATER_FRAGMENT_BYTES = 1 << 20
+"""The size of all fragments but the first: what the processor's cache still holds is checked and written in half the
+time."""
 FRAGMENT_LINES = 1 << 14
-"""Of short lines, fewer bytes are as much: what is made of each takes up a kilobyte and more."""
+"""Limits a fragment of short lines: the message made of each takes up a kilobyte or more."""
 
 Tally = Counter[Disposition]
 Tasks = dict[str, tuple[str, Any]]
 Documents = Generator[JsonObject, None, Tally]
 
-_IN_THE_PARENT: Disposition = ("folded", "parent conversation")
+_IN_PARENT: Disposition = ("folded", "parent conversation")
 
 
 class SessionReader:
-    """Reads one unit; its transcripts stay open to the end, since agents refer to the session they belong to."""
+    """Reads one session; its transcripts stay open to the end, because agents refer to their session."""
 
     handlers: ClassVar[dict[str, Handler]] = HANDLERS
 
@@ -62,121 +67,127 @@ class SessionReader:
         self.run = run
         self.keep_original_files = keep_original_files
         self.tasks: Tasks = {}
-        """Calls of agents anywhere in the unit."""
+        """Calls of agents anywhere in the session: the calling message and the prompt, by call id."""
 
     def fallback_time(self) -> str:
         return self.source.written_at()
 
     def read(self) -> Iterator[JsonObject]:
-        """Read the session's own file, then its agents'."""
+        """Read the session's own file, then those of its agents."""
         if agent_id := agent_id_of(self.source):
             yield from self._read_agent(AgentFile(agent_id, self.source), None, None)
             return
-        sides = self.source.under(self.source.stem)
-        routes = self.routes()
+        side_sources = self.source.files_below(self.source.stem)
+        router = self.new_router()
         start = number = 0
-        if cursor := continued(self.source, sides, self.run):
+        if cursor := continuation_cursor(self.source, side_sources, self.run):
             start, number = cursor.offset, cursor.state["number"]
-            restore(routes.main, cursor.state)
+            restore_transcript(router.main, cursor.state)
             self.run.is_continued = True
-        side = side_files([one for one in sides if not (cursor and is_as_it_was(one, self.run))], self.run)
+        new_sides = [side for side in side_sources if not (cursor and is_unchanged(side, self.run))]
+        side_files = sort_side_files(new_sides, self.run)
         try:
             with self.source.open(start) as stream:
                 records = JsonLines(stream, self.run, start=start, number=number)
-                agents = frozenset(agent.agent_id for agent in side.agents)
-                reading = Reading(records, self.keep_original_files, outputs_among(sides), agents=agents)
-                tally = yield from self.read_records(routes, reading)
-            self._add_side_files(side, routes.main)
-            yield from self.finish(routes, tally)
-            self._mark(self.source, records, routes)
-            self.tasks = dict(routes.main.tasks)
-            for agent in side.agents:
+                agents = frozenset(agent.agent_id for agent in side_files.agents)
+                context = LineContext(records, self.keep_original_files, output_files(side_sources), agents=agents)
+                tally = yield from self.read_records(router, context)
+            self._add_side_files(side_files, router.main)
+            yield from self.finish(router, tally)
+            self._save_cursor(self.source, records, router)
+            self.tasks = dict(router.main.tasks)
+            for agent in side_files.agents:
                 try:
-                    yield from self._read_agent(agent, routes.main, reading)
-                except (SourceError, OSError) as error:  # one agent's file must not cost the others
+                    yield from self._read_agent(agent, router.main, context)
+                except (SourceError, OSError) as error:  # the other agents' files may be fine
                     self.run.note(UNREADABLE_SIDE_FILE, agent.source.name, str(error), kept=False)
         finally:
-            routes.close()
-        for name, output in side.outputs.items():
-            counted(output, self.run)
-            if name in reading.used_outputs:
+            router.close()
+        for name, output in side_files.outputs.items():
+            count_file(output, self.run)
+            if name in context.used_outputs:
                 self.run.folded("message")
             else:
                 self.run.skipped("unreferenced-output")
-        for one in sides:
-            mark_read(one, self.run)
+        for side in side_sources:
+            remember_side_file(side, self.run)
 
-    def _mark(self, source: Source, records: JsonLines, routes: Routes) -> None:
-        """Remember where the next run may go on."""
-        if self.run.keeps_cursors and (behind := cursor_behind(source, records, routes)):
-            self.run.next_cursors[source.name] = behind
-
-    def read_records(self, routes: Routes, reading: Reading, parent: Transcript | None = None) -> Documents:
-        """Add every record to its conversation; hand out fragments when they grow too large for memory."""
-        records = reading.records
-        main = routes.main
-        splits, branches = routes.splits, routes.branches
+    def read_records(
+        self, router: TranscriptRouter, context: LineContext, parent: Transcript | None = None
+    ) -> Documents:
+        """Add every record to its conversation; yield fragments of conversations too large for memory."""
+        records = context.records
+        main = router.main
+        splits_sessions, splits_sidechains = router.splits_sessions, router.splits_sidechains
         handlers = self.handlers
-        reading.agent_progress = partial(self._agent_progress, routes)
+        context.handle_agent_progress = partial(self._add_agent_progress, router)
         tally: Tally = Counter()
         dispositions: list[Disposition] = []
-        dispose = dispositions.append
-        limit = records.taken + FRAGMENT_BYTES
-        look = records.taken + min(FRAGMENT_BYTES, LATER_FRAGMENT_BYTES)
+        add_disposition = dispositions.append
+        limit = records.bytes_read + FRAGMENT_BYTES
+        next_check = records.bytes_read + min(FRAGMENT_BYTES, LATER_FRAGMENT_BYTES)
         for record in records:
             try:
                 handler = handlers[record["type"]]
-            except (KeyError, TypeError):  # no object, no type, a new one, or one that is no text
+            except (KeyError, TypeError):  # not an object, or its type is missing, new, or not a string
                 if not isinstance(record, dict):
                     self.run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
                     continue
-                handler = handler_of(record)
+                handler = handler_for(record)
             try:
                 transcript = main
-                if (branches and record.get("isSidechain")) or (splits and record.get("sessionId") != main.session_id):
-                    transcript = routes.of(record)
-                if parent is not None and _stands_in(parent, record):
-                    disposition = _IN_THE_PARENT
+                if (splits_sidechains and record.get("isSidechain")) or (
+                    splits_sessions and record.get("sessionId") != main.session_id
+                ):
+                    transcript = router.transcript_for(record)
+                if parent is not None and _is_in_parent(parent, record):
+                    disposition = _IN_PARENT
                 else:
-                    disposition = handler(transcript, record, reading)
-            except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other lines
+                    disposition = handler(transcript, record, context)
+            except Exception as error:  # noqa: BLE001 - a bug must not lose the other lines
                 message = f"{type(error).__name__}: {error}"
                 self.run.quarantined(UNFORESEEN, records.raw, records.where(), message)
                 continue
-            dispose(disposition)
-            if records.taken > look:
-                look = records.taken + LATER_FRAGMENT_BYTES
-                if records.taken <= limit and len(dispositions) < FRAGMENT_LINES:
+            add_disposition(disposition)
+            if records.bytes_read > next_check:
+                next_check = records.bytes_read + LATER_FRAGMENT_BYTES
+                if records.bytes_read <= limit and len(dispositions) < FRAGMENT_LINES:
                     continue
                 limit = 0
                 tally.update(dispositions)
                 dispositions.clear()
-                for transcript in routes.all():
-                    if (document := transcript.fragment()) is not None:
+                for transcript in router.transcripts():
+                    if (document := transcript.take_fragment()) is not None:
                         yield document
         tally.update(dispositions)
         return tally
 
-    def routes(self) -> Routes:
+    def new_router(self) -> TranscriptRouter:
+        """Return a router whose main transcript is the session that the file is named after, or its first one."""
         stem = self.source.stem
         is_session = bool(is_session_id(stem))
-        session_id, first_time = (stem, None) if is_session else first_session(self.source.head())
+        session_id, first_time = (stem, None) if is_session else _first_session_and_time(self.source.head())
         conversation_id = session_id or conversation_uuid(PLATFORM, first_time or self.fallback_time(), stem)
         main = Transcript(conversation_id, self.run, session_id=session_id, fallback_time=self.fallback_time)
-        return Routes(main, self.run, self.fallback_time, splits=not is_session)
+        return TranscriptRouter(main, self.run, self.fallback_time, splits_sessions=not is_session)
 
-    def finish(self, routes: Routes, tally: Tally) -> Iterator[JsonObject]:
-        """Hand out what is left of every conversation, and enter the records into the ledger."""
-        found = False
-        for transcript in routes.all():
+    def finish(self, router: TranscriptRouter, tally: Tally) -> Iterator[JsonObject]:
+        """Yield the rest of every conversation, and enter the records into the ledger."""
+        has_document = False
+        for transcript in router.transcripts():
             if (document := transcript.finish()) is not None:
-                found = True
+                has_document = True
                 yield document
-        if not found and (facts := tally.pop(INTO_CONVERSATION, 0)):
-            self.run.skipped("no-conversation", facts)
-        self.enter(tally)
+        if not has_document and (count := tally.pop(INTO_CONVERSATION, 0)):
+            self.run.skipped("no-conversation", count)
+        self._record_outcomes(tally)
 
-    def enter(self, tally: Tally) -> None:
+    def _save_cursor(self, source: Source, records: JsonLines, router: TranscriptRouter) -> None:
+        """Remember where the next run can continue."""
+        if self.run.keeps_cursors and (cursor := next_cursor(source, records, router)):
+            self.run.next_cursors[source.name] = cursor
+
+    def _record_outcomes(self, tally: Tally) -> None:
         for (word, reason), count in tally.items():
             if word == "mapped":
                 self.run.mapped(count)
@@ -186,55 +197,59 @@ class SessionReader:
                 self.run.skipped(reason, count)
 
     @staticmethod
-    def _agent_progress(routes: Routes, transcript: Transcript, record: JsonObject, reading: Reading) -> Disposition:
-        """An agent's messages inside progress are read where the agent has no file of its own."""
+    def _add_agent_progress(
+        router: TranscriptRouter, transcript: Transcript, record: JsonObject, context: LineContext
+    ) -> Disposition:
+        """Add the message inside an agent's progress line, unless the agent has its own file."""
         match record.get("data"):
             case {"agentId": str(agent), "message": {"type": "user" | "assistant"} as inner}:
                 if isinstance((call_id := record.get("parentToolUseID")), str):
                     transcript.task_of_agent[agent] = call_id
-                if agent in reading.agents:
+                if agent in context.agents:
                     return PROGRESS
-                target = routes.agent(transcript, agent)
+                target = router.agent_transcript(transcript, agent)
                 link_agent(target, transcript, {}, transcript.tasks)
-                for key in record.keys() & HEADER:
+                for key in record.keys() & HEADER_FIELDS:
                     inner.setdefault(key, record[key])
                 if inner.get("parentUuid") is None and target.messages:
                     inner["parentUuid"] = target.messages[-1]["message_id"]
-                return handler_of(inner)(target, inner, reading)
+                return handler_for(inner)(target, inner, context)
             case _:
                 return PROGRESS
 
-    def _add_side_files(self, side: SideFiles, main: Transcript) -> None:
-        """Add what the files beside a session tell of it: workflows, and the index that the product caches."""
-        for journal in side.journals:
+    def _add_side_files(self, side_files: SideFiles, main: Transcript) -> None:
+        """Add workflows, and the title and path from the index that Claude Code caches."""
+        for journal in side_files.journals:
             try:
                 with journal.open() as stream:
                     entries = list(JsonLines(stream, self.run, label=journal.name))
             except (SourceError, OSError) as error:
                 self.run.note(UNREADABLE_SIDE_FILE, journal.name, str(error), kept=False)
                 continue
-            main.facts.setdefault("journals", {})[journal.name] = entries
+            main.platform_metadata.setdefault("journals", {})[journal.name] = entries
             self.run.folded("conversation", len(entries))
-        for state in side.states:
+        for state in side_files.workflow_states:
             for value in json_document(state, self.run):
-                main.facts.setdefault("workflows", {})[state.stem] = value
+                main.platform_metadata.setdefault("workflows", {})[state.stem] = value
                 self.run.folded("conversation")
-        for other in side.others:
-            counted(other, self.run)
+        for other in side_files.others:
+            count_file(other, self.run)
             self.run.skipped("side-file")
         if not main.titles or not main.header.seen["cwd"]:
-            entry = index_entry(self.source.beside("sessions-index.json"), main.session_id)
+            entry = index_entry(self.source.sibling("sessions-index.json"), main.session_id)
             if isinstance((title := entry.get("summary")), str) and title:
                 main.titles.setdefault("index", title)
             if not main.header.seen["cwd"] and isinstance((path := entry.get("projectPath")), str):
                 main.header.seen["cwd"].append(path)
 
-    def _read_agent(self, agent: AgentFile, main: Transcript | None, reading: Reading | None) -> Iterator[JsonObject]:
+    def _read_agent(
+        self, agent: AgentFile, main: Transcript | None, context: LineContext | None
+    ) -> Iterator[JsonObject]:
         if main:
             session_id = main.conversation_id
         else:
-            session_id = first_session(agent.source.head())[0]
-            read_about(agent, self.run)
+            session_id = _first_session_and_time(agent.source.head())[0]
+            read_agent_meta(agent, self.run)
         transcript = Transcript(
             f"{session_id or agent.source.stem}:agent-{agent.agent_id}",
             self.run,
@@ -243,54 +258,58 @@ class SessionReader:
             parent_id=session_id,
             is_sidechain=True,
             agent_id=agent.agent_id,
-            outer=main,
+            caller=main,
         )
         start = number = 0
         if self.run.is_continued and (cursor := self.run.cursors.get(agent.source.name)):
             start, number = cursor.offset, cursor.state["number"]
-            restore(transcript, cursor.state)
-        link_agent(transcript, main, agent.about, self.tasks)
-        routes = Routes(transcript, self.run, self.fallback_time, splits=False, branches=False)
+            restore_transcript(transcript, cursor.state)
+        link_agent(transcript, main, agent.meta, self.tasks)
+        router = TranscriptRouter(
+            transcript, self.run, self.fallback_time, splits_sessions=False, splits_sidechains=False
+        )
         with agent.source.open(start) as stream:
             label = agent.source.name if main else ""
             records = JsonLines(stream, self.run, label=label, start=start, number=number)
-            agent_reading = replace(reading, records=records) if reading else Reading(records, self.keep_original_files)
-            tally = yield from self.read_records(routes, agent_reading, main)
-        if is_warmup(transcript):
+            agent_context = (
+                replace(context, records=records) if context else LineContext(records, self.keep_original_files)
+            )
+            tally = yield from self.read_records(router, agent_context, main)
+        if _is_warmup(transcript):
             self.run.skipped("warmup-agent", tally.total())
         else:
-            yield from self.finish(routes, tally)
-            self._mark(agent.source, records, routes)
+            yield from self.finish(router, tally)
+            self._save_cursor(agent.source, records, router)
         self.tasks.update(transcript.tasks)
-        routes.close()
+        router.close()
 
 
-def link_agent(agent: Transcript, caller: Transcript | None, about: JsonObject, tasks: Tasks) -> None:
-    """Tie an agent's conversation to the call that started it; `about` is its `.meta.json`."""
-    if agent.facts.get("parent_tool_use_id"):
+def link_agent(agent: Transcript, caller: Transcript | None, meta: JsonObject, tasks: Tasks) -> None:
+    """Link an agent's conversation to the call that started it; `meta` is the content of its `.meta.json`."""
+    if agent.platform_metadata.get("parent_tool_use_id"):
         return
-    if about:
-        agent.facts["agent"] = about
-        if isinstance((parent := about.get("parentAgentId")), str) and caller:
-            agent.parent_id = caller.agent_conversation(parent)
-    call_id = about.get("toolUseId")
+    if meta:
+        agent.platform_metadata["agent"] = meta
+        if isinstance((parent := meta.get("parentAgentId")), str) and caller:
+            agent.parent_id = caller.agent_conversation_id(parent)
+    call_id = meta.get("toolUseId")
     if call_id is None and caller and agent.agent_id:
         call_id = caller.task_of_agent.get(agent.agent_id)
     if isinstance(call_id, str):
-        agent.facts["parent_tool_use_id"] = call_id
+        agent.platform_metadata["parent_tool_use_id"] = call_id
         if task := tasks.get(call_id):
             agent.fork_point = task[0]
 
 
-def is_warmup(transcript: Transcript) -> bool:
-    """Files that versions around 2.0.28 wrote on start-up: "Warmup", an answer, and nothing done."""
+def _is_warmup(transcript: Transcript) -> bool:
+    """Detect the agents that versions around 2.0.28 ran on start-up: the prompt "Warmup", an answer, no tool call."""
     if transcript.sequence or not transcript.messages or plain_text(transcript.messages[0]["content"]) != "Warmup":
         return False
     return not any(block["type"] == "tool_use" for message in transcript.messages for block in message["content"])
 
 
-def _stands_in(parent: Transcript, record: JsonObject) -> bool:
-    """Whether a line of an agent is one of the session's: side runs begin with a copy of what they were told."""
+def _is_in_parent(parent: Transcript, record: JsonObject) -> bool:
+    """Return whether an agent's line is a copy of the session's: side runs begin with a copy of their context."""
     message = record.get("message")
     if not isinstance(message, dict):
         return False
@@ -299,15 +318,15 @@ def _stands_in(parent: Transcript, record: JsonObject) -> bool:
     if known is None and isinstance(api_id, str):
         known = parent.answers.get(api_id)
     if known:
-        held = bare(known["content"])
-        return all(block in held for block in bare(blocks(message.get("content"))))
-    return (isinstance(uuid, str) and parent.handed_out(uuid) is not None) or (
-        isinstance(api_id, str) and parent.earlier_answer(api_id) is not None
+        held = without_metadata(known["content"])
+        return all(block in held for block in without_metadata(to_blocks(message.get("content"))))
+    return (isinstance(uuid, str) and parent.emitted_line(uuid) is not None) or (
+        isinstance(api_id, str) and parent.emitted_answer(api_id) is not None
     )
 
 
-def first_session(head: bytes) -> tuple[str | None, str | None]:
-    """The first session id and the first time in the first bytes of a file."""
+def _first_session_and_time(head: bytes) -> tuple[str | None, str | None]:
+    """Return the first session id and the first time in the first bytes of a file."""
     session_id = first_time = None
     for line in head.split(b"\n"):
         try:

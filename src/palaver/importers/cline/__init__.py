@@ -1,28 +1,29 @@
-"""Cline: task folders of the editor extension, sessions of its SDK, and exports of tasks.
+"""Cline: task folders of the editor extension, SDK sessions, and exported tasks.
 
 Where the files are
-    `<User>/globalStorage/saoudrizwan.claude-dev/tasks/<id>/` of every editor made from VS Code, `~/.cline/data/tasks`
-    in JetBrains and on the command line; the index is `state/taskHistory.json`. Since the middle of 2026 sessions lie
-    in `~/.cline/data/sessions/<id>/` (`<id>.json`, `<id>.messages.json`). A task folder that lies elsewhere is told by
-    `modelInfo`, by `ACT MODE` and `PLAN MODE` in the surroundings, or by results in one block.
+    `<User>/globalStorage/saoudrizwan.claude-dev/tasks/<id>/` of every editor based on VS Code, `~/.cline/data/tasks` in
+    JetBrains and on the command line; the index is `state/taskHistory.json`. Since mid-2026 sessions are in
+    `~/.cline/data/sessions/<id>/` (`<id>.json`, `<id>.messages.json`). A task folder elsewhere is recognized by
+    `modelInfo`, by `ACT MODE` and `PLAN MODE` in the environment details, or by tool results in a single block.
 
 What comes out of a task folder
-    As for Roo Code, with these differences. A result is one block of text, `[read_file for 'a.ts'] Result:` and the
-    body, even where the call has an id: it belongs to the calls of the answer before by order. `plan_mode_respond` and
-    `act_mode_respond` are words of the model, as `attempt_completion` is. Messages have no time until 2026: it is that
-    of the row that the interface shows for them, else the one in the surroundings. A row names its place in the
-    history. `tokensIn` counts what came from no cache. `metrics` stay with the answer: its `cached` is what was read
-    and what was written, which only the rows tell apart. The range of messages that were taken out of the context is
-    hidden. Version, editor and system are those of `environment_history`; `context_history.json`, `settings.json`
-    (headers, keys and passwords are masked) and the list of steps stand in `context.custom`.
+    As for Roo Code, with these differences. A tool result is one text block, `[read_file for 'a.ts'] Result:` and the
+    body, even if the call has an id; it belongs to the calls of the previous answer by order. `plan_mode_respond` and
+    `act_mode_respond` are text of the model, like `attempt_completion`. Messages before 2026 have no time: it is taken
+    from the row that shows them in the UI log, else from the environment details. A row states its index in the
+    history. `tokensIn` counts uncached tokens only. `metrics` stay with the answer: their `cached` adds up cache reads
+    and writes, which only the rows distinguish. The range of messages removed from the context is hidden. Version,
+    editor and system come from `environment_history`; `context_history.json`, `settings.json` (with headers, keys and
+    passwords masked) and the focus chain are in `context.custom`.
 
-What comes out of a session of the SDK
-    One conversation a session with its manifest; agents are conversations of their own, below the one that started
-    them. What `<id>.compaction.json` holds is what the model was sent, and is read only where nothing else is left.
+What comes out of an SDK session
+    One conversation for each session with its manifest; agents are conversations of their own, below the one that
+    started them. `<id>.compaction.json` holds what the model was sent: what it adds to the messages becomes summaries,
+    and its messages are read only if nothing else is left.
 
 What is left out, and counted under these rules
-    `older-copy` (a `claude_messages.json` beside the file that took its place), `empty-session` (files of a session in
-    which nothing was said). Not kept: how rows are shown, names of checkpoints, and the `checkpoints` folder.
+    `older-copy` (a `claude_messages.json` beside the file that replaced it), `empty-session` (files of a session
+    without messages). Not kept: how rows are displayed, names of checkpoints, and the `checkpoints` folder.
 """
 
 from collections.abc import Iterator
@@ -48,17 +49,18 @@ class Cline:
         return CLINE.locations()
 
     def recognizes(self, source: "Source") -> Match:
-        from palaver.importers._cline_family.forms import recognize
+        from palaver.importers._cline_family.formats import recognize
         from palaver.importers._cline_family.product import CLINE
-        from palaver.importers.cline.sdk import recognize_session
+        from palaver.importers.cline.session_files import recognize_session
 
         found = recognize(source, CLINE)
         return found if found.verdict != "no" or found.reason else recognize_session(source)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers._cline_family.forms import read
+        from palaver.importers._cline_family.formats import read
         from palaver.importers._cline_family.product import CLINE
-        from palaver.importers.cline.sdk import FORM, read_session, recognize_session
+        from palaver.importers.cline.session_files import FORM, recognize_session
+        from palaver.importers.cline.session_reader import read_session
 
         form = run.form or self.recognizes(source).form
         if form == FORM or (not form and recognize_session(source).reason):
@@ -67,9 +69,13 @@ class Cline:
             yield from read(source, run, CLINE)
 
     def describes(self) -> Description:
-        from palaver.importers.cline.description import DESCRIPTION
+        from palaver.importers._cline_family.formats import DESCRIPTION
+        from palaver.importers.cline.session_blocks import TOOL_OUTPUT
+        from palaver.importers.cline.session_messages import OWN_NAMES
 
-        return DESCRIPTION
+        return Description(
+            own_names=DESCRIPTION.own_names | OWN_NAMES, known_kinds=DESCRIPTION.known_kinds | {TOOL_OUTPUT}
+        )
 
 
 IMPORTER = Cline()

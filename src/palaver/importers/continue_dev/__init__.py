@@ -3,37 +3,38 @@
 Where the files are
     `$CONTINUE_GLOBAL_DIR`, else `~/.continue`, which VS Code, JetBrains and `cn` share: `sessions/<id>.json` with an
     index in `sessions/sessions.json`, `dev_data/<version>/<event>.jsonl`, `config.yaml` or `config.json`, and
-    `input_history.json` of `cn`. The folder is one source. A session's file or a log of events by itself is one, too;
-    a session in the folder is told the same way as with the folder, since what lies around it is looked at. So is
-    the Markdown that `/share` writes.
+    `input_history.json` of `cn`. The folder is one source. A session file, an event log, or the Markdown that `/share`
+    writes can also be a source by itself; a session file inside the folder yields the same conversation either way,
+    because the files around it are read too.
 
 What comes out
-    One conversation a session, named like its file. Thoughts (items of their own, `reasoning`, between `<think>` tags)
-    are `thinking` blocks of the answer that they lead to, and an answer that was begun without a word is part of the
-    one that follows; `source_ids` name the items, the first of which names the message. What was sent along is a `file`
-    or `code` block of its message, and who was asked for it stands in `context.custom.context_providers` and
-    `codebase_context`. A tool's result stands once, whether an item, the state of its call (`call_state`) or both have
-    it; definitions of tools are in `platform.metadata.tools`. A compaction is a summary; what it stands for stays.
-    Prompt logs name the model, by its id or by a title that the config resolves, and give the system message, which no
-    item holds; what else only they say is kept as `sent` in `promptLogs`. Events give answers and results their times,
-    tell the versions and the rating, and hold answers that the user left behind (`on_active_path` false), and whole
+    One conversation per session, named after its file. Thoughts (items of their own, `reasoning`, text between
+    `<think>` tags) become `thinking` blocks of the answer they lead to, and an answer that was started but left empty
+    joins the one that follows; `source_ids` list the items, the first of which names the message. Attached context
+    becomes a `file` or `code` block of its message; the providers asked for it are in
+    `context.custom.context_providers` and `codebase_context`. A tool result appears once, whether an item, the state of
+    its call (`call_state`) or both hold it; tool definitions are in `platform.metadata.tools`. A compaction becomes a
+    summary; the messages it covers stay.
+    Prompt logs name the model, by its id or by a title that the config resolves, and supply the system message, which
+    no item holds; other text found only there is kept as `sent` in `promptLogs`. Events give answers and results their
+    times, supply versions and the rating, and hold answers that the user discarded (`on_active_path` false) and whole
     sessions whose files are gone (status `archived`).
-    A session's file has no times but those of thoughts: messages without one have that of the message before, else the
-    session's, and say so in `timestamp_inferred`.
-    Events that belong to no session: edits with their prompts are conversations of two messages, calls of tools with
-    their results are one a day; completions and counts of tokens (Continue's own guesses, `estimated_tokens`) are usage
-    records with all that was logged. Those of version 0.1.0 have no time: the file's stands, marked. What was
-    typed into `cn` and is in no session is a conversation of prompts, one a day.
+    The only times in a session file are those of thoughts: messages without one take the time of the message before,
+    else the session's, and are marked `timestamp_inferred`.
+    Of the events that belong to no session, edits with their prompts become conversations of two messages, and tool
+    calls with their results one conversation per day; completions and token counts (Continue's own estimates,
+    `estimated_tokens`) become usage records with everything that was logged. Events of version 0.1.0 have no time: they
+    take the file's, and are marked. Prompts typed into `cn` that no session holds become one conversation per day.
 
 What is left out, and counted under these rules
-    `missing-session-file` (rows of the index without a file), `old-index-row` (the same in a spelling of 2023),
-    `empty-session` (rows of sessions in which nothing was said), `session-file-exists` (events and rows read by
+    `missing-session-file` (index rows without a file), `old-index-row` (the same in the spelling of 2023),
+    `empty-session` (index rows of sessions without messages), `session-file-exists` (events and index rows read by
     themselves, of sessions that have a file), `secret` (`auth.json`, `permissions.yaml`, `.env`: never opened),
-    `other-config` (a config that does not count), `other-file` (anything else in the two folders, such as
-    `devdata.sqlite`, whose counts stand in the events, too), `unreadable-side-file`. Of the config nothing is read but
-    each model's title, provider, id, roles and template. Not kept: prompts, completions and editor states as far as the
-    messages say the same, of calls of tools the pieces in which completions log them, and of events that joined a
-    session the profile and the tools' parameters.
+    `other-config` (a config that another one overrides), `other-file` (anything else in the two folders, such as
+    `devdata.sqlite`, whose counts are in the events as well), `unreadable-side-file`. From the config, only each
+    model's title, provider, id, roles and template are read. Dropped: prompts, completions and editor states as far as
+    the messages repeat them, the fragments in which completions log tool calls, and the profile and tool parameters of
+    events that were joined to a session.
 """
 
 import os
@@ -64,12 +65,12 @@ class Continue:
         return recognize(source)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers.continue_dev.reading import read_form
+        from palaver.importers.continue_dev.folder import read_source
 
-        yield from read_form(source, run)
+        yield from read_source(source, run)
 
     def describes(self) -> Description:
-        from palaver.importers.continue_dev.description import DESCRIPTION
+        from palaver.importers.continue_dev.fields import DESCRIPTION
 
         return DESCRIPTION
 

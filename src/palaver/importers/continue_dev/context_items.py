@@ -1,4 +1,4 @@
-"""What was sent along with a message: files, selections, search results, by the context provider that gave it."""
+"""Context items sent along with a message: files, selections, search results, each from a context provider."""
 
 import re
 from collections import deque
@@ -16,7 +16,7 @@ _LINES = re.compile(r"\(([0-9]{1,9})-([0-9]{1,9})\)")
 
 
 def attachment(item: Any) -> build.Block:
-    """A context item as a block: code that was selected as `code`, all else as `file`."""
+    """Return a context item as a block: selected code as `code`, everything else as `file`."""
     match item:
         case {"content": str(content), **rest}:
             block = _code(content, rest) or build.file(
@@ -24,9 +24,9 @@ def attachment(item: Any) -> build.Block:
             )
         case _:
             return build.opaque(kind="context_item", raw=item)
-    own = {"uri"} if "source" in block else set[str]()
-    own |= {"name"} if "name" in block else set()
-    if fields := {name: value for name, value in rest.items() if name not in own}:
+    mapped = {"uri"} if "source" in block else set[str]()
+    mapped |= {"name"} if "name" in block else set()
+    if fields := {name: value for name, value in rest.items() if name not in mapped}:
         block.setdefault("source_fields", {}).update(fields)
     return block
 
@@ -40,16 +40,16 @@ def _source(uri: Any) -> JsonObject | None:
 
 
 def _code(content: str, item: JsonObject) -> build.Block | None:
-    """A selection, whose fence tells where it was taken from."""
+    """Return the block of a selection, whose fence holds its location; None for other items."""
     if provider_of(item) != "code" or not (fenced := _FENCED.fullmatch(content)):
         return None
-    words = fenced["info"].split(None, 1)
-    if len(words) < 2:
+    info = fenced["info"].split(None, 1)
+    if len(info) < 2:
         return None
-    path, first, last = _place(words[1].rstrip())
+    path, first, last = _parse_location(info[1].rstrip())
     block = build.code(
         fenced["code"],
-        language=words[0],
+        language=info[0],
         file_path=path,
         line_range={"start": first, "end": last} if first and last else None,
     )
@@ -57,11 +57,11 @@ def _code(content: str, item: JsonObject) -> build.Block | None:
     return block
 
 
-def _place(stated: str) -> tuple[str, int, int]:
-    """The file and the lines in `path (12-40)`; no lines where there are none."""
-    *path, last_word = stated.rsplit(None, 1)
+def _parse_location(location: str) -> tuple[str, int, int]:
+    """Split `path (12-40)` into path, first and last line; the lines are 0 if missing."""
+    *path, last_word = location.rsplit(None, 1)
     lines = _LINES.fullmatch(last_word)
-    return (path[0], int(lines[1]), int(lines[2])) if lines and path else (stated, 0, 0)
+    return (path[0], int(lines[1]), int(lines[2])) if lines and path else (location, 0, 0)
 
 
 def provider_of(item: Any) -> str:
@@ -73,16 +73,16 @@ def provider_of(item: Any) -> str:
 
 
 class Mention(NamedTuple):
-    """A place in the prompt at which a context provider was asked for something."""
+    """A mention in the prompt that asks a context provider for something."""
 
     provider: str
     query: str
     names: tuple[str, ...]
-    """By what its answer may be known."""
+    """Names by which the resulting context item may be recognized."""
 
 
 def mentions(nodes: list[JsonObject]) -> Iterator[Mention]:
-    """The mentions among the nodes of an editor's document."""
+    """Yield the mentions among the nodes of an editor's document."""
     for node in nodes:
         match node:
             case {"type": "mention", "attrs": dict(attrs)}:
@@ -94,74 +94,74 @@ def mentions(nodes: list[JsonObject]) -> Iterator[Mention]:
                 "type": "codeBlock" | "code-block",
                 "attrs": {"item": {"id": {"providerTitle": str(provider)}} as item},
             }:
-                yield Mention(provider, _own_query(item), tuple(_names(item)))
+                yield Mention(provider, _item_query(item), tuple(_item_names(item)))
             case _:
                 pass
 
 
 class Providers:
-    """Who was asked for context in a conversation, and for what, in the order in which it happened."""
+    """Context providers asked in a conversation, with their queries, in order."""
 
     def __init__(self) -> None:
         self._asked: dict[tuple[str, str], None] = {}
         self.codebase: list[JsonObject] = []
 
     def add(self, items: list[Any], asked: list[Mention]) -> None:
-        waiting = _Waiting(asked)
+        pending = _PendingMentions(asked)
         for item in items:
             if not (provider := provider_of(item)):
                 continue
-            mention = waiting.answered_by(item, provider)
-            self._asked[provider, (mention.query if mention else "") or _own_query(item)] = None
+            mention = pending.take_match(item, provider)
+            self._asked[provider, (mention.query if mention else "") or _item_query(item)] = None
             if provider == CODEBASE:
                 self.codebase.append({name: item[name] for name in ("name", "description", "uri") if name in item})
-        for mention in waiting.left():
+        for mention in pending.unanswered():
             self._asked[mention.provider, mention.query] = None
 
-    def found(self) -> list[JsonObject]:
+    def entries(self) -> list[JsonObject]:
         return [{"name": name, "query": query} for name, query in self._asked]
 
 
-class _Waiting:
-    """The mentions of a prompt that wait for what they asked for; all that is found in the codebase answers one."""
+class _PendingMentions:
+    """Mentions of a prompt that await their context items; one codebase mention matches any number of items."""
 
     def __init__(self, asked: list[Mention]) -> None:
         self._asked = dict(enumerate(asked))
-        self._places: dict[tuple[str, str], deque[int]] = {}
-        for place, mention in self._asked.items():
+        self._positions: dict[tuple[str, str], deque[int]] = {}
+        for position, mention in self._asked.items():
             keys = {("", name) for name in mention.names if name}
             keys |= {(mention.provider, "")} if mention.provider != "file" else set()
             for key in keys:
-                self._places.setdefault(key, deque()).append(place)
+                self._positions.setdefault(key, deque()).append(position)
 
-    def answered_by(self, item: JsonObject, provider: str) -> Mention | None:
-        """The first mention that an item may answer: of the same provider, or of its name; a file is known by name."""
-        keys = [(provider, ""), *(("", name) for name in _names(item))]
-        found = [place for key in keys for place in self._first(key)]
+    def take_match(self, item: JsonObject, provider: str) -> Mention | None:
+        """Take the first mention that an item may answer, by provider or by name; files match by name only."""
+        keys = [(provider, ""), *(("", name) for name in _item_names(item))]
+        found = [position for key in keys for position in self._first(key)]
         if not found:
             return None
-        mention = self._asked[place := min(found)]
+        mention = self._asked[position := min(found)]
         if mention.provider != CODEBASE:
-            del self._asked[place]
+            del self._asked[position]
         return mention
 
-    def left(self) -> list[Mention]:
+    def unanswered(self) -> list[Mention]:
         return [mention for mention in self._asked.values() if mention.provider != CODEBASE]
 
     def _first(self, key: tuple[str, str]) -> list[int]:
-        places = self._places.get(key, deque[int]())
-        while places and places[0] not in self._asked:
-            places.popleft()
-        return [places[0]] if places else []
+        positions = self._positions.get(key, deque[int]())
+        while positions and positions[0] not in self._asked:
+            positions.popleft()
+        return [positions[0]] if positions else []
 
 
-def _names(item: JsonObject) -> set[str]:
+def _item_names(item: JsonObject) -> set[str]:
     uri = item.get("uri")
-    stated = (item.get("name"), item.get("description"), uri.get("value") if isinstance(uri, dict) else None)
-    return {name for name in stated if isinstance(name, str) and name}
+    names = (item.get("name"), item.get("description"), uri.get("value") if isinstance(uri, dict) else None)
+    return {name for name in names if isinstance(name, str) and name}
 
 
-def _own_query(item: JsonObject) -> str:
+def _item_query(item: JsonObject) -> str:
     match item:
         case {"uri": {"value": str(value)}} if value:
             return value

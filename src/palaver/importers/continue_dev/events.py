@@ -1,15 +1,19 @@
-"""Events that belong to no session: edits are small conversations, all others are records of usage."""
+"""Events that belong to no session: edits become small conversations, all others usage records."""
 
 import hashlib
 from typing import Any, NamedTuple
 
 from palaver.importers._shared.findings import UNKNOWN_EVENT
-from palaver.importers._shared.vscode import path_in
-from palaver.importers.continue_dev.fields import kept, text_of
+from palaver.importers._shared.vscode import path_from_uri
+from palaver.importers.continue_dev.fields import (
+    document_context,
+    mean_rating,
+    parse_user_agent,
+    text_of,
+    unmapped_fields,
+)
 from palaver.importers.continue_dev.layout import EVENTS
-from palaver.importers.continue_dev.ratings import rating_of
-from palaver.importers.continue_dev.recovered import Recovered
-from palaver.importers.continue_dev.workspace import agent_of, context
+from palaver.importers.continue_dev.prompts import RecoveredMessages
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
@@ -21,7 +25,7 @@ PLATFORM = "continue_dev"
 
 
 _USAGE = frozenset({"tokensGenerated", "autocomplete", "nextEditOutcome", "nextEditWithHistory"})
-_BASE = {"timestamp", "userAgent", "eventName", "userId"}
+_COMMON_FIELDS = {"timestamp", "userAgent", "eventName", "userId"}
 _ESTIMATED = (("input_tokens", "promptTokens"), ("output_tokens", "generatedTokens"))
 _SIGNS = {"new": "+ ", "old": "- ", "same": "  "}
 
@@ -32,33 +36,33 @@ class Event(NamedTuple):
     file: Source
     lines: JsonLines
     time: str
-    """Empty where it has none that can be read."""
+    """Empty if missing or unreadable."""
 
     @property
     def identity(self) -> str:
-        """The same whenever the line is read; lines without a time may repeat, so that their places tell them apart."""
+        """A stable id; lines without a time may repeat, so their line numbers distinguish them."""
         digest = hashlib.sha1(self.lines.raw.strip(), usedforsecurity=False).hexdigest()
-        place = "" if self.time else f"{self.lines.number}-"
-        return conversation_uuid(PLATFORM, self.time, f"{self.name}-{place}{digest}")
+        number = "" if self.time else f"{self.lines.number}-"
+        return conversation_uuid(PLATFORM, self.time, f"{self.name}-{number}{digest}")
 
 
-def record_of(event: Event, run: Run) -> tuple[JsonObject | None, JsonObject | None]:
-    """A conversation, or a usage record."""
+def standalone_record(event: Event, run: Run) -> tuple[JsonObject | None, JsonObject | None]:
+    """Return a conversation and None, or None and a usage record."""
     row = event.row
     if event.name not in EVENTS.values():
         run.note(UNKNOWN_EVENT, event.lines.where(), f"an event {event.name!r:.60} of an unknown kind is kept")
-    has_words = any(text_of(row, name) for name in ("prompt", "completion", "previousCode", "newCode"))
-    has_words = has_words or bool(_diff(row.get("diffs")))
-    if event.name not in _USAGE and has_words:
-        return _conversation(event), None
-    return None, _usage(event)
+    has_text = any(text_of(row, name) for name in ("prompt", "completion", "previousCode", "newCode"))
+    has_text = has_text or bool(_diff_text(row.get("diffs")))
+    if event.name not in _USAGE and has_text:
+        return _edit_conversation(event), None
+    return None, _usage_record(event)
 
 
 def platform_of(row: JsonObject) -> JsonObject:
-    """The platform of a document that one event tells of."""
+    """Build the `platform` of a document made from one event."""
     platform: JsonObject = {"name": PLATFORM}
     agent = text_of(row, "userAgent")
-    if version := agent_of(agent).version:
+    if version := parse_user_agent(agent).version:
         platform["version"] = version
     if model := text_of(row, "model") or text_of(row, "modelName") or text_of(row, "modelTitle"):
         platform["model"] = model
@@ -67,21 +71,24 @@ def platform_of(row: JsonObject) -> JsonObject:
     return platform
 
 
-def _conversation(event: Event) -> JsonObject:
-    """What was asked and answered; an edit's code, before and after, belongs to both."""
-    row, name = event.row, event.identity
+def _edit_conversation(event: Event) -> JsonObject:
+    """Build a conversation of prompt and answer, each with the code before and after the edit."""
+    row, conversation_id = event.row, event.identity
     time = event.time or event.file.written_at()
     path = text_of(row, "filepath") or text_of(row, "path")
-    mapped = {*_mapped_base(event), *(name for name in ("prompt", "completion", "model") if text_of(row, name))}
+    mapped = {
+        *_mapped_common_fields(event),
+        *(name for name in ("prompt", "completion", "model") if text_of(row, name)),
+    }
     mapped.add("filepath" if text_of(row, "filepath") else "path" if path else "")
-    tree = Recovered(name)
+    tree = RecoveredMessages(conversation_id)
     answer = tree.add_answered(text_of(row, "prompt"), text_of(row, "completion"))
     asked = next((message for message in reversed(tree.messages) if message["role"] == "user"), None)
     for message, field in ((asked, "previousCode"), (answer, "newCode")):
         if message is not None and (code := text_of(row, field)):
             message["content"].append(build.code(code, file_path=path or None))
             mapped.add(field)
-    if diff := _diff(row.get("diffs")):
+    if diff := _diff_text(row.get("diffs")):
         answer["content"].append(build.code(diff, language="diff", file_path=path or None))
         mapped.add("diffs")
     if len(answer["content"]) > 1 and answer["content"][0] == build.text(""):
@@ -91,38 +98,38 @@ def _conversation(event: Event) -> JsonObject:
         if isinstance((stated := row.get(field)), bool):
             answer["metadata"][field] = stated
             mapped.add(field)
-    answer["metadata"] |= kept(row, mapped)
+    answer["metadata"] |= unmapped_fields(row, mapped)
     for message in tree.messages:
         message["timestamp"] = time
         if message is not answer or not event.time:
             message["metadata"]["timestamp_inferred"] = True
-    file_name = path_in(path).replace("\\", "/").rpartition("/")[2]
+    file_name = path_from_uri(path).replace("\\", "/").rpartition("/")[2]
     return build.conversation(
-        conversation_id=name,
+        conversation_id=conversation_id,
         title=f"{event.name}: {file_name}" if file_name else event.name,
         platform=platform_of(row),
-        context=context(
-            editor=agent_of(text_of(row, "userAgent")).editor,
-            custom={"file": path_in(path)} if path else None,
+        context=document_context(
+            editor=parse_user_agent(text_of(row, "userAgent")).editor,
+            custom={"file": path_from_uri(path)} if path else None,
         ),
         created_at=time,
         messages=tree.messages,
-        rating=rating_of([(event.time, row["feedback"])]) if isinstance(row.get("feedback"), bool) else None,
+        rating=mean_rating([(event.time, row["feedback"])]) if isinstance(row.get("feedback"), bool) else None,
     )
 
 
-def _mapped_base(event: Event) -> set[str]:
-    """The fields that every event has, but a time that cannot be read."""
-    return {*_BASE} if event.time else _BASE - {"timestamp"}
+def _mapped_common_fields(event: Event) -> set[str]:
+    """Return the fields common to all events, except a time that cannot be read."""
+    return {*_COMMON_FIELDS} if event.time else _COMMON_FIELDS - {"timestamp"}
 
 
-def _diff(diffs: Any) -> str:
-    """Lines with a sign each; empty where some are no lines."""
+def _diff_text(diffs: Any) -> str:
+    """Return diff lines with their signs; empty if any entry is not a line."""
     if not isinstance(diffs, list):
         return ""
     lines: list[str] = []
-    for one in diffs:
-        match one:
+    for diff_line in diffs:
+        match diff_line:
             case {"type": "new" | "old" | "same" as kind, "line": str(line), **rest} if not rest:
                 lines.append(_SIGNS[kind] + line)
             case _:
@@ -130,12 +137,12 @@ def _diff(diffs: Any) -> str:
     return "\n".join(lines)
 
 
-def _usage(event: Event) -> JsonObject:
+def _usage_record(event: Event) -> JsonObject:
     row = event.row
     time = event.time
-    mapped = _mapped_base(event) | {name for name in ("model",) if text_of(row, name)}
+    mapped = _mapped_common_fields(event) | {name for name in ("model",) if text_of(row, name)}
     metadata: JsonObject = {"event": event.name}
-    duration = _duration(row.get("time", row.get("elapsed")))
+    duration = _duration_ms(row.get("time", row.get("elapsed")))
     if duration is not None:
         mapped |= {"time", "elapsed"} if "time" not in row else {"time"}
     if not time:
@@ -161,15 +168,15 @@ def _usage(event: Event) -> JsonObject:
         model=platform.get("model"),
         counts=counts,
         duration_ms=duration,
-        metadata={**metadata, **kept(row, mapped)},
+        metadata={**metadata, **unmapped_fields(row, mapped)},
     )
 
 
-def _duration(stated: Any) -> float | None:
-    match stated:
+def _duration_ms(value: Any) -> float | None:
+    match value:
         case bool():
             return None
-        case int() | float() if 0 <= stated < 1 << 53:
-            return stated
+        case int() | float() if 0 <= value < 1 << 53:
+            return value
         case _:
             return None

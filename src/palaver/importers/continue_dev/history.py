@@ -1,38 +1,42 @@
-"""The items of a session's history as messages: thoughts and empty beginnings join the answer that follows them."""
+"""History items of a session as messages: thoughts and empty answers join the answer that follows them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from palaver.importers._shared.findings import MADE_CALL_ID, MADE_MESSAGE_ID
-from palaver.importers.continue_dev.answers import answer_blocks, is_placeholder, thoughts_of
-from palaver.importers.continue_dev.content import content_blocks, texts_in
+from palaver.importers.continue_dev.content import (
+    answer_blocks,
+    block_texts,
+    content_blocks,
+    is_placeholder,
+    thinking_item,
+)
 from palaver.importers.continue_dev.context_items import Providers, attachment, mentions
-from palaver.importers.continue_dev.editor_state import nodes_of, says_more
-from palaver.importers.continue_dev.fields import add_fields, kept, text_of
-from palaver.importers.continue_dev.open_calls import OpenCalls
-from palaver.importers.continue_dev.tokens import tokens_of
+from palaver.importers.continue_dev.fields import merge_fields, text_of, token_counts, unmapped_fields
+from palaver.importers.continue_dev.text_match import editor_nodes, has_unmatched_text
+from palaver.importers.continue_dev.tool_calls import PendingCalls
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
-from palaver.model.timestamps import readable_timestamp
+from palaver.model.timestamps import timestamp_or_empty
 
 Note = Callable[[FindingKind, str, str], None]
-"""Told of a finding, with the place in the session, and words where its meaning does not suffice."""
+"""Callback that records a finding: its kind, its location in the session, and a message or an empty string."""
 
 _AUTHORS = {"user": "human", "assistant": "model", "system": "harness", "tool": "tool", "function": "tool"}
-_ITEM = frozenset(
+_ITEM_FIELDS = frozenset(
     {"message", "contextItems", "editorState", "promptLogs", "toolCallStates", "toolCallState", "reasoning"}
     | {"appliedRules", "conversationSummary"}
 )
-_SETTLED = _ITEM | {"isGatheringContext"}
-_MESSAGE = frozenset({"id", "role", "content", "toolCalls", "toolCallId", "usage"})
+_SETTLED_ITEM_FIELDS = _ITEM_FIELDS | {"isGatheringContext"}
+_MESSAGE_FIELDS = frozenset({"id", "role", "content", "toolCalls", "toolCallId", "usage"})
 
 
 class Item(NamedTuple):
-    place: int
-    """Where in the history it stands."""
-    around: JsonObject
-    """All but the message."""
+    position: int
+    """Index in the history."""
+    fields: JsonObject
+    """All fields but the message."""
     message: JsonObject
 
     @property
@@ -41,29 +45,29 @@ class Item(NamedTuple):
 
     @property
     def has_calls(self) -> bool:
-        return bool(self.message.get("toolCalls")) or not self.around.keys().isdisjoint(
+        return bool(self.message.get("toolCalls")) or not self.fields.keys().isdisjoint(
             {"toolCallStates", "toolCallState"}
         )
 
 
 class History:
-    """Makes messages of items, and gathers what they say about the whole conversation."""
+    """Builder of messages from items, and collector of what the items say about the whole conversation."""
 
     def __init__(self, session_id: str, note: Note) -> None:
         self.session_id = session_id
         self.messages: list[JsonObject] = []
-        self.of_item: dict[int, JsonObject] = {}
-        """The message that each item went into."""
+        self.message_of_item: dict[int, JsonObject] = {}
+        """The message built from each item, by position."""
         self.logs: list[tuple[int, Any]] = []
-        """The prompt logs, by item."""
-        self.calls = OpenCalls(session_id)
+        """Prompt logs with the positions of their items."""
+        self.calls = PendingCalls(session_id)
         self.linked: set[str] = set()
-        """Messages that do not simply follow the one before them: their parents are known."""
+        """Ids of messages whose parents are known, and need not be the message before."""
         self.times: dict[str, str] = {}
-        """The times that are known, by message."""
+        """Known times by message id."""
         self.last_time = ""
         self.summaries: list[tuple[JsonObject, str]] = []
-        """Messages at which everything before was summarized, with the summaries."""
+        """Summaries of everything before, with the messages at which they were made."""
         self.providers = Providers()
         self.rules: dict[str, Any] = {}
         self.mapped = 0
@@ -71,40 +75,40 @@ class History:
         self._note = note
         self._ids: set[str] = set()
         self._pending: list[tuple[Item, list[build.Block], JsonObject]] = []
-        """Thoughts, and answers that nothing came of yet: part of the next answer if there is one."""
+        """Thoughts and empty answers, with their blocks and unmapped fields, waiting for the next answer to join."""
         self._lacks_ids = False
 
     def add(self, items: list[tuple[int, Any]]) -> None:
-        """Take in items in a row, up to the end of a turn."""
+        """Add consecutive items, up to the end of a turn, with their positions."""
         self.calls.expect(items)
-        for place, item in items:
-            self._add(place, item)
+        for position, item in items:
+            self._add(position, item)
         self._flush()
 
-    def free_id(self, wanted: str) -> str:
-        """An id of our own making that no message has."""
-        name = full = f"{self.session_id}:{wanted}"
+    def unique_id(self, wanted: str) -> str:
+        """Reserve and return a generated id that no message has."""
+        unique = full = f"{self.session_id}:{wanted}"
         number = 1
-        while name in self._ids:
+        while unique in self._ids:
             number += 1
-            name = f"{full}-{number}"
-        self._ids.add(name)
-        return name
+            unique = f"{full}-{number}"
+        self._ids.add(unique)
+        return unique
 
-    def _add(self, place: int, value: Any) -> None:
+    def _add(self, position: int, value: Any) -> None:
         match value:
-            case {"message": dict(message), **around}:
-                item = Item(place, around, message)
+            case {"message": dict(message), **fields}:
+                item = Item(position, fields, message)
             case {"role": str()}:
-                item = Item(place, {}, value)
+                item = Item(position, {}, value)
             case _:
                 self._flush()
-                self._append(Item(place, {}, {}), "system", [build.opaque(kind="history_item", raw=value)], {})
+                self._append(Item(position, {}, {}), "system", [build.opaque(kind="history_item", raw=value)], {})
                 return
         role = item.role
         if role == "thinking" and not item.has_calls:
-            self._pending.append((item, *thoughts_of(item.around, item.message)))
-        elif role == "assistant" and is_placeholder(item.around, item.message):
+            self._pending.append((item, *thinking_item(item.fields, item.message)))
+        elif role == "assistant" and is_placeholder(item.fields, item.message):
             self._pending.append((item, [], {}))
         elif role in {"assistant", "thinking"}:
             self._add_answer(item)
@@ -117,43 +121,44 @@ class History:
         pending, self._pending = self._pending, []
         metadata: JsonObject = {}
         blocks = [block for _, thoughts, _ in pending for block in thoughts]
-        about = [one for _, _, one in pending if one]
+        thinking_items = [unmapped for _, _, unmapped in pending if unmapped]
         if item.role == "thinking":
-            thoughts, one = thoughts_of(item.around, item.message)
+            thoughts, unmapped = thinking_item(item.fields, item.message)
             blocks += thoughts
-            about += [one] if one else []
+            thinking_items += [unmapped] if unmapped else []
         else:
-            blocks += answer_blocks(item.around, item.message, blocks)
-        if about:
-            metadata["thinking_items"] = about
-        made = self._append(item, "assistant", blocks, metadata, before=[one for one, _, _ in pending])
-        if self.calls.add(item.around, item.message, made):
-            self._note(MADE_CALL_ID, made["message_id"], "")
+            blocks += answer_blocks(item.fields, item.message, blocks)
+        if thinking_items:
+            metadata["thinking_items"] = thinking_items
+        message = self._append(item, "assistant", blocks, metadata, before=[earlier for earlier, _, _ in pending])
+        if self.calls.add(item.fields, item.message, message):
+            self._note(MADE_CALL_ID, message["message_id"], "")
 
     def _flush(self, *, keeps_calls: bool = False) -> None:
-        """The end of a turn: thoughts and empty answers that nothing followed are an answer of their own."""
+        """End a turn: thoughts and empty answers that nothing followed become an answer of their own."""
         if self._pending:
             pending, self._pending = self._pending, []
             blocks = [block for _, thoughts, _ in pending for block in thoughts]
-            about = [one for _, _, one in pending if one]
+            thinking_items = [unmapped for _, _, unmapped in pending if unmapped]
+            metadata: JsonObject = {"thinking_items": thinking_items} if thinking_items else {}
             *before, last = [item for item, _, _ in pending]
             self._finish_calls()
-            self._append(last, "assistant", blocks, {"thinking_items": about} if about else {}, before=before)
+            self._append(last, "assistant", blocks, metadata, before=before)
         elif not keeps_calls:
             self._finish_calls()
 
     def _finish_calls(self) -> None:
-        for call_id, caller, block in self.calls.left_over():
-            name = caller["message_id"].removeprefix(f"{self.session_id}:")
-            made = build.message(
-                message_id=self.free_id(f"{name}:{call_id}"),
+        for call_id, caller, block in self.calls.take_unanswered():
+            caller_id = caller["message_id"].removeprefix(f"{self.session_id}:")
+            result = build.message(
+                message_id=self.unique_id(f"{caller_id}:{call_id}"),
                 role="tool",
                 timestamp="",
                 content=[block],
                 metadata={"author_kind": "tool"},
             )
-            self.messages.append(made)
-            self.calls.results[call_id] = made
+            self.messages.append(result)
+            self.calls.results[call_id] = result
 
     def _add_other(self, item: Item, stated: str) -> None:
         metadata: JsonObject = {}
@@ -170,8 +175,8 @@ class History:
             self._append(item, role, content_blocks(item.message.get("content")), metadata)
             return
         if not text_of(item.message, "toolCallId"):
-            self._note(MADE_CALL_ID, f"item {item.place}", "a result names no call")
-        call_id, block = self.calls.answer(item.message)
+            self._note(MADE_CALL_ID, f"item {item.position}", "a result names no call")
+        call_id, block = self.calls.match_result(item.message)
         self.calls.results[call_id] = self._append(item, role, [block], metadata)
 
     def _append(
@@ -183,102 +188,105 @@ class History:
         *,
         before: Sequence[Item] = (),
     ) -> JsonObject:
-        # The first item names the message: whoever saw an earlier state of the file knows it by that.
+        # The first item names the message: in an earlier state of the file it was the only one.
         items = [*before, item]
-        message_id = self._id(items[0], metadata)
+        message_id = self._message_id(items[0], metadata)
         if before:
-            metadata["source_ids"] = [text_of(one.message, "id") or f"{self.session_id}:{one.place}" for one in items]
+            metadata["source_ids"] = [
+                text_of(joined.message, "id") or f"{self.session_id}:{joined.position}" for joined in items
+            ]
         metadata["author_kind"] = _AUTHORS[role]
-        made = build.message(message_id=message_id, role=role, timestamp="", content=blocks, metadata=metadata)
-        add_fields(metadata, _unmapped(item, role))
-        for one in items:
-            self._take_around(one, made)
+        message = build.message(message_id=message_id, role=role, timestamp="", content=blocks, metadata=metadata)
+        merge_fields(metadata, _unmapped_message_fields(item, role))
+        for joined in items:
+            self._apply_fields(joined, message)
         self.folded += len(before)
         self.mapped += 1
-        if not made["content"]:
-            made["content"].append(build.text(""))
-        self.messages.append(made)
-        return made
+        if not message["content"]:
+            message["content"].append(build.text(""))
+        self.messages.append(message)
+        return message
 
-    def _take_around(self, item: Item, made: JsonObject) -> None:
-        """Everything around the words of an item."""
-        self.of_item[item.place] = made
-        around, metadata = item.around, made["metadata"]
+    def _apply_fields(self, item: Item, message: JsonObject) -> None:
+        """Apply an item's usage and all its fields around the message."""
+        self.message_of_item[item.position] = message
+        fields, metadata = item.fields, message["metadata"]
         if (usage := item.message.get("usage")) is not None:
-            if (tokens := tokens_of(usage)) is not None:
-                made["tokens"] = tokens
+            if (tokens := token_counts(usage)) is not None:
+                message["tokens"] = tokens
             else:
                 metadata["usage"] = usage
-        if not around:
+        if not fields:
             return
-        add_fields(metadata, kept(around, _SETTLED if around.get("isGatheringContext") is False else _ITEM))
-        self._take_context(around, made)
-        if logs := around.get("promptLogs"):
-            self.logs.append((item.place, logs))
-        if (reasoning := around.get("reasoning")) is not None:
-            self._take_times(reasoning, made)
-        if rules := around.get("appliedRules"):
+        mapped = _SETTLED_ITEM_FIELDS if fields.get("isGatheringContext") is False else _ITEM_FIELDS
+        merge_fields(metadata, unmapped_fields(fields, mapped))
+        self._apply_context(fields, message)
+        if logs := fields.get("promptLogs"):
+            self.logs.append((item.position, logs))
+        if (reasoning := fields.get("reasoning")) is not None:
+            self._apply_reasoning(reasoning, message)
+        if rules := fields.get("appliedRules"):
             named = [*map(self._named_rule, rules)] if isinstance(rules, list) else rules
-            add_fields(metadata, {"appliedRules": named})
-        match around.get("conversationSummary"):
+            merge_fields(metadata, {"appliedRules": named})
+        match fields.get("conversationSummary"):
             case None | "":
                 pass
             case str(summary):
-                self.summaries.append((made, summary))
+                self.summaries.append((message, summary))
             case odd:
-                add_fields(metadata, {"conversationSummary": odd})
+                merge_fields(metadata, {"conversationSummary": odd})
 
     def _named_rule(self, rule: Any) -> Any:
-        """A rule's name, under which the conversation keeps it; the rule itself where it has none of its own."""
+        """Return the name under which the conversation lists a rule, or the rule itself if it has no unique name."""
         name = text_of(rule, "name") if isinstance(rule, dict) else ""
         return name if name and self.rules.setdefault(name, rule) == rule else rule
 
-    def _take_context(self, around: JsonObject, made: JsonObject) -> None:
-        items = around.get("contextItems")
+    def _apply_context(self, fields: JsonObject, message: JsonObject) -> None:
+        items = fields.get("contextItems")
         attached = items if isinstance(items, list) else [] if items is None else [items]
-        state = around.get("editorState")
+        state = fields.get("editorState")
         if not attached and state is None:
             return
-        nodes = nodes_of(state)
+        nodes = editor_nodes(state)
         self.providers.add(attached, list(mentions(nodes)))
-        made["content"] += map(attachment, attached)
-        if state is not None and says_more(state, nodes, list(texts_in(made["content"]))):
-            add_fields(made["metadata"], {"editorState": state})
+        message["content"] += map(attachment, attached)
+        if state is not None and has_unmatched_text(state, nodes, list(block_texts(message["content"]))):
+            merge_fields(message["metadata"], {"editorState": state})
 
-    def _take_times(self, reasoning: Any, made: JsonObject) -> None:
-        """A thought's times are the only ones in a session's file."""
+    def _apply_reasoning(self, reasoning: Any, message: JsonObject) -> None:
+        """Apply the times of a thought, the only ones in a session file."""
         if not isinstance(reasoning, dict):
-            add_fields(made["metadata"], {"reasoning": reasoning})
+            merge_fields(message["metadata"], {"reasoning": reasoning})
             return
         rest = {name: value for name, value in reasoning.items() if name != "text" or not isinstance(value, str)}
-        if made["role"] != "assistant":
+        if message["role"] != "assistant":
             rest = reasoning
         if rest:
-            add_fields(made["metadata"], {"reasoning": rest})
-        if begun := readable_timestamp(reasoning.get("startAt")):
-            self.times.setdefault(made["message_id"], begun)
-        self.last_time = max(self.last_time, begun, readable_timestamp(reasoning.get("endAt")))
+            merge_fields(message["metadata"], {"reasoning": rest})
+        if started_at := timestamp_or_empty(reasoning.get("startAt")):
+            self.times.setdefault(message["message_id"], started_at)
+        self.last_time = max(self.last_time, started_at, timestamp_or_empty(reasoning.get("endAt")))
 
-    def _id(self, item: Item, metadata: JsonObject) -> str:
+    def _message_id(self, item: Item, metadata: JsonObject) -> str:
         stated = item.message.get("id")
         if isinstance(stated, str) and stated and stated not in self._ids:
             self._ids.add(stated)
             return stated
         if stated is not None:
             metadata["id"] = stated
-            self._note(MADE_MESSAGE_ID, f"item {item.place}", "")
+            self._note(MADE_MESSAGE_ID, f"item {item.position}", "")
         elif not self._lacks_ids:
             self._lacks_ids = True
-            self._note(MADE_MESSAGE_ID, f"item {item.place}", "messages have no ids; they are named by their places")
-        return self.free_id(str(item.place))
+            self._note(MADE_MESSAGE_ID, f"item {item.position}", "messages have no ids; they are named by their places")
+        return self.unique_id(str(item.position))
 
 
-def _unmapped(item: Item, role: str) -> JsonObject:
-    """Fields of the message itself that have no other place; those of thoughts are kept with the thoughts."""
+def _unmapped_message_fields(item: Item, role: str) -> JsonObject:
+    """Return the unmapped fields of an item's message; those of thoughts are kept with the thoughts."""
     message = item.message
     if item.role == "thinking":
         return {}
-    rest = kept(message, _MESSAGE)
+    rest = unmapped_fields(message, _MESSAGE_FIELDS)
     if role != "assistant" and message.get("toolCalls") is not None:
         rest["toolCalls"] = message["toolCalls"]
     if message.get("toolCallId") is not None and (role != "tool" or not isinstance(message["toolCallId"], str)):

@@ -1,226 +1,226 @@
-"""The calls of the model behind a session's messages: prompt logs, logged events, and what only they tell."""
+"""Model calls behind a session's messages: prompt logs and logged events, and what only they hold."""
 
 import hashlib
 from collections import deque
 from collections.abc import Iterable
 from operator import attrgetter
 
-from palaver.importers.continue_dev.content import plain_text, texts_in
-from palaver.importers.continue_dev.dev_data import Interaction, words_of
-from palaver.importers.continue_dev.fields import add_fields, text_of
-from palaver.importers.continue_dev.heard import Heard
+from palaver.importers.continue_dev.content import block_texts, plain_text
+from palaver.importers.continue_dev.dev_data import Interaction, answer_text
+from palaver.importers.continue_dev.fields import mean_rating, merge_fields, text_of
 from palaver.importers.continue_dev.history import History
-from palaver.importers.continue_dev.models import Answered
-from palaver.importers.continue_dev.places import Places
-from palaver.importers.continue_dev.prompt_logs import Log, Logbook
-from palaver.importers.continue_dev.prompts import call_mark
-from palaver.importers.continue_dev.ratings import rating_of
-from palaver.importers.continue_dev.recovered import Recovered
+from palaver.importers.continue_dev.prompt_logs import AnswerModels, LogComparison, MessagePositions, PromptLog
+from palaver.importers.continue_dev.prompts import RecoveredMessages, call_hash
+from palaver.importers.continue_dev.text_match import KnownText
 from palaver.model import build
 from palaver.model.build import JsonObject
 
 
 class Interactions:
-    """Joins the calls with the messages that came of them."""
+    """Join of model calls with the messages they produced."""
 
     def __init__(self, history: History, logged: Iterable[Interaction]) -> None:
-        self.agents: list[tuple[str, str]] = []
-        """Who logged something of this session, and when."""
+        self.user_agents: list[tuple[str, str]] = []
+        """Times and user agents of the events of this session."""
         self.last_time = ""
         self._history = history
-        self._left = sorted(logged, key=attrgetter("is_feedback"))
-        self._heard = Heard()
-        self._logbook = Logbook(self._heard)
+        self._unmatched = sorted(logged, key=attrgetter("is_feedback"))
+        self._known_text = KnownText()
+        self._log_comparison = LogComparison(self._known_text)
         self._thumbs: list[tuple[str, bool]] = []
-        self._words_of: dict[int, int] = {}
-        self._systems = 0
-        self._is_known = False
-        self._rebuilt: Recovered | None = Recovered(history.session_id)
-        """What the prompts hold; None as soon as a message says something itself."""
+        self._answer_hashes: dict[int, int] = {}
+        self._system_count = 0
+        self._is_indexed = False
+        self._rebuilt: RecoveredMessages | None = RecoveredMessages(history.session_id)
+        """Messages of the prompts; None as soon as a message has content of its own."""
         self.is_recovered = False
-        """Whether the session holds no message, and all are from what was logged."""
+        """Whether the session has no messages, and all come from logged events."""
 
-    def join(self, answered: Answered, *, is_last: bool) -> None:
-        """Take the messages since the last time, and what was logged of them."""
+    def join(self, models: AnswerModels, *, is_last: bool) -> None:
+        """Join the messages since the last call with their logs and events."""
         history = self._history
-        logs = self._own_logs()
-        logs += self._matched(logs)
-        if any(map(_says_something, history.messages)):
+        logs = self._item_logs()
+        logs += self._match_events(logs)
+        if any(map(_has_content, history.messages)):
             self._rebuilt = None
         if logs and self._rebuilt is not None:
-            self._rebuild(logs, self._rebuilt, answered)
-        elif logs or self._is_known or (is_last and self._left):
-            self._hear()
-            self._tell(logs, answered)
+            self._rebuild(logs, self._rebuilt, models)
+        elif logs or self._is_indexed or (is_last and self._unmatched):
+            self._index_messages()
+            self._apply_logs(logs, models)
         if is_last:
-            if self._left and not (history.messages or history.mapped):
-                self._recover(answered)
-            self._add_unsaved(answered)
-        history.logs, history.of_item, history.calls.made = [], {}, {}
-        self._heard.forget_texts()
+            if self._unmatched and not (history.messages or history.mapped):
+                self._recover(models)
+            self._add_unsaved_answers(models)
+        history.logs, history.message_of_item, history.calls.calls = [], {}, {}
+        self._known_text.drop_texts()
 
-    def agent(self) -> str:
-        """The last that is known."""
-        return max(((time, agent) for time, agent in self.agents if agent), default=("", ""))[1]
+    def last_user_agent(self) -> str:
+        """Return the last known user agent, or an empty string."""
+        return max(((time, agent) for time, agent in self.user_agents if agent), default=("", ""))[1]
 
     def rating(self) -> JsonObject | None:
-        """What the user thought of the answers: one figure for the whole."""
-        return rating_of(self._thumbs)
+        """Return the mean of the user's ratings of answers, or None."""
+        return mean_rating(self._thumbs)
 
-    def _own_logs(self) -> list[tuple[JsonObject, Log]]:
-        """The logs that stand in the items; what is none stays with the message."""
-        found: list[tuple[JsonObject, Log]] = []
+    def _item_logs(self) -> list[tuple[JsonObject, PromptLog]]:
+        """Return the logs in the items; entries that are not logs stay with the message."""
+        found: list[tuple[JsonObject, PromptLog]] = []
         for index, entries in self._history.logs:
-            message = self._history.of_item[index]
+            message = self._history.message_of_item[index]
             for entry in entries if isinstance(entries, list) else [entries]:
-                if (log := Log.of(entry)) is None:
+                if (log := PromptLog.parse(entry)) is None:
                     message["metadata"].setdefault("promptLogs", []).append(entry)
                 else:
                     found.append((message, log))
         return found
 
-    def _matched(self, logs: list[tuple[JsonObject, Log]]) -> list[tuple[JsonObject, Log]]:
-        """Give answers the times of their calls; calls whose prompts no item holds come as logs."""
-        if not self._left:
+    def _match_events(self, logs: list[tuple[JsonObject, PromptLog]]) -> list[tuple[JsonObject, PromptLog]]:
+        """Give answers the times of their calls; return calls whose prompts no item holds as logs."""
+        if not self._unmatched:
             return []
-        exact: dict[int, JsonObject] = {call_mark(log.prompt, log.completion): message for message, log in logs}
-        by_words: dict[int, deque[JsonObject]] = {}
+        by_call: dict[int, JsonObject] = {call_hash(log.prompt, log.completion): message for message, log in logs}
+        by_text: dict[int, deque[JsonObject]] = {}
         for message in self._history.messages:
-            if message["role"] == "assistant" and (words := plain_text(message["content"]).strip()):
-                by_words.setdefault(hash(words), deque()).append(message)
-        more: list[tuple[JsonObject, Log]] = []
-        left: list[Interaction] = []
+            if message["role"] == "assistant" and (text := plain_text(message["content"]).strip()):
+                by_text.setdefault(hash(text), deque()).append(message)
+        more: list[tuple[JsonObject, PromptLog]] = []
+        unmatched: list[Interaction] = []
         timed: set[str] = set()
-        for one in self._left:
-            message = exact.get(one.exact)
-            if message is None and (waiting := by_words.get(self._words(one))):
+        for event in self._unmatched:
+            message = by_call.get(event.call_hash)
+            if message is None and (waiting := by_text.get(self._answer_hash(event))):
                 message = waiting[0]
-                if not one.is_feedback and len(waiting) > 1:
+                if not event.is_feedback and len(waiting) > 1:
                     waiting.popleft()
-                more.append((message, Log.of(one.ref.load()) or Log("", "", {})))
+                more.append((message, PromptLog.parse(event.ref.load()) or PromptLog("", "", {})))
             if message is None:
-                left.append(one)
+                unmatched.append(event)
                 continue
-            self._take(one, message)
-            if not one.is_feedback and one.time and message["message_id"] not in timed:
+            self._apply_event(event, message)
+            if not event.is_feedback and event.time and message["message_id"] not in timed:
                 timed.add(message["message_id"])
-                self._take_time(message, one.time)
-        self._left = left
-        return [(message, Log(log.prompt, log.completion, _settings(log.rest))) for message, log in more]
+                self._apply_time(message, event.time)
+        self._unmatched = unmatched
+        return [(message, PromptLog(log.prompt, log.completion, _model_settings(log.rest))) for message, log in more]
 
-    def _words(self, one: Interaction) -> int:
-        """What a call was answered, as a number; the line is read once, however many fragments there are."""
-        if (known := self._words_of.get(one.exact)) is None:
-            log = Log.of(one.ref.load())
-            known = self._words_of[one.exact] = hash(words_of(log.completion)) if log else 0
+    def _answer_hash(self, event: Interaction) -> int:
+        """Return the hash of a call's answer, reading its line only once for all fragments."""
+        if (known := self._answer_hashes.get(event.call_hash)) is None:
+            log = PromptLog.parse(event.ref.load())
+            known = self._answer_hashes[event.call_hash] = hash(answer_text(log.completion)) if log else 0
         return known
 
-    def _take(self, one: Interaction, message: JsonObject | None) -> None:
-        """What an event says about an answer, which may be nowhere."""
+    def _apply_event(self, event: Interaction, message: JsonObject | None) -> None:
+        """Apply an event to its answer, if there is a message for it."""
         metadata: JsonObject = message["metadata"] if message else {}
-        if one.feedback is not None:
-            metadata["feedback"] = one.feedback
-            self._thumbs.append((one.time, one.feedback))
-        elif one.facts:
-            add_fields(metadata, {"interaction": one.facts})
-        self.agents.append((one.time, one.agent))
-        self.last_time = max(self.last_time, one.time)
+        if event.feedback is not None:
+            metadata["feedback"] = event.feedback
+            self._thumbs.append((event.time, event.feedback))
+        elif event.extra_fields:
+            merge_fields(metadata, {"interaction": event.extra_fields})
+        self.user_agents.append((event.time, event.user_agent))
+        self.last_time = max(self.last_time, event.time)
 
-    def _take_time(self, message: JsonObject, time: str) -> None:
-        """An event is logged when the answer is whole; a thought says when it began."""
+    def _apply_time(self, message: JsonObject, time: str) -> None:
+        """Apply an event's time, at which the answer was complete; a thought's time is when the answer began."""
         if self._history.times.setdefault(message["message_id"], time) != time:
             message["metadata"]["completed_at"] = time
 
-    def _hear(self) -> None:
-        """Take note of all that the messages say, in the ways in which a prompt may say it."""
-        history, heard = self._history, self._heard
-        self._is_known = True
+    def _index_messages(self) -> None:
+        """Add the text of the messages to the known text, in the forms in which a prompt may repeat it."""
+        history, known_text = self._history, self._known_text
+        self._is_indexed = True
         for message in history.messages:
             content = message["content"]
-            heard.add_all(texts_in(content))
+            known_text.add_all(block_texts(content))
             thoughts = [block["thinking"] for block in content if block["type"] == "thinking"]
             if thoughts:
-                heard.add(f"<think>{thoughts[-1]}</think>{plain_text(content)}")
+                known_text.add(f"<think>{thoughts[-1]}</think>{plain_text(content)}")
             for block in content:
                 match block:
                     case {"type": "code", "source_fields": {"fence": str(fence)}}:
-                        heard.add(f"```{fence}")
+                        known_text.add(f"```{fence}")
                     case _:
                         pass
-        for call in history.calls.made.values():
-            heard.add_all((f"{call.name}({call.arguments})", f"({call.arguments})", f"{call.name}()"))
-        heard.add_all(text for _, text in history.summaries)
+        for call in history.calls.calls.values():
+            known_text.add_all((f"{call.name}({call.arguments})", f"({call.arguments})", f"{call.name}()"))
+        known_text.add_all(text for _, text in history.summaries)
 
-    def _tell(self, logs: list[tuple[JsonObject, Log]], answered: Answered) -> None:
-        """Keep what the logs say that the messages do not; what is the same in both is told once."""
+    def _apply_logs(self, logs: list[tuple[JsonObject, PromptLog]], models: AnswerModels) -> None:
+        """Keep what only the logs hold: system messages become messages, the rest goes to `promptLogs`."""
         inserted: dict[str, list[JsonObject]] = {}
-        turns = _turns(self._history.messages)
+        turns = _turn_starts(self._history.messages)
         for message, log in logs:
             content = message["content"]
             has_calls = any(block["type"] == "tool_use" for block in content)
-            told = self._logbook.told(log, plain_text(content), has_calls=has_calls)
+            additions = self._log_comparison.additions(log, plain_text(content), has_calls=has_calls)
             message_id: str = message["message_id"]
-            for text in told.systems:
-                inserted.setdefault(turns.get(message_id, message_id), []).append(self._system(text))
-            if told.entry:
-                message["metadata"].setdefault("promptLogs", []).append(told.entry)
-            answered.add(message_id, log.title, log.model, text_of(log.rest, "modelProvider"))
+            for text in additions.system_texts:
+                inserted.setdefault(turns.get(message_id, message_id), []).append(self._system_message(text))
+            if additions.entry:
+                message["metadata"].setdefault("promptLogs", []).append(additions.entry)
+            models.add(message_id, log.title, log.model, text_of(log.rest, "modelProvider"))
         if inserted:
             self._history.messages[:] = [
-                one for message in self._history.messages for one in (*inserted.get(message["message_id"], ()), message)
+                placed
+                for message in self._history.messages
+                for placed in (*inserted.get(message["message_id"], ()), message)
             ]
 
-    def _system(self, text: str) -> JsonObject:
-        name = "system" if not self._systems else f"system-{self._systems}"
-        self._systems += 1
+    def _system_message(self, text: str) -> JsonObject:
+        name = "system" if not self._system_count else f"system-{self._system_count}"
+        self._system_count += 1
         return build.message(
-            message_id=self._history.free_id(name),
+            message_id=self._history.unique_id(name),
             role="system",
             timestamp="",
             content=[build.text(text)],
             metadata={"author_kind": "harness", "known_from": "request"},
         )
 
-    def _rebuild(self, logs: list[tuple[JsonObject, Log]], tree: Recovered, answered: Answered) -> None:
-        """The messages say nothing, but the prompts hold what was said: blank ones stay if they tell something else."""
+    def _rebuild(self, logs: list[tuple[JsonObject, PromptLog]], tree: RecoveredMessages, models: AnswerModels) -> None:
+        """Replace blank messages by those in the prompts; blank ones with other information stay."""
         history = self._history
-        told = len(tree.messages)
-        spoken: dict[str, JsonObject] = {}
+        known = len(tree.messages)
+        replacements: dict[str, JsonObject] = {}
         for blank, log in logs:
             answer = tree.add(log.prompt, log.completion, history.times.get(blank["message_id"], ""))
             message = answer or (tree.messages[-1] if tree.messages else blank)
             message["metadata"].setdefault("promptLogs", []).append(log.rest)
-            spoken.setdefault(blank["message_id"], message)
+            replacements.setdefault(blank["message_id"], message)
             if answer:
-                answered.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
-        for message in tree.messages[told:]:
+                models.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
+        for message in tree.messages[known:]:
             message["metadata"]["known_from"] = "history"
         summarized = {message["message_id"] for message, _ in history.summaries}
         blanks, history.messages = history.messages, []
         for blank in blanks:
-            message = spoken.get(blank["message_id"], blank)
-            about = {name: value for name, value in blank["metadata"].items() if name != "author_kind"}
+            message = replacements.get(blank["message_id"], blank)
+            metadata = {name: value for name, value in blank["metadata"].items() if name != "author_kind"}
             if message is not blank:
-                add_fields(message["metadata"], about)
+                merge_fields(message["metadata"], metadata)
                 message.update({"tokens": blank["tokens"]} if "tokens" in blank else {})
-            elif about or "tokens" in blank or blank["message_id"] in summarized:
+            elif metadata or "tokens" in blank or blank["message_id"] in summarized:
                 history.messages.append(blank)
-        history.summaries = [(spoken.get(one["message_id"], one), text) for one, text in history.summaries]
+        history.summaries = [
+            (replacements.get(message["message_id"], message), text) for message, text in history.summaries
+        ]
         history.times |= tree.times
-        self._adopt(tree.messages[told:])
-        self._hear()
+        self._adopt(tree.messages[known:])
+        self._index_messages()
 
-    def _recover(self, answered: Answered) -> None:
-        """There is nothing but the log."""
-        tree = Recovered(self._history.session_id)
-        for one in self._left:
-            if (log := Log.of(one.ref.load())) is None:
+    def _recover(self, models: AnswerModels) -> None:
+        """Recover the whole conversation from logged events."""
+        tree = RecoveredMessages(self._history.session_id)
+        for event in self._unmatched:
+            if (log := PromptLog.parse(event.ref.load())) is None:
                 continue
-            answer = tree.add(log.prompt, log.completion, "" if one.is_feedback else one.time)
+            answer = tree.add(log.prompt, log.completion, "" if event.is_feedback else event.time)
             if answer is not None:
-                self._take(one, answer)
-                answered.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
-        self._left = []
+                self._apply_event(event, answer)
+                models.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
+        self._unmatched = []
         self.is_recovered = True
         self._history.times |= tree.times
         self._adopt(tree.messages)
@@ -229,41 +229,41 @@ class Interactions:
         self._history.messages += messages
         self._history.linked.update(message["message_id"] for message in messages)
 
-    def _add_unsaved(self, answered: Answered) -> None:
-        """Answers that were logged and are no part of the session any more: the user edited or deleted something."""
-        if not self._left:
+    def _add_unsaved_answers(self, models: AnswerModels) -> None:
+        """Add logged answers that are no longer in the session because the user edited or deleted something."""
+        if not self._unmatched:
             return
-        places = Places(self._history.messages)
+        positions = MessagePositions(self._history.messages)
         answers: dict[int, JsonObject | None] = {}
-        for one in self._left:
-            if (log := Log.of(one.ref.load())) is None:
+        for event in self._unmatched:
+            if (log := PromptLog.parse(event.ref.load())) is None:
                 continue
-            if one.exact not in answers:
-                answers[one.exact] = self._add_branch(log, places)
-            self._take(one, answer := answers[one.exact])
+            if event.call_hash not in answers:
+                answers[event.call_hash] = self._add_branch(log, positions)
+            self._apply_event(event, answer := answers[event.call_hash])
             if answer is not None:
-                answered.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
-                if one.time and not one.is_feedback:
-                    self._history.times.setdefault(answer["message_id"], one.time)
-        self._left = []
+                models.add(answer["message_id"], log.title, log.model, text_of(log.rest, "modelProvider"))
+                if event.time and not event.is_feedback:
+                    self._history.times.setdefault(answer["message_id"], event.time)
+        self._unmatched = []
 
-    def _add_branch(self, log: Log, places: Places) -> JsonObject | None:
-        """Add what a call says that the session does not, behind the last message that both have; the answer to it."""
+    def _add_branch(self, log: PromptLog, positions: MessagePositions) -> JsonObject | None:
+        """Add what only a call holds as a branch after the last message that both have; return its answer, or None."""
         history = self._history
         digest = hashlib.sha1(f"{log.prompt}\0{log.completion}".encode(errors="surrogatepass"), usedforsecurity=False)
-        tree = Recovered(f"{history.session_id}:unsaved-{digest.hexdigest()[:12]}")
+        tree = RecoveredMessages(f"{history.session_id}:unsaved-{digest.hexdigest()[:12]}")
         answer = tree.add(log.prompt, log.completion)
         parent: str | None = None
-        place = -1
+        position = -1
         for message in tree.messages:
             content = message["content"]
-            if message is not answer and (known := places.after(place, plain_text(content))):
-                place, parent = known
+            if message is not answer and (known := positions.after(position, plain_text(content))):
+                position, parent = known
                 continue
-            if not any(self._heard.unheard(said) for said in texts_in(content)):
+            if not any(self._known_text.new_lines(text) for text in block_texts(content)):
                 answer = None if message is answer else answer
                 continue
-            self._heard.add_all(texts_in(content))
+            self._known_text.add_all(block_texts(content))
             message["metadata"] |= {"on_active_path": False, "known_from": "request"}
             message.pop("parent_message_id", None)
             if parent is not None:
@@ -274,8 +274,8 @@ class Interactions:
         return answer
 
 
-def _turns(messages: list[JsonObject]) -> dict[str, str]:
-    """The first message of the turn that each message is in."""
+def _turn_starts(messages: list[JsonObject]) -> dict[str, str]:
+    """Return the first message of each message's turn, by id."""
     turns: dict[str, str] = {}
     first = ""
     for message in messages:
@@ -285,10 +285,10 @@ def _turns(messages: list[JsonObject]) -> dict[str, str]:
     return turns
 
 
-def _says_something(message: JsonObject) -> bool:
+def _has_content(message: JsonObject) -> bool:
     return any(block["type"] != "text" or block["text"].strip() for block in message["content"])
 
 
-def _settings(rest: JsonObject) -> JsonObject:
-    """What an event says of the model, as a prompt's log says it; the rest is kept with the message already."""
+def _model_settings(rest: JsonObject) -> JsonObject:
+    """Return an event's model in the form of a prompt log; the message already has the other fields."""
     return {name: rest[name] for name in ("modelTitle", "modelProvider") if name in rest}

@@ -1,29 +1,29 @@
-"""Telling Continue's folder and its files from those of others, by names and by what stands at their beginnings."""
+"""Recognition of Continue's folder and files, by their names and first bytes."""
 
 import re
 from typing import Any
 
 from palaver.errors import PalaverError
 from palaver.importers._shared.contract import Match
-from palaver.importers.continue_dev import index
+from palaver.importers.continue_dev import layout
 from palaver.importers.continue_dev.layout import (
     CONFIGS,
     DEV_DATA,
     EVENTS,
     INDEX,
+    INPUT_HISTORY,
     OTHER_CONFIG,
     SECRETS,
     SESSIONS,
-    TYPED,
 )
 from palaver.importers.continue_dev.share import is_share
 from palaver.sources.source import Source
 
-_MEMBERS = (*CONFIGS, OTHER_CONFIG, TYPED, *SECRETS)
+_MEMBERS = (*CONFIGS, OTHER_CONFIG, INPUT_HISTORY, *SECRETS)
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
-_LOOKED_AT = 5
-_SESSION = ("sessionId", "workspaceDirectory")
-_OWN_ROWS = {
+_SAMPLED_FILES = 5
+_SESSION_FIELDS = ("sessionId", "workspaceDirectory")
+_EVENT_FIELDS = {
     "tokensGenerated": {"promptTokens", "generatedTokens"},
     "chatFeedback": {"prompt", "completion"},
     "chatInteraction": {"prompt", "completion"},
@@ -39,7 +39,7 @@ _OWN_ROWS = {
 
 def recognize(source: Source) -> Match:
     if source.is_folder:
-        return _folder(source)
+        return _recognize_folder(source)
     if source.file_name == INDEX and _is_index(source):
         return Match.no("Continue's index of sessions")
     if is_share(source.head()):
@@ -52,7 +52,7 @@ def recognize(source: Source) -> Match:
 
 
 def form_of(source: Source) -> str:
-    """The form of a source that somebody named, whatever is in it."""
+    """Return the form of a source that the user assigned to this importer, even if it is not recognized."""
     if source.is_folder:
         return "root"
     if found := recognize(source).form:
@@ -62,42 +62,42 @@ def form_of(source: Source) -> str:
     return {".jsonl": "dev_data", ".md": "share"}.get(source.suffix, "session")
 
 
-def _folder(source: Source) -> Match:
+def _recognize_folder(source: Source) -> Match:
     files, folders = source.listing()
     if SESSIONS not in folders and DEV_DATA not in folders:
         return Match.no()
-    sessions = source.within(SESSIONS) if SESSIONS in folders else None
+    sessions = source.subfolder(SESSIONS) if SESSIONS in folders else None
     has_sessions = sessions is not None and _holds_sessions(sessions)
-    has_events = DEV_DATA in folders and _holds_events(source.within(DEV_DATA))
+    has_events = DEV_DATA in folders and _holds_events(source.subfolder(DEV_DATA))
     if not (has_sessions or has_events):
         return Match.no()
     inside = [name for name in (SESSIONS, DEV_DATA) if name in folders]
     members = [*inside, *(name for name in _MEMBERS if name in files)]
-    size_bytes = sum(file.size_bytes for name in inside for file in source.under(name))
+    size_bytes = sum(file.size_bytes for name in inside for file in source.files_below(name))
     return Match.yes("Continue's folder", tuple(members), "root", size_bytes)
 
 
 def _holds_sessions(sessions: Source) -> bool:
-    """Whether sessions lie directly in a folder; other tools have folders of the same name."""
+    """Return whether a folder directly contains sessions; other tools have folders of the same name."""
     files = [name for name in sessions.listing()[0] if name.endswith(".json")]
     if INDEX in files:
         files.remove(INDEX)
         if _is_index(Source(sessions.folder, INDEX)):
             return True
-    return any(_is_session(Source(sessions.folder, name)) for name in files[:_LOOKED_AT])
+    return any(_is_session(Source(sessions.folder, name)) for name in files[:_SAMPLED_FILES])
 
 
 def _holds_events(folder: Source) -> bool:
     files, folders = folder.listing()
-    versions = [folder.within(name).listing()[0] for name in folders if _VERSION.fullmatch(name)]
+    versions = [folder.subfolder(name).listing()[0] for name in folders if _VERSION.fullmatch(name)]
     names = [name for listed in (files, *versions) for name in listed]
     return any(name.endswith(".jsonl") and name.removesuffix(".jsonl") in EVENTS for name in names)
 
 
 def _is_index(source: Source) -> bool:
-    match _glimpsed(source):
+    match _first_value(source):
         case [first, *_]:
-            return isinstance(first, dict) and index.row_of(first) is not None and "title" in first
+            return isinstance(first, dict) and layout.index_row(first) is not None and "title" in first
         case _:
             return False
 
@@ -108,11 +108,11 @@ def _is_session(source: Source) -> bool:
             return False
     except (PalaverError, OSError):
         return False
-    match _glimpsed(source):
+    match _first_value(source):
         case {"history": list(items), **session}:
             if any(isinstance(item, dict) and "executionId" in item for item in items) or "executionId" in session:
-                return False  # Kiro's, which looks much the same
-            is_named = all(isinstance(session.get(name), str) for name in _SESSION)
+                return False  # Kiro's sessions look much the same
+            is_named = all(isinstance(session.get(name), str) for name in _SESSION_FIELDS)
             return is_named if not items else is_named or any(map(_is_item, items))
         case _:
             return False
@@ -127,9 +127,9 @@ def _is_item(item: Any) -> bool:
 
 
 def _is_dev_data(source: Source) -> bool:
-    """Whether lines say that they are events; older ones do not, and are known by the names of their files."""
+    """Return whether the lines are events; older ones do not name themselves and are recognized by file name."""
     if b'"schema"' in source.head():
-        match _glimpsed(source):
+        match _first_value(source):
             case {"eventName": str(name), "schema": str()} | {"name": str(name), "data": dict(), "schema": str()}:
                 return name in EVENTS
             case _:
@@ -137,12 +137,12 @@ def _is_dev_data(source: Source) -> bool:
     name = EVENTS.get(source.stem, "") if source.suffix == ".jsonl" else ""
     if not name:
         return False
-    row = _glimpsed(source)
-    return isinstance(row, dict) and row.keys() >= _OWN_ROWS[name] and "type" not in row
+    row = _first_value(source)
+    return isinstance(row, dict) and row.keys() >= _EVENT_FIELDS[name] and "type" not in row
 
 
-def _glimpsed(source: Source) -> Any:
+def _first_value(source: Source) -> Any:
     try:
-        return source.glimpse()
+        return source.parsed_head()
     except (PalaverError, OSError):
         return None

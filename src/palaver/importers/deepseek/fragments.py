@@ -1,7 +1,7 @@
-"""What a message says: its fragments and files, into UCS blocks.
+"""Fragments and files of a message as UCS blocks.
 
 Older messages have no fragments but `content`, with `thinking_content` (in exports: `reasoning_content`) and
-`search_results` beside it. A fragment's own fields that have no place in a block stand on it as `source_fields`.
+`search_results` beside it. Unmapped fields of a fragment go to `source_fields` of its block.
 """
 
 import re
@@ -15,17 +15,17 @@ from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 
 Note = Callable[[FindingKind, str], None]
-"""Told of a finding, with words for it."""
+"""Callback that records a finding: its kind and a message."""
 
 _TEXTS = frozenset({"REQUEST", "RESPONSE", "TEMPLATE_RESPONSE"})
-_ASKED = ("queries", "query", "urls", "url", "links", "link")
-"""Fields in which a fragment says what the model looked for."""
-_SHOWN = ("title", "url", "snippet")
+_QUERY_FIELDS = ("queries", "query", "urls", "url", "links", "link")
+"""Fields of a fragment with what the model looked for."""
+_RESULT_FIELDS = ("title", "url", "snippet")
 _CITATION = re.compile(r"\[citation:([0-9]{1,9})\]")
 
 
 def role_of(message: JsonObject) -> build.Role | None:
-    """Who speaks, by the kinds of the fragments, else by the role that is stated; None where neither says it."""
+    """Return the role implied by the types of the fragments, else the stated one, or None without either."""
     kinds = [kind for fragment in _listed(message.get("fragments")) if (kind := _kind(fragment))]
     if "REQUEST" in kinds:
         return "user"
@@ -49,13 +49,13 @@ _ROLES: dict[str, build.Role] = {"user": "user", "assistant": "assistant", "syst
 
 @dataclass(slots=True)
 class Content:
-    """The blocks of one message."""
+    """Blocks of one message."""
 
     message_id: str
     note: Note
     blocks: list[JsonObject] = field(default_factory=list[JsonObject])
     mapped: set[str] = field(default_factory=set[str])
-    """The fields of the message that the blocks are made of."""
+    """Fields of the message that the blocks cover."""
     _cited: dict[int, list[JsonObject]] = field(default_factory=dict[int, list[JsonObject]])
     _files: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
@@ -65,28 +65,26 @@ class Content:
         fragments = message.get("fragments")
         if not isinstance(fragments, list | None):
             self._add_unknown("fragments", fragments)
-        fragments = _listed(fragments) or self._older(message)
+        fragments = _listed(fragments) or self._older_fragments(message)
         for index, fragment in enumerate(fragments):
-            self._note_results(index, fragment)
+            self._index_results(index, fragment)
         for index, fragment in enumerate(fragments):
             self._add_fragment(index, fragment)
         if not self.blocks:
             self.blocks.append(build.text(""))
 
-    def _older(self, message: JsonObject) -> list[JsonObject]:
-        """What a message without fragments says, as fragments."""
-        made: list[JsonObject] = []
+    def _older_fragments(self, message: JsonObject) -> list[JsonObject]:
+        """Return the content of a message without fragments, as fragments."""
+        fragments: list[JsonObject] = []
         if isinstance(results := message.get("search_results"), list) and results:
-            made.append({"type": "SEARCH", "results": results})
+            fragments.append({"type": "SEARCH", "results": results})
             self.mapped.add("search_results")
         for name, kind in (("thinking_content", "THINK"), ("reasoning_content", "THINK"), ("content", "RESPONSE")):
             if isinstance(text := message.get(name), str):
                 self.mapped.add(name)
                 if text:
-                    made.append({"type": kind, "content": text})
-        return made
-
-    # -- fragments --------------------------------------------------------------------------------------------------
+                    fragments.append({"type": kind, "content": text})
+        return fragments
 
     def _add_fragment(self, index: int, fragment: Any) -> None:
         kind = _kind(fragment)
@@ -94,15 +92,15 @@ class Content:
             text = fragment.get("content") or ""
             block = build.text(text, citations=self._citations(text))
             left_out = {"content"} if kind == "TEMPLATE_RESPONSE" else {"content", "type"}
-            self.blocks.append(_with_rest(block, fragment, left_out))
+            self.blocks.append(_with_unmapped(block, fragment, left_out))
         elif kind == "THINK" and _has_text(fragment):
             block = build.thinking(fragment.get("content") or "")
-            self.blocks.append(_with_rest(block, fragment, {"content", "type"}))
+            self.blocks.append(_with_unmapped(block, fragment, {"content", "type"}))
         elif kind == "FILE" and isinstance(fragment.get("files"), list) and fragment["files"]:
-            made = [block for entry in fragment["files"] if (block := self._add_file(entry))]
-            rest = _rest(fragment, {"type", "files"})
-            if rest and made:
-                made[0].setdefault("source_fields", {})["fragment"] = rest
+            blocks = [block for entry in fragment["files"] if (block := self._add_file(entry))]
+            rest = _unmapped(fragment, {"type", "files"})
+            if rest and blocks:
+                blocks[0].setdefault("source_fields", {})["fragment"] = rest
             elif rest:
                 self._add_unknown(kind, fragment)
         elif kind and _is_call(kind) and _has_text(fragment):
@@ -114,29 +112,29 @@ class Content:
         self.note(UNKNOWN_BLOCK, f"fragment {kind!r:.80}")
         self.blocks.append(build.opaque(kind=kind, raw=raw))
 
-    # -- what the model looked up -----------------------------------------------------------------------------------
-
     def _add_call(self, index: int, kind: str, fragment: JsonObject) -> None:
-        """A search, or a page that was opened: the call, and the result where the source kept one."""
+        """Add the call of a search or an opened page, and its result if the source has one."""
         call_id = self._call_id(index)
-        asked = {name: fragment[name] for name in _ASKED if fragment.get(name) is not None}
-        call = build.tool_use(id=call_id, name=kind.lower(), input=asked)
+        query = {name: fragment[name] for name in _QUERY_FIELDS if fragment.get(name) is not None}
+        call = build.tool_use(id=call_id, name=kind.lower(), input=query)
         name, results = _results(fragment)
         if results is None and not fragment.get("content"):
-            self.blocks.append(_with_rest(call, fragment, {"type", *asked}))
+            self.blocks.append(_with_unmapped(call, fragment, {"type", *query}))
             return
         self.blocks.append(call)
-        told = [fragment["content"]] if fragment.get("content") else []
-        told += [_told(result) for result in results or ()]
+        texts = [fragment["content"]] if fragment.get("content") else []
+        texts += [_result_text(result) for result in results or ()]
         metadata: JsonObject = {"results": results} if results is not None else {}
-        if rest := _rest(fragment, {"type", "content", name, *asked}):
+        if rest := _unmapped(fragment, {"type", "content", name, *query}):
             metadata["source_fields"] = rest
-        self.blocks.append(build.tool_result(tool_use_id=call_id, content="\n\n".join(told), metadata=metadata or None))
+        self.blocks.append(
+            build.tool_result(tool_use_id=call_id, content="\n\n".join(texts), metadata=metadata or None)
+        )
 
     def _call_id(self, index: int) -> str:
         return f"{self.message_id}:{index}"
 
-    def _note_results(self, index: int, fragment: Any) -> None:
+    def _index_results(self, index: int, fragment: Any) -> None:
         kind = _kind(fragment)
         if not (kind and _is_call(kind)):
             return
@@ -150,18 +148,21 @@ class Content:
                     pass
 
     def _citations(self, text: str) -> list[JsonObject] | None:
-        """The marks in a text, with their places in code points and the one result that each stands for."""
+        """Return the citations in a text: their positions in code points, and the result if it is unambiguous."""
         citations: list[JsonObject] = []
-        for mark in _CITATION.finditer(text):
-            number = int(mark[1])
+        for citation in _CITATION.finditer(text):
+            number = int(citation[1])
             found = self._cited.get(number, [])
-            is_sure = len({result.get("url") for result in found}) == 1
+            is_unambiguous = len({result.get("url") for result in found}) == 1
             citations.append(
-                {"start": mark.start(), "end": mark.end(), "cite_index": number, **(found[0] if is_sure else {})}
+                {
+                    "start": citation.start(),
+                    "end": citation.end(),
+                    "cite_index": number,
+                    **(found[0] if is_unambiguous else {}),
+                }
             )
         return citations or None
-
-    # -- files ------------------------------------------------------------------------------------------------------
 
     def _add_files(self, message: JsonObject) -> None:
         self.mapped.add("files")
@@ -175,7 +176,7 @@ class Content:
                 self._add_unknown("files", odd)
 
     def _add_file(self, entry: Any) -> JsonObject | None:
-        """The block of an attachment; the export names one twice, on the message and in a fragment."""
+        """Return the block of an attachment, which an export lists twice: on the message and in a fragment."""
         if not isinstance(entry, dict):
             self._add_unknown("file", entry)
             return None
@@ -189,7 +190,7 @@ class Content:
         if isinstance(stated := entry.get(title), str):
             name = stated
             left_out.add(title)
-        rest = _rest(entry, left_out)
+        rest = _unmapped(entry, left_out)
         if file_id and (earlier := self._files.get(file_id)):
             fields = {"name": name, **rest}
             known = {"name": earlier.get("name"), **earlier.get("source_fields", {})}
@@ -227,7 +228,7 @@ def _has_text(fragment: JsonObject) -> bool:
 
 
 def _results(fragment: JsonObject) -> tuple[str, list[Any] | None]:
-    """What a call gave back, several results or one, and the field that says so."""
+    """Return the field with a call's results, and the results, or None without any."""
     match fragment:
         case {"results": list() as results}:
             return "results", results
@@ -237,23 +238,23 @@ def _results(fragment: JsonObject) -> tuple[str, list[Any] | None]:
             return "", None
 
 
-def _told(result: Any) -> str:
-    """A result in words, so that it can be searched."""
+def _result_text(result: Any) -> str:
+    """Return the text of a result, so that it can be searched."""
     match result:
         case dict():
-            return "\n".join(result[name] for name in _SHOWN if isinstance(result.get(name), str))
+            return "\n".join(result[name] for name in _RESULT_FIELDS if isinstance(result.get(name), str))
         case str():
             return result
         case _:
             return ""
 
 
-def _with_rest(block: JsonObject, fragment: JsonObject, left_out: set[str]) -> JsonObject:
-    if rest := _rest(fragment, left_out):
+def _with_unmapped(block: JsonObject, fragment: JsonObject, left_out: set[str]) -> JsonObject:
+    if rest := _unmapped(fragment, left_out):
         block["source_fields"] = rest
     return block
 
 
-def _rest(fields: JsonObject, left_out: set[str]) -> JsonObject:
-    """The fields that a block has no place for, without those that say nothing."""
+def _unmapped(fields: JsonObject, left_out: set[str]) -> JsonObject:
+    """Return the fields that a block does not map, without empty ones."""
     return {name: value for name, value in fields.items() if name not in left_out and value not in (None, [], "")}

@@ -1,9 +1,8 @@
-"""What DeepSeek's files hold, seen alike: chats of turns, each with the parent that its source names.
+"""One representation for DeepSeek's three file shapes: chats of turns, each with the parent that its source names.
 
-Three shapes are known. The export keeps a chat's messages in the nodes of its `mapping`, numbered from "1" in every
-chat, below a node "root" that has no message. The web service answers with `chat_session` and a list of
-`chat_messages`. And a browser extension (deepseek-exporter) writes trees of `{id, type, content, thought, children}`
-without the chat around them.
+The export keeps a chat's messages in the nodes of its `mapping`, numbered from "1" in every chat, below a node "root"
+without a message. The web service responds with `chat_session` and a list of `chat_messages`. And a browser extension
+(deepseek-exporter) writes trees of `{id, type, content, thought, children}` without the chat around them.
 """
 
 from collections.abc import Container
@@ -12,8 +11,8 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 
-NOWHERE = "\0"
-"""A link to no message: the source's value is no id."""
+INVALID_ID = "\0"
+"""Substitute for a value that is not an id; no message has this id."""
 
 
 @dataclass(slots=True)
@@ -21,48 +20,48 @@ class Turn:
     message: JsonObject
     """The message, without its own id and its parent's."""
     parent: Any = None
-    """What the source names as its parent, whatever that is."""
-    beside: JsonObject = field(default_factory=dict[str, Any])
-    """What the source says about it outside of the message."""
+    """Value that the source names as the parent, of any type."""
+    node_fields: JsonObject = field(default_factory=dict[str, Any])
+    """Fields of the source around the message."""
 
 
 @dataclass(slots=True)
 class Chat:
-    facts: JsonObject = field(default_factory=dict[str, Any])
+    fields: JsonObject = field(default_factory=dict[str, Any])
     """Fields of the conversation."""
     turns: dict[str, Turn] = field(default_factory=dict[str, Turn])
-    broken: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
-    """What stands where a message should and is none, with words for its place."""
+    malformed: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
+    """Labels and values of entries that should be messages but are not."""
     links: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
-    """The parent of every node, those without a message included."""
-    adopted: set[str] = field(default_factory=set[str])
-    """Nodes that name no parent and stand among the children of another."""
+    """Parent of every node, including those without a message."""
+    inferred_parents: set[str] = field(default_factory=set[str])
+    """Nodes that name no parent but are among the children of another."""
 
     @property
     def records(self) -> int:
-        return len(self.turns) + len(self.broken)
+        return len(self.turns) + len(self.malformed)
 
     def add(self, name: str, turn: Turn) -> str:
-        """Take in a turn under a name, or under one like it if that is taken."""
-        name = free_name(name, self.links)
+        """Add a turn under a name, made unique if taken, and return the name."""
+        name = unique_name(name, self.links)
         self.turns[name] = turn
-        self.links[name] = link(turn.parent)
+        self.links[name] = node_id(turn.parent)
         return name
 
     def parent_of(self, name: str) -> str | None:
-        """The nearest turn above; an id that is not there, or `NOWHERE`, where the links do not lead to one."""
+        """Return the nearest turn above, or None; a missing id or `INVALID_ID` if the links do not lead to one."""
         seen: set[str] = set()
         parent = self.links[name]
         while parent is not None and parent in self.links and parent not in self.turns:
             if parent in seen:
-                return NOWHERE
+                return INVALID_ID
             seen.add(parent)
             parent = self.links[parent]
         return parent
 
 
 def is_export(value: JsonObject) -> bool:
-    """Whether this is a chat of the export; ChatGPT's, which also has a `mapping`, is not."""
+    """Return whether the value is a chat of DeepSeek's export, not of ChatGPT's, which also has a `mapping`."""
     mapping = value.get("mapping")
     if not isinstance(mapping, dict):
         return False
@@ -79,11 +78,11 @@ def _has_fragments(node: Any) -> bool:
             return False
 
 
-def is_answer(value: JsonObject) -> bool:
-    """Whether this is what the web service answers when it is asked for a chat."""
+def is_web_response(value: JsonObject) -> bool:
+    """Return whether the value is the web service's response with a chat."""
     match value:
         case {"data": {"biz_data": dict() as answer}} | {"biz_data": dict() as answer}:
-            return is_answer(answer)
+            return is_web_response(answer)
         case {"chat_session": dict(), "chat_messages": list()}:
             return True
         case _:
@@ -91,7 +90,7 @@ def is_answer(value: JsonObject) -> bool:
 
 
 def is_tree(value: Any) -> bool:
-    """Whether this is a prompt in the extension's trees."""
+    """Return whether the value is a prompt in the extension's trees."""
     match value:
         case {"type": "user" | "assistant", "thought": None | str(), "children": list()}:
             return "content" in value
@@ -100,51 +99,51 @@ def is_tree(value: Any) -> bool:
 
 
 def resembles_tree(value: Any) -> bool:
-    """Whether somebody who says that this is DeepSeek's can only mean a prompt in such a tree."""
+    """Return whether a value, known to be DeepSeek's, can only be a prompt in the extension's trees."""
     return isinstance(value, dict) and not {"thought", "children"}.isdisjoint(value)
 
 
-def chat_in(value: Any, depth: int = 4) -> Chat | None:
-    """The chat that a value is, or that stands in it; None for what is none.
+def find_chat(value: Any, depth: int = 4) -> Chat | None:
+    """Return the chat in a value, or nested in it, or None.
 
-    Where damage has hit the word `mapping`, the nodes and messages themselves still tell.
+    If damage hit the key `mapping`, the nodes and messages are still recognized by their shape.
     """
     if not isinstance(value, dict):
         return None
     if isinstance(mapping := value.get("mapping"), dict):
-        return _exported({name: item for name, item in value.items() if name != "mapping"}, mapping)
+        return _chat_from_mapping({name: item for name, item in value.items() if name != "mapping"}, mapping)
     if isinstance(messages := value.get("chat_messages"), list):
-        return _answered({name: item for name, item in value.items() if name != "chat_messages"}, messages)
+        return _chat_from_messages({name: item for name, item in value.items() if name != "chat_messages"}, messages)
     if any(map(_has_fragments, value.values())):
         nodes = {name: node for name, node in value.items() if isinstance(node, dict) and "message" in node}
-        return _exported({name: item for name, item in value.items() if name not in nodes}, nodes)
+        return _chat_from_mapping({name: item for name, item in value.items() if name not in nodes}, nodes)
     for key, inner in value.items():
         if isinstance(inner, list) and any(_has_fragments({"message": item}) for item in inner):
-            return _answered({name: item for name, item in value.items() if name != key}, inner)
-        if depth and (chat := chat_in(inner, depth - 1)) is not None:
-            # The envelope of an answer without trouble holds zeros and empty texts.
-            _add_missing(chat.facts, {name: item for name, item in value.items() if name != key and item})
+            return _chat_from_messages({name: item for name, item in value.items() if name != key}, inner)
+        if depth and (chat := find_chat(inner, depth - 1)) is not None:
+            # The envelope of a successful response holds zeros and empty texts.
+            _add_missing(chat.fields, {name: item for name, item in value.items() if name != key and item})
             return chat
     return None
 
 
-def _exported(facts: JsonObject, mapping: JsonObject) -> Chat:
-    chat = Chat(facts)
+def _chat_from_mapping(fields: JsonObject, mapping: JsonObject) -> Chat:
+    chat = Chat(fields)
     bare: JsonObject = {}
     for key, node in mapping.items():
-        name = key or free_name("node", mapping)
+        name = key or unique_name("node", mapping)
         match node:
             case {"message": dict(message)}:
-                chat.turns[name] = Turn(message, node.get("parent"), _beside(node, key))
+                chat.turns[name] = Turn(message, node.get("parent"), _node_fields(node, key))
             case dict() if node.get("message") is None:
-                if beside := _beside(node, key):
-                    bare[name] = beside
+                if extra_fields := _node_fields(node, key):
+                    bare[name] = extra_fields
             case _:
-                chat.broken.append((f"node {name!r}", node))
-        chat.links[name] = link(node.get("parent")) if isinstance(node, dict) else None
+                chat.malformed.append((f"node {name!r}", node))
+        chat.links[name] = node_id(node.get("parent")) if isinstance(node, dict) else None
     _adopt(chat, mapping)
     if bare:
-        _add_missing(chat.facts, {"nodes": bare})
+        _add_missing(chat.fields, {"nodes": bare})
     return chat
 
 
@@ -158,52 +157,56 @@ def _adopt(chat: Chat, mapping: JsonObject) -> None:
                 for child in children:
                     if isinstance(child, str) and child in lost and child in chat.links:
                         chat.links[child] = key
-                        chat.adopted.add(child)
+                        chat.inferred_parents.add(child)
             case _:
                 pass
 
 
-def _beside(node: JsonObject, key: str) -> JsonObject:
-    """The fields of a node that do more than tie it to the others."""
-    beside = {name: item for name, item in node.items() if name not in {"id", "parent", "children", "message"}}
+def _node_fields(node: JsonObject, key: str) -> JsonObject:
+    """Return the fields of a node that do more than link it to others."""
+    extra_fields = {name: item for name, item in node.items() if name not in {"id", "parent", "children", "message"}}
     if (stated := node.get("id")) is not None and stated != key:
-        beside["id"] = stated
+        extra_fields["id"] = stated
     match node.get("children"):
         case None:
             pass
         case list() as children if all(isinstance(child, str) for child in children):
             pass
         case odd:
-            beside["children"] = odd
-    return beside
+            extra_fields["children"] = odd
+    return extra_fields
 
 
-def _answered(around: JsonObject, messages: list[Any]) -> Chat:
-    session = around.get("chat_session")
+def _chat_from_messages(envelope: JsonObject, messages: list[Any]) -> Chat:
+    session = envelope.get("chat_session")
     chat = Chat(dict(session) if isinstance(session, dict) else {})
     left_out = "chat_session" if isinstance(session, dict) else ""
-    _add_missing(chat.facts, {name: item for name, item in around.items() if name != left_out})
+    _add_missing(chat.fields, {name: item for name, item in envelope.items() if name != left_out})
     for number, message in enumerate(messages, 1):
         if not isinstance(message, dict):
-            chat.broken.append((f"message {number}", message))
+            chat.malformed.append((f"message {number}", message))
             continue
-        said = {name: item for name, item in message.items() if name not in {"message_id", "parent_id"}}
-        _add_named(chat, message.get("message_id"), number, Turn(said, message.get("parent_id")))
+        message_fields = {name: item for name, item in message.items() if name not in {"message_id", "parent_id"}}
+        _add_named(chat, message.get("message_id"), number, Turn(message_fields, message.get("parent_id")))
     return chat
 
 
 def add_tree(chat: Chat, root: JsonObject) -> int:
-    """Take in a prompt and all below it; how many records that are."""
+    """Add a prompt and everything below it, and return the number of records."""
     before = chat.records
     stack: list[tuple[Any, str | None]] = [(root, None)]
     while stack:
         node, parent = stack.pop()
         if not isinstance(node, dict):
-            chat.broken.append((f"below message {parent}", node))
+            chat.malformed.append((f"below message {parent}", node))
             continue
-        said = {name: item for name, item in node.items() if name not in {"id", "type", "thought", "children"}}
-        said |= {name: node[old] for name, old in (("role", "type"), ("thinking_content", "thought")) if old in node}
-        turn = Turn(said, parent)
+        message_fields = {
+            name: item for name, item in node.items() if name not in {"id", "type", "thought", "children"}
+        }
+        message_fields |= {
+            name: node[old] for name, old in (("role", "type"), ("thinking_content", "thought")) if old in node
+        }
+        turn = Turn(message_fields, parent)
         name = _add_named(chat, node.get("id"), len(chat.turns) + 1, turn)
         match node.get("children"):
             case list() as children:
@@ -211,21 +214,21 @@ def add_tree(chat: Chat, root: JsonObject) -> int:
             case None:
                 pass
             case odd:
-                turn.beside["children"] = odd
+                turn.node_fields["children"] = odd
     return chat.records - before
 
 
 def _add_named(chat: Chat, stated: Any, number: int, turn: Turn) -> str:
-    """Take in a turn under its own id; what cannot be one, or is another's, is kept beside it."""
-    wanted = link(stated)
-    name = chat.add(f"message-{number}" if wanted in {None, NOWHERE} else str(wanted), turn)
+    """Add a turn under its own id; an invalid or duplicate id is kept in the node fields."""
+    wanted = node_id(stated)
+    name = chat.add(f"message-{number}" if wanted in {None, INVALID_ID} else str(wanted), turn)
     if name != wanted and stated is not None:
-        turn.beside["id"] = stated
+        turn.node_fields["id"] = stated
     return name
 
 
-def link(value: Any) -> str | None:
-    """An id as the tree knows it; the web service counts in integers."""
+def node_id(value: Any) -> str | None:
+    """Return an id as a string; the web service uses integers."""
     match value:
         case None | "":
             return None
@@ -234,10 +237,10 @@ def link(value: Any) -> str | None:
         case int() if value is not True and value is not False and abs(value) < 1 << 63:
             return str(value)
         case _:
-            return NOWHERE
+            return INVALID_ID
 
 
-def free_name(wanted: str, taken: Container[str]) -> str:
+def unique_name(wanted: str, taken: Container[str]) -> str:
     name, number = wanted, 1
     while name in taken:
         number += 1
@@ -245,7 +248,7 @@ def free_name(wanted: str, taken: Container[str]) -> str:
     return name
 
 
-def _add_missing(facts: JsonObject, more: JsonObject) -> None:
-    """Add fields that stand around others; of the same name, the inner one is the conversation's own."""
+def _add_missing(fields: JsonObject, more: JsonObject) -> None:
+    """Add the fields of an envelope, renamed where the conversation has a field of the same name."""
     for name, item in more.items():
-        facts[free_name(name, facts)] = item
+        fields[unique_name(name, fields)] = item

@@ -2,21 +2,21 @@
 
 Where the files are
     `User/workspaceStorage/<hash>/chatSessions`, `User/globalStorage/emptyWindowChatSessions` and the storage of the
-    extension, of every editor that is made from VS Code, also on servers; `$COPILOT_HOME`, else `~/.copilot`, of the
-    command line and of JetBrains; `VSGitHubCopilotLogs` in the temporary folder of Visual Studio; and wherever somebody
-    saved an exported chat, a replay, a trace, a dump of telemetry, or an answer of GitHub's API.
+    extension, for every editor derived from VS Code, also on servers; `$COPILOT_HOME`, else `~/.copilot`, for the
+    command line and JetBrains; `VSGitHubCopilotLogs` in the temporary folder for Visual Studio; and wherever an
+    exported chat, a replay, a trace, a telemetry dump or a response of GitHub's API was saved.
 
 What comes out
-    Each format is a room of its own, which says more: `sessions` (saved and exported chats, the log of newer versions
-    replayed), `events` (command line, JetBrains, transcripts), `completions` (what was suggested in the editor, by file
-    and time), `replays` (exported logs of requests), `spans` (traces and debug logs), `metrics` (figures by day, seats
-    and bills, which are usage records and never conversations).
+    Each format is a package with its own documentation: `sessions` (saved and exported chats, and the replayed log of
+    newer versions), `events` (command line, JetBrains, transcripts), `completions` (suggestions in the editor, by file
+    and time), `replays` (exported request logs), `spans` (traces and debug logs), `metrics` (daily figures, seats and
+    bills, which become usage records and never conversations).
 
 What is left out, and counted under these rules
-    `empty-session` (no request was ever made), `stream-progress` (how far something was), `no-conversation` (facts of a
-    session without any message), `side-file` (checkpoints, snapshots, files of the agent), `unreadable-side-file`,
-    `other-event` (telemetry of other things than completions), `prompt-element` (of replays without requests),
-    `empty-prompt` (of replays, one without words and entries), `log-note` (Markdown that is neither a request nor a
+    `empty-session` (no request was ever made), `stream-progress` (progress reports), `no-conversation` (session data
+    without any message), `side-file` (checkpoints, snapshots, files of the agent), `unreadable-side-file`,
+    `other-event` (telemetry that does not concern completions), `prompt-element` (of replays without requests),
+    `empty-prompt` (in replays, a prompt without text and entries), `log-note` (Markdown that is neither a request nor a
     call), `circular-record` (the line `{}` of an exporter), `empty-metrics` (metrics without a number),
     `saved-chat-exists` (what a debug log repeats of a chat that is saved beside it), `other-product` (items of a bill
     that are not Copilot's), `download-links` (links to reports).
@@ -46,7 +46,7 @@ class GitHubCopilot:
         return CopilotOptions
 
     def locations(self) -> list[Path]:
-        from palaver.importers.github_copilot.places import locations
+        from palaver.importers.github_copilot.locations import locations
 
         return locations()
 
@@ -61,9 +61,9 @@ class GitHubCopilot:
         yield from read(source, run)
 
     def describes(self) -> Description:
-        from palaver.importers.github_copilot.description import DESCRIPTION
+        from palaver.importers.github_copilot.formats import description
 
-        return DESCRIPTION
+        return description()
 
 
 IMPORTER = GitHubCopilot()

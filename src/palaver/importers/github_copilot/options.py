@@ -1,4 +1,4 @@
-"""What reading Copilot's files can be told."""
+"""Options for reading Copilot's files."""
 
 from pydantic import Field
 

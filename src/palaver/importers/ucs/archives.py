@@ -1,4 +1,4 @@
-"""Another archive's file: every conversation in it is a record, and so is every usage record."""
+"""Archives of other machines; each conversation and each usage record counts as a record."""
 
 import shutil
 import sqlite3
@@ -7,9 +7,9 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from palaver.archive.elsewhere import LOG, SIDE_FILES, is_archive, reading_elsewhere
-from palaver.archive.reading import conversation_keys, document
-from palaver.archive.states import states
+from palaver.archive.documents import conversation_documents, conversation_keys
+from palaver.archive.foreign_archive import LOG_SUFFIX, SIDE_FILE_SUFFIXES, is_archive, open_foreign_archive
+from palaver.archive.snapshots import snapshot_documents
 from palaver.archive.usage_records import usage_records
 from palaver.importers._shared.contract import Match
 from palaver.importers._shared.findings import UNFORESEEN
@@ -18,27 +18,27 @@ from palaver.sources.run import Run
 from palaver.sources.source import Source
 
 
-def recognized(source: Source) -> Match:
-    """Whether a file of SQLite is an archive: that stands in its first bytes."""
+def recognize_archive(source: Source) -> Match:
+    """Recognize an archive among SQLite files by its first bytes."""
     if not is_archive(source.head()):
         return Match.no()
     name = source.name.rpartition("/")[2]
-    members = tuple(name + suffix for suffix in SIDE_FILES if source.beside(name + suffix).exists())
+    members = tuple(name + suffix for suffix in SIDE_FILE_SUFFIXES if source.sibling(name + suffix).exists())
     return Match.yes("an archive of palaver", members, "archive")
 
 
 def read_archive(source: Source, run: Run) -> Iterator[JsonObject]:
-    """The conversations of an archive; all that is known of each where it is joined with what another one knows."""
-    with _on_disk(source) as path, reading_elsewhere(path) as connection:
+    """Yield the conversations of an archive, with all older versions of messages if the run joins them."""
+    with _on_disk(source) as path, open_foreign_archive(path) as connection:
         keys = list(conversation_keys(connection))
         step_bytes = path.stat().st_size // max(1, len(keys))
-        told = states if run.is_joined else document
+        documents = snapshot_documents if run.joins_earlier_results else conversation_documents
         for number, key in enumerate(keys, 1):
             run.read()
             try:
-                yield from told(connection, key)
+                yield from documents(connection, key)
             except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-                # Somebody changed the file by other means: it costs this conversation only.
+                # Another program changed the file: lose this conversation only.
                 message = f"{type(error).__name__}: {error}"
                 run.quarantined(UNFORESEEN, _header(connection, key), f"conversation {number}", message)
             else:
@@ -57,7 +57,7 @@ def _header(connection: sqlite3.Connection, key: int) -> bytes:
 
 @contextmanager
 def _on_disk(source: Source) -> Generator[Path]:
-    """Where SQLite can open it: itself, or a copy of what is compressed, in a ZIP, or on standard input."""
+    """Yield a path that SQLite can open; compressed files, ZIP members and standard input are copied."""
     path = source.folder.path_of(source.name)
     if path is not None and source.is_plain_file():
         yield path
@@ -65,8 +65,8 @@ def _on_disk(source: Source) -> Generator[Path]:
     with tempfile.TemporaryDirectory(prefix="palaver-") as folder:
         path = Path(folder) / "archive.db"
         _copy(source, path)
-        if (log := source.beside(source.name.rpartition("/")[2] + LOG)).exists():
-            _copy(log, path.with_name(path.name + LOG))
+        if (log := source.sibling(source.name.rpartition("/")[2] + LOG_SUFFIX)).exists():
+            _copy(log, path.with_name(path.name + LOG_SUFFIX))
         yield path
 
 

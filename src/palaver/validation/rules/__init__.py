@@ -1,4 +1,4 @@
-"""The rules of every conversation, one module an idea; those of one platform stand with its importer."""
+"""The rules for every conversation, one module per topic; rules for one platform live with its importer."""
 
 from palaver.model.rules import Rule
 from palaver.validation.rules import content, header, links, required, times, usage

@@ -1,4 +1,4 @@
-"""Rules about what messages hold: content, roles, the order of turns, what was cut off."""
+"""Rules about the content of messages: blocks, roles, the order of turns, truncation."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ INVALID_ROLE = in_schema("invalid-role", "A message has a role that the schema d
 MISSING_MESSAGE_ID = in_schema("missing-message-id", "A message has no id.")
 
 _FINISHED = {"end_turn", "stop", "stop_sequence", "refusal", "finished_successfully"}
-_CUT = {"max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"}
+_TRUNCATED = {"max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"}
 
 
 @on_document("blank-content", "note")
@@ -33,9 +33,9 @@ def message_flow(facts: Facts) -> Iterator[Fault]:
     roles, metadata = facts.roles, facts.metadata
     if not facts.thread.messages and "assistant" in roles:
         opening = next(index for index, role in enumerate(roles) if role != "system")
-        if roles[opening] == "assistant" and not _is_known_to_lack(facts, opening):
+        if roles[opening] == "assistant" and not _lacks_earlier_messages(facts, opening):
             yield Fault(("messages", opening, "role"), f"Message {opening} answers, but nothing was asked")
-    for index, before in enumerate(facts.before):
+    for index, before in enumerate(facts.predecessors):
         if before >= 0 and roles[index] == "assistant" == roles[before]:
             stop_reason = metadata[before].get("stop_reason")
             if (
@@ -44,11 +44,11 @@ def message_flow(facts: Facts) -> Iterator[Fault]:
                 and "harness" not in {metadata[before].get("author_kind"), metadata[index].get("author_kind")}
                 and not any(block["type"] == "tool_use" for block in facts.contents[before])
             ):
-                told = f"Message {index} answers again, after an answer that was finished ({stop_reason})"
-                yield Fault(("messages", index, "role"), told)
+                sentence = f"Message {index} answers again, after an answer that was finished ({stop_reason})"
+                yield Fault(("messages", index, "role"), sentence)
 
 
-def _is_known_to_lack(facts: Facts, index: int) -> bool:
+def _lacks_earlier_messages(facts: Facts, index: int) -> bool:
     metadata = facts.metadata[index]
     return bool(
         metadata.get("context_incomplete")
@@ -62,17 +62,17 @@ def _is_known_to_lack(facts: Facts, index: int) -> bool:
 def truncated_content(facts: Facts) -> Iterator[Fault]:
     """What a model or a tool said was cut off: by a token limit, or by the program that kept it."""
     for index, metadata in enumerate(facts.metadata):
-        if "stop_reason" in metadata and metadata["stop_reason"] in _CUT:
-            told = f"Message {index} was cut off by the limit of tokens ({metadata['stop_reason']})"
-            yield Fault(("messages", index), told)
+        if "stop_reason" in metadata and metadata["stop_reason"] in _TRUNCATED:
+            sentence = f"Message {index} was cut off by the limit of tokens ({metadata['stop_reason']})"
+            yield Fault(("messages", index), sentence)
         elif "truncated" in metadata and metadata["truncated"] is True:
             yield Fault(("messages", index), f"Message {index} was cut off when it was kept")
     contents = facts.contents
     for _, index, number in facts.results:
-        about = contents[index][number].get("metadata")
-        if about and about.get("truncated") is True:
-            told = f"Message {index} holds a tool's result that was cut off when it was kept"
-            yield Fault(("messages", index, "content", number), told)
+        metadata = contents[index][number].get("metadata")
+        if metadata and metadata.get("truncated") is True:
+            sentence = f"Message {index} holds a tool's result that was cut off when it was kept"
+            yield Fault(("messages", index, "content", number), sentence)
 
 
 RULES = (EMPTY_CONTENT, INVALID_ROLE, MISSING_MESSAGE_ID, blank_content, message_flow, truncated_content)

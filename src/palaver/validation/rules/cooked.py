@@ -1,10 +1,10 @@
-"""Rules about a cooked file: every reference leads somewhere, requests form trees, and nothing stands there twice."""
+"""Rules about cooked files: references resolve, requests form trees, and nothing is stored twice."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 from palaver.model.build import JsonObject
-from palaver.model.facts import circles
-from palaver.model.hashes import message_hash, tool_hash
+from palaver.model.cooked_hashes import message_hash, tool_hash
+from palaver.model.facts import names_in_cycles
 from palaver.model.rules import Fault, on_cooked
 
 
@@ -13,22 +13,22 @@ def missing_message(cooked: JsonObject) -> Iterator[Fault]:
     """A request refers to a message that is not there."""
     known = _ids(cooked["messages"])
     for name in ("request_messages", "response_messages"):
-        yield from _loose(cooked, name, known, "message")
+        yield from _dangling_references(cooked, name, known, "message")
 
 
 @on_cooked("cooked-missing-tool", "error")
 def missing_tool(cooked: JsonObject) -> Iterator[Fault]:
     """A request refers to a tool that is not there."""
-    yield from _loose(cooked, "tools", _ids(cooked["tools"]), "tool")
+    yield from _dangling_references(cooked, "tools", _ids(cooked["tools"]), "tool")
 
 
-def _loose(cooked: JsonObject, name: str, known: set[str], noun: str) -> Iterator[Fault]:
+def _dangling_references(cooked: JsonObject, name: str, known: set[str], noun: str) -> Iterator[Fault]:
     for index, request in enumerate(cooked["requests"]):
         if not known.issuperset(request[name]):
             for number, reference in enumerate(request[name]):
                 if reference not in known:
-                    told = f"Request {index} refers to the {noun} {reference!r:.80}, which is not there"
-                    yield Fault(("requests", index, name, number), told)
+                    sentence = f"Request {index} refers to the {noun} {reference!r:.80}, which is not there"
+                    yield Fault(("requests", index, name, number), sentence)
 
 
 @on_cooked("cooked-missing-parent", "error")
@@ -38,8 +38,8 @@ def missing_parent(cooked: JsonObject) -> Iterator[Fault]:
     for index, request in enumerate(cooked["requests"]):
         parent = request["parent_id"]
         if parent is not None and parent not in known:
-            told = f"Request {index} continues {parent!r:.80}, which is not there"
-            yield Fault(("requests", index, "parent_id"), told)
+            sentence = f"Request {index} continues {parent!r:.80}, which is not there"
+            yield Fault(("requests", index, "parent_id"), sentence)
 
 
 @on_cooked("cooked-parent-cycle", "error")
@@ -47,14 +47,16 @@ def parent_cycle(cooked: JsonObject) -> Iterator[Fault]:
     """A request continues itself, or parent links lead in a circle."""
     requests = cooked["requests"]
     links = {request["id"]: request["parent_id"] for request in reversed(requests)}
-    circular = set(circles(links))
+    circular = set(names_in_cycles(links))
     for index, request in enumerate(requests):
-        # Of several requests with one id the first is meant.
+        # Of several requests with one id, references mean the first.
         if request["id"] in circular:
             circular.remove(request["id"])
             is_own = request["parent_id"] == request["id"]
-            told = f"Request {index} continues itself" if is_own else f"The parents of request {index} lead back to it"
-            yield Fault(("requests", index, "parent_id"), told)
+            sentence = (
+                f"Request {index} continues itself" if is_own else f"The parents of request {index} lead back to it"
+            )
+            yield Fault(("requests", index, "parent_id"), sentence)
 
 
 @on_cooked("cooked-duplicate-id", "error")
@@ -62,8 +64,10 @@ def duplicate_id(cooked: JsonObject) -> Iterator[Fault]:
     """Two messages, two tools or two requests have the same id."""
     for part in ("messages", "tools", "requests"):
         for index, first in _repeated(entry["id"] for entry in cooked[part]):
-            told = f"{_noun(part, index)} has the id of {_noun(part, first).lower()}: {cooked[part][index]['id']!r:.80}"
-            yield Fault((part, index, "id"), told)
+            sentence = (
+                f"{_noun(part, index)} has the id of {_noun(part, first).lower()}: {cooked[part][index]['id']!r:.80}"
+            )
+            yield Fault((part, index, "id"), sentence)
 
 
 @on_cooked("cooked-orphan-result", "warning")
@@ -72,13 +76,13 @@ def orphan_result(cooked: JsonObject) -> Iterator[Fault]:
     calls = {call.get("id") for message in cooked["messages"] for call in message["tool_calls"] or ()} - {None}
     for index, message in enumerate(cooked["messages"]):
         if message["role"] == "tool_result" and message["tool_use_id"] not in calls:
-            named = message["tool_use_id"]
-            told = (
+            call_id = message["tool_use_id"]
+            sentence = (
                 f"Message {index} is a tool's result that names no call"
-                if named is None
-                else f"Message {index} is the result of {named!r:.80}, which nobody called"
+                if call_id is None
+                else f"Message {index} is the result of {call_id!r:.80}, which nobody called"
             )
-            yield Fault(("messages", index, "tool_use_id"), told)
+            yield Fault(("messages", index, "tool_use_id"), sentence)
 
 
 @on_cooked("cooked-not-deduplicated", "note")
@@ -91,7 +95,7 @@ def not_deduplicated(cooked: JsonObject) -> Iterator[Fault]:
 
 
 def _repeated(names: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Where a name stands again, and where it stood first."""
+    """Yield the index of each repeated name, with the index of its first occurrence."""
     first: dict[str, int] = {}
     for index, name in enumerate(names):
         if first.setdefault(name, index) != index:

@@ -1,4 +1,4 @@
-"""Rules about one API exchange: what a provider asks of a request, and what its response must hold."""
+"""Rules about API exchanges: what providers require of a request, and what a response must hold."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
@@ -27,22 +27,24 @@ def not_opened_by_user(exchange: JsonObject) -> Iterator[Fault]:
     """The first message of a request is not the user's, which only some providers allow."""
     for message in exchange["request"]["messages"][:1]:
         if message["role"] != "user":
-            told = f"The request begins with a message of role {message['role']}, not of the user"
-            yield Fault(("request", "messages", 0, "role"), told)
+            sentence = f"The request begins with a message of role {message['role']}, not of the user"
+            yield Fault(("request", "messages", 0, "role"), sentence)
 
 
 @on_exchange("exchange-call-without-result", "error")
 def call_without_result(exchange: JsonObject) -> Iterator[Fault]:
     """A model's call of a tool has no result in the messages of user or tool that come next."""
-    # What comes in a row is one turn to providers: parallel calls may have a message each, and so may their results.
+    # To providers, consecutive messages are one turn: parallel calls, and their results, may be separate messages.
     turns = [list(turn) for _, turn in groupby(enumerate(exchange["request"]["messages"]), _is_of_model)]
     for turn, next_turn in pairwise([*turns, []]):
-        # A tool that the provider runs itself gives its result in the same turn.
+        # A tool that the provider runs has its result in the same turn.
         results = {block["tool_use_id"] for _, block in _blocks([*turn, *next_turn], "tool_result")}
         for (index, number), call in _blocks(filter(_is_of_model, turn), "tool_use"):
             if call["id"] not in results:
-                told = f"Message {index} calls {call['name']!r:.80}, but the next has no result of {call['id']!r:.80}"
-                yield Fault(("request", "messages", index, "content", number), told)
+                sentence = (
+                    f"Message {index} calls {call['name']!r:.80}, but the next has no result of {call['id']!r:.80}"
+                )
+                yield Fault(("request", "messages", index, "content", number), sentence)
 
 
 def _is_of_model(numbered: Numbered) -> bool:
@@ -50,7 +52,7 @@ def _is_of_model(numbered: Numbered) -> bool:
 
 
 def _blocks(messages: Iterable[Numbered], kind: str) -> Iterator[tuple[tuple[int, int], JsonObject]]:
-    """The blocks of one type, each with the number of its message and its own."""
+    """Yield the blocks of one type, each with the indexes of its message and of the block."""
     for index, message in messages:
         for number, block in enumerate(message["content"]):
             if block["type"] == kind:
@@ -62,8 +64,8 @@ def bad_token_limit(exchange: JsonObject) -> Iterator[Fault]:
     """A request allows no token to be answered."""
     limit = exchange["request"].get("max_output_tokens")
     if limit is not None and limit <= 0:
-        told = f"max_output_tokens is {int(limit):,}; it must be above 0, or left out"
-        yield Fault(("request", "max_output_tokens"), told)
+        sentence = f"max_output_tokens is {int(limit):,}; it must be above 0, or left out"
+        yield Fault(("request", "max_output_tokens"), sentence)
 
 
 @on_exchange("exchange-without-content", "error")
@@ -86,22 +88,22 @@ _THINKING: Formula = (*_PLAIN, "thinking_tokens")
 _CACHED: Formula = (*_PLAIN, "cached_tokens")
 _ALL: Formula = (*_CACHED, "thinking_tokens")
 
-_CACHED_INSIDE = (_PLAIN, _THINKING)
-"""OpenAI counts cached tokens as input; thinking is in the output unless it was taken out."""
-_CACHED_APART = (_CACHED, _ALL)
-"""Anthropic counts cached tokens apart, and thinking as output unless it is reported apart."""
-_THOUGHTS_APART = (_THINKING,)
-"""Gemini counts cached tokens as input, and thoughts always apart."""
+_OPENAI_FORMULAS = (_PLAIN, _THINKING)
+"""OpenAI counts cached tokens as input, and thinking as output unless it is reported separately."""
+_ANTHROPIC_FORMULAS = (_CACHED, _ALL)
+"""Anthropic counts cached tokens separately, and thinking as output unless it is reported separately."""
+_GEMINI_FORMULAS = (_THINKING,)
+"""Gemini counts cached tokens as input, and thoughts always separately."""
 
 _FORMULAS: dict[str, tuple[Formula, ...]] = {
-    "openai": _CACHED_INSIDE,
-    "azure": _CACHED_INSIDE,
-    "azure_openai": _CACHED_INSIDE,
-    "anthropic": _CACHED_APART,
-    "google": _THOUGHTS_APART,
-    "gemini": _THOUGHTS_APART,
+    "openai": _OPENAI_FORMULAS,
+    "azure": _OPENAI_FORMULAS,
+    "azure_openai": _OPENAI_FORMULAS,
+    "anthropic": _ANTHROPIC_FORMULAS,
+    "google": _GEMINI_FORMULAS,
+    "gemini": _GEMINI_FORMULAS,
 }
-_ANY = (*_CACHED_INSIDE, *_CACHED_APART)
+_ANY_FORMULA = (*_OPENAI_FORMULAS, *_ANTHROPIC_FORMULAS)
 
 
 @on_exchange("exchange-usage-sum", "warning")
@@ -111,11 +113,13 @@ def usage_sum(exchange: JsonObject) -> Iterator[Fault]:
     total = usage.get("total_tokens")
     if total is None or any(usage.get(name) is None for name in _PLAIN):
         return
-    formulas = _FORMULAS.get((exchange.get("provider") or "").casefold(), _ANY)
+    formulas = _FORMULAS.get((exchange.get("provider") or "").casefold(), _ANY_FORMULA)
     sums = sorted({sum(usage.get(name) or 0 for name in formula) for formula in formulas})
     if total not in sums:
-        told = f"The response states {total:,} tokens in all, but they add up to {' or '.join(f'{n:,}' for n in sums)}"
-        yield Fault(("response", "usage", "total_tokens"), told)
+        sentence = (
+            f"The response states {total:,} tokens in all, but they add up to {' or '.join(f'{n:,}' for n in sums)}"
+        )
+        yield Fault(("response", "usage", "total_tokens"), sentence)
 
 
 RULES = (

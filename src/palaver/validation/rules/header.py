@@ -1,4 +1,4 @@
-"""Rules about a conversation as a whole: what it is called, what it must hold, what it costs."""
+"""Rules about a conversation as a whole: its ids, its session, its cost, its summaries."""
 
 from collections.abc import Iterator
 
@@ -12,8 +12,8 @@ SCHEMA_VERSION = in_schema("schema-version", "A document is of no version of the
 UNKNOWN_KEY = in_schema("unknown-key", "A document has a key that the schema does not know; asked at `strict` only.")
 
 _HIGH_COST_USD = 100
-_SECOND = 19
-"""Characters of a time up to its second: some platforms keep the time of creation more exactly."""
+_SECOND_LENGTH = 19
+"""Characters of a timestamp up to its second: some platforms store the time of creation more precisely."""
 
 
 @on_conversation("no-messages", "error")
@@ -42,7 +42,7 @@ def sidechain_without_parent(thread: Thread) -> Iterator[Fault]:
 def updated_before_created(thread: Thread) -> Iterator[Fault]:
     """A conversation was updated before it was created, by a second or more."""
     created, updated = thread.header["created_at"], thread.header.get("updated_at")
-    if updated is not None and updated[:_SECOND] < created[:_SECOND]:
+    if updated is not None and updated[:_SECOND_LENGTH] < created[:_SECOND_LENGTH]:
         yield Fault(("updated_at",), f"Updated at {updated}, before it was created at {created}")
 
 
@@ -67,9 +67,9 @@ def _figures(amount: float) -> str:
 @on_conversation("summary-of-nothing", "note")
 def summary_of_nothing(thread: Thread) -> Iterator[Fault]:
     """A summary stands for a message that is not in the conversation."""
-    for covered in thread.loose_summaries:
-        place = None if covered.place == thread.place else covered.place
-        yield Fault(covered.path, f"A summary covers {covered.name!r:.80}, which is not there", place=place)
+    for covered in thread.missing_covered_messages:
+        location = None if covered.location == thread.location else covered.location
+        yield Fault(covered.path, f"A summary covers {covered.name!r:.80}, which is not there", location=location)
 
 
 RULES = (

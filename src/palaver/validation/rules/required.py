@@ -1,4 +1,4 @@
-"""What each platform's conversations must say beside what the schema asks of all: the table of the mapping."""
+"""Fields that conversations of a platform always have, beyond what the schema requires: the table of the mapping."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -10,37 +10,37 @@ from palaver.model.rules import Fault, Path, on_document
 
 class Required(NamedTuple):
     field: str
-    """In the words of the platform."""
+    """The platform's own name for the field."""
     path: Path
-    is_there: Callable[[Facts], bool]
+    is_present: Callable[[Facts], bool]
 
 
 def _session_id(facts: Facts) -> bool:
-    return bool(_part(facts, "session").get("session_id"))
+    return bool(_section(facts, "session").get("session_id"))
 
 
 def _model(facts: Facts) -> bool:
-    return bool(_part(facts, "platform").get("model")) or any(
+    return bool(_section(facts, "platform").get("model")) or any(
         metadata.get("model_override") for metadata in facts.metadata
     )
 
 
 def _mode(facts: Facts) -> bool:
-    about: JsonObject = _part(facts, "platform").get("metadata") or {}
-    return bool(about.get("mode") or about.get("active_mode"))
+    platform_metadata: JsonObject = _section(facts, "platform").get("metadata") or {}
+    return bool(platform_metadata.get("mode") or platform_metadata.get("active_mode"))
 
 
 def _deployment(facts: Facts) -> bool:
-    return bool((_part(facts, "platform").get("metadata") or {}).get("deployment"))
+    return bool((_section(facts, "platform").get("metadata") or {}).get("deployment"))
 
 
 def _request_id(facts: Facts) -> bool:
-    about: JsonObject = _part(facts, "platform").get("metadata") or {}
-    return bool(about.get("request_id")) or any(metadata.get("request_id") for metadata in facts.metadata)
+    platform_metadata: JsonObject = _section(facts, "platform").get("metadata") or {}
+    return bool(platform_metadata.get("request_id")) or any(metadata.get("request_id") for metadata in facts.metadata)
 
 
 def _completion(facts: Facts) -> bool:
-    return not _suggests(facts) or any(
+    return not _has_suggestions(facts) or any(
         block.get("code") or block.get("text")
         for content, metadata in zip(facts.contents, facts.metadata, strict=True)
         if _is_suggestion(metadata)
@@ -49,11 +49,11 @@ def _completion(facts: Facts) -> bool:
 
 
 def _file_path(facts: Facts) -> bool:
-    return not _suggests(facts) or any(block.get("file_path") for content in facts.contents for block in content)
+    return not _has_suggestions(facts) or any(block.get("file_path") for content in facts.contents for block in content)
 
 
-def _suggests(facts: Facts) -> bool:
-    """Whether these are completions in an editor; chats belong to no file."""
+def _has_suggestions(facts: Facts) -> bool:
+    """Return whether these are completions in an editor; chats belong to no file."""
     return any(map(_is_suggestion, facts.metadata))
 
 
@@ -61,7 +61,7 @@ def _is_suggestion(metadata: JsonObject) -> bool:
     return "completion_index" in metadata or "accepted" in metadata
 
 
-def _part(facts: Facts, name: str) -> JsonObject:
+def _section(facts: Facts, name: str) -> JsonObject:
     return facts.document.get(name) or {}
 
 
@@ -86,7 +86,7 @@ REQUIRED: dict[str, tuple[Required, ...]] = {
         Required("deployment", (*_METADATA, "deployment"), _deployment),
     ),
 }
-"""ChatGPT asks for nothing that the schema does not ask: an id, a time of creation, messages."""
+"""ChatGPT needs no entry: the schema requires its id, time of creation and messages already."""
 
 
 @on_document("required-field", "warning")
@@ -96,7 +96,7 @@ def required_field(facts: Facts) -> Iterator[Fault]:
         return  # a later fragment
     name = facts.document["platform"]["name"]
     for required in REQUIRED.get(name, ()):
-        if facts.messages and not required.is_there(facts):
+        if facts.messages and not required.is_present(facts):
             yield Fault(required.path, f"A conversation of {name} without {required.field}")
 
 

@@ -1,4 +1,4 @@
-"""Rules about times: they exist, are plausible, and go forward along the links of the conversation."""
+"""Rules about times: they exist, are plausible, and increase along the links of the conversation."""
 
 from collections.abc import Iterator
 
@@ -8,10 +8,10 @@ from palaver.model.timestamps import are_canonical, is_canonical, milliseconds_o
 
 MISSING_TIMESTAMP = in_schema("missing-timestamp", "A message has no time.")
 
-_FIRST = "2020-01-01"
-"""No assistant of today left conversations before."""
-_HOUR = 13
-"""Characters of a time up to its hour."""
+_EARLIEST = "2020-01-01"
+"""No supported assistant existed before."""
+_HOUR_LENGTH = 13
+"""Characters of a timestamp up to its hour."""
 _GAP_MS = 3_600_000
 
 
@@ -19,7 +19,7 @@ _GAP_MS = 3_600_000
 def future_timestamp(facts: Facts) -> Iterator[Fault]:
     """A time lies in the future."""
     now = facts.thread.now
-    for name, time in _of_header(facts):
+    for name, time in _header_times(facts):
         if time > now:
             yield Fault((name,), f"{name} lies in the future: {time}")
     if facts.times and max(facts.times) > now:
@@ -31,19 +31,19 @@ def future_timestamp(facts: Facts) -> Iterator[Fault]:
 @on_document("early-timestamp", "warning")
 def early_timestamp(facts: Facts) -> Iterator[Fault]:
     """A time lies before 2020, when no assistant of today existed."""
-    for name, time in _of_header(facts):
-        if time < _FIRST:
-            yield Fault((name,), f"{name} is {time}, before {_FIRST}")
-    if facts.times and min(facts.times) < _FIRST:
+    for name, time in _header_times(facts):
+        if time < _EARLIEST:
+            yield Fault((name,), f"{name} is {time}, before {_EARLIEST}")
+    if facts.times and min(facts.times) < _EARLIEST:
         for index, time in enumerate(facts.times):
-            if time < _FIRST:
-                yield Fault(("messages", index, "timestamp"), f"Message {index} is of {time}, before {_FIRST}")
+            if time < _EARLIEST:
+                yield Fault(("messages", index, "timestamp"), f"Message {index} is of {time}, before {_EARLIEST}")
 
 
 @on_document("impossible-timestamp", "error")
 def impossible_timestamp(facts: Facts) -> Iterator[Fault]:
     """A time does not exist, such as 30 February or 25 o'clock."""
-    header = _of_header(facts)
+    header = _header_times(facts)
     if are_canonical([time for _, time in header] + facts.times):
         return
     for name, time in header:
@@ -54,8 +54,8 @@ def impossible_timestamp(facts: Facts) -> Iterator[Fault]:
             yield Fault(("messages", index, "timestamp"), f"Message {index} is of {time}, which does not exist")
 
 
-def _of_header(facts: Facts) -> list[tuple[str, str]]:
-    """The times of the conversation itself; fragments repeat them."""
+def _header_times(facts: Facts) -> list[tuple[str, str]]:
+    """Return the times in the header, but only for the first fragment: the others repeat them."""
     if facts.thread.messages:
         return []
     return [(name, time) for name in ("created_at", "updated_at") if (time := facts.document.get(name))]
@@ -65,12 +65,12 @@ def _of_header(facts: Facts) -> list[tuple[str, str]]:
 def backward_timestamp(facts: Facts) -> Iterator[Fault]:
     """A message is older than the one it follows: its parent, or else the one above it."""
     times = facts.times
-    if facts.is_in_order:
+    if facts.is_linear:
         if times and not facts.parents[0] and times[0] < facts.thread.last_time:
             yield _backward(0, times[0], facts.thread.last_time)
         if facts.is_sorted:
             return
-    for index, before in enumerate(facts.before):
+    for index, before in enumerate(facts.predecessors):
         if before >= 0 and times[index] < times[before]:
             yield _backward(index, times[index], times[before])
 
@@ -85,18 +85,18 @@ def _backward(index: int, time: str, before: str) -> Fault:
 def long_gap(facts: Facts) -> Iterator[Fault]:
     """A model or a tool answered more than an hour later; people may take their time."""
     times = facts.times
-    if times and times[0][:_HOUR] == times[-1][:_HOUR] and facts.is_sorted:
+    if times and times[0][:_HOUR_LENGTH] == times[-1][:_HOUR_LENGTH] and facts.is_sorted:
         return
-    hours = [time[:_HOUR] for time in times]
-    for index, before in enumerate(facts.before):
+    hours = [time[:_HOUR_LENGTH] for time in times]
+    for index, before in enumerate(facts.predecessors):
         if (
             before >= 0
             and hours[index] != hours[before]
             and _is_answer(facts, index)
             and (gap_ms := _gap_ms(times[before], times[index])) > _GAP_MS
         ):
-            told = f"Message {index} came {gap_ms / _GAP_MS:,.1f} hours after what it follows"
-            yield Fault(("messages", index, "timestamp"), told)
+            sentence = f"Message {index} came {gap_ms / _GAP_MS:,.1f} hours after what it follows"
+            yield Fault(("messages", index, "timestamp"), sentence)
 
 
 def _is_answer(facts: Facts, index: int) -> bool:
@@ -110,7 +110,7 @@ def _is_answer(facts: Facts, index: int) -> bool:
 def _gap_ms(earlier: str, later: str) -> int:
     try:
         return milliseconds_of(later) - milliseconds_of(earlier)
-    except ValueError:  # one of them does not exist, which another rule says
+    except ValueError:  # one does not exist; `impossible-timestamp` reports it
         return 0
 
 

@@ -1,4 +1,4 @@
-"""Rules about token counts: none is negative, and what is stated twice adds up, each by its provider's own formula."""
+"""Rules about token counts: none is negative, and totals add up, by the formula of each provider."""
 
 from collections.abc import Iterator
 
@@ -21,16 +21,16 @@ def usage_sum(facts: Facts) -> Iterator[Fault]:
             written = tokens.get("cache_creation_input_tokens")
             found = (parts.get("ephemeral_5m_input_tokens") or 0) + (parts.get("ephemeral_1h_input_tokens") or 0)
             if written is not None and written != found:
-                told = f"Message {index} wrote {written:,} tokens to the cache, by lifetime {found:,}"
-                yield Fault(("messages", index, "tokens", "cache_creation"), told)
+                sentence = f"Message {index} wrote {written:,} tokens to the cache, by lifetime {found:,}"
+                yield Fault(("messages", index, "tokens", "cache_creation"), sentence)
         total = tokens.get("total_tokens")
         if type(total) is int and total not in (sums := possible_sums(tokens)):
-            told = f"Message {index} states {total:,} tokens in all, but they add up to {sums[0]:,}"
-            yield Fault(("messages", index, "tokens", "total_tokens"), told)
+            sentence = f"Message {index} states {total:,} tokens in all, but they add up to {sums[0]:,}"
+            yield Fault(("messages", index, "tokens", "total_tokens"), sentence)
 
 
 def possible_sums(tokens: JsonObject) -> tuple[int, ...]:
-    """What the total may be: OpenAI counts cached and thinking tokens inside the others, Anthropic and Gemini apart."""
+    """Return the possible totals: OpenAI includes cached and thinking tokens in the others, other providers do not."""
     plain = (tokens.get("input_tokens") or 0) + (tokens.get("output_tokens") or 0)
     thinking = tokens.get("thinking_tokens") or 0
     cached = (tokens.get("cache_read_input_tokens") or 0) + (tokens.get("cache_creation_input_tokens") or 0)
@@ -41,18 +41,18 @@ def possible_sums(tokens: JsonObject) -> tuple[int, ...]:
 def metrics_sum(thread: Thread) -> Iterator[Fault]:
     """The totals of a conversation are not what its messages add up to."""
     stated = thread.header.get("metrics")
-    if thread.is_cut or not isinstance(stated, dict):
+    if thread.has_missing_fragments or not isinstance(stated, dict):
         return
     counted = thread.totals.metrics()
     for name in ("total_messages", "tool_calls"):
         if stated.get(name) is not None and stated[name] != counted[name]:
-            told = f"metrics state {stated[name]:,} as {name}, the messages add up to {counted[name]:,}"
-            yield Fault(("metrics", name), told)
+            sentence = f"metrics state {stated[name]:,} as {name}, the messages add up to {counted[name]:,}"
+            yield Fault(("metrics", name), sentence)
     sums = counted.get("total_tokens") or {}
     for name, total in (stated.get("total_tokens") or {}).items():
         if name in thread.totals.tokens and type(total) is int and total != (sums.get(name) or 0):
-            told = f"metrics state {total:,} tokens of {name}, the messages add up to {sums.get(name) or 0:,}"
-            yield Fault(("metrics", "total_tokens", name), told)
+            sentence = f"metrics state {total:,} tokens of {name}, the messages add up to {sums.get(name) or 0:,}"
+            yield Fault(("metrics", "total_tokens", name), sentence)
 
 
 RULES = (NEGATIVE_TOKENS, usage_sum, metrics_sum)

@@ -1,11 +1,11 @@
-"""Content blocks of Anthropic's format, both ways.
+"""Content blocks of Anthropic's format, read and written.
 
-Text, thinking, pictures, documents, calls of tools and their results have their counterparts. What Anthropic runs
+Text, thinking, images, documents, tool calls and tool results have a counterpart in an exchange. What Anthropic runs
 itself (`server_tool_use`, `web_search_tool_result`, `mcp_tool_use`, …), `search_result`, `container_upload`,
-`compaction`, `fallback` and whatever comes next is opaque: it keeps its place and, within it, the ids that pair it.
+`compaction`, `fallback` and any unknown type become opaque blocks, in order, with the ids that pair them left inside.
 
-Thinking goes back to the API only under Anthropic's own seal. In a request, thinking without one is written as text
-between tags; in a response it has an empty seal. A seal without an origin is taken for Anthropic's.
+The API accepts thinking only with Anthropic's own signature. In a request, thinking without one is written as text
+between tags; in a response, with an empty signature. A signature without an origin is taken for Anthropic's.
 """
 
 import re
@@ -15,12 +15,20 @@ from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
 from palaver.wire.anthropic import _media as media
-from palaver.wire.anthropic._calls import Names, input_of
-from palaver.wire.anthropic._kept import difference, is_foreign, keep, own, plain, report_rest, settle
+from palaver.wire.anthropic._provider_data import (
+    difference,
+    is_foreign,
+    own_data,
+    report_unwritten,
+    restore,
+    store_own_data,
+    without_provider_data,
+)
+from palaver.wire.anthropic._tools import CallIds, parse_input
 
-Place = Literal["system", "user", "assistant", "result", "response"]
+Container = Literal["system", "user", "assistant", "result", "response"]
 
-_TAKEN: dict[Place, frozenset[str]] = {
+_ACCEPTED: dict[Container, frozenset[str]] = {
     "system": frozenset({"text"}),
     "user": frozenset({"text", "image", "file", "tool_use", "tool_result", "thinking"}),
     "assistant": frozenset({"text", "thinking", "tool_use", "tool_result"}),
@@ -45,81 +53,83 @@ _CITATIONS = frozenset(
 )
 
 
-class Where(NamedTuple):
-    """What surrounds a block."""
+class Context(NamedTuple):
+    """What holds a block, and where it came from."""
 
-    place: Place
+    container: Container
     states_errors: bool = False
-    """Results say `is_error` also where it is false."""
+    """Whether tool results state `is_error` even if it is false."""
     origin: Literal["own", "foreign", "unknown"] = "unknown"
-    """Whose it is: Anthropic's, another provider's."""
+    """Whether the block came from Anthropic (own) or from another provider (foreign)."""
 
 
-def block_from_wire(raw: Any, where: Where, names: Names) -> JsonObject:
+def block_from_wire(raw: Any, context: Context, call_ids: CallIds) -> JsonObject:
     match raw:
         case {"type": "text", "text": str(text)} if len(raw) == 2:
             return build.text(text)
         case {"type": str(kind)}:
-            block = _counterpart(kind, raw, where, names)
+            block = _parse_piece(kind, raw, context, call_ids)
         case _:
             kind, block = "", None
-    made = _made(block, "", where._replace(origin="own"), Losses()) if block else None
+    made = _build_piece(block, "", context._replace(origin="own"), Losses()) if block else None
     if not block or not made:
         block = build.opaque(kind=kind or "block", raw=raw)
-        keep(block, {})
+        store_own_data(block, {})
         return block
-    kept = difference(raw, made)
-    if kept or block["type"] not in _TAKEN[where.place] or _is_unsealed(block, where):
-        keep(block, kept)
+    saved = difference(raw, made)
+    if saved or block["type"] not in _ACCEPTED[context.container] or _is_unsealed(block, context):
+        store_own_data(block, saved)
     return block
 
 
-def block_to_wire(block: JsonObject, pointer: str, where: Where, losses: Losses) -> list[Any]:
-    """The block as one piece of content, or nothing."""
+def block_to_wire(block: JsonObject, pointer: str, context: Context, losses: Losses) -> list[Any]:
+    """Return the block as a list of one content piece, or an empty list if it cannot be written."""
     kind = block["type"]
-    where = where._replace(origin=_origin(block, where))
+    context = context._replace(origin=_origin(block, context))
     if kind == "opaque":
-        return _opaque(block, pointer, losses)
-    if kind != "code" and kind not in _TAKEN[where.place] and where.origin != "own":
-        losses.drop(pointer, f"{_called(where.place)} takes no {kind} block")
+        return _opaque_to_wire(block, pointer, losses)
+    if kind != "code" and kind not in _ACCEPTED[context.container] and context.origin != "own":
+        losses.drop(pointer, f"{_container_name(context.container)} takes no {kind} block")
         return []
-    found = Losses()
-    made = _made(block, pointer, where, found)
+    writer_losses = Losses()
+    made = _build_piece(block, pointer, context, writer_losses)
     if made is None:
-        losses.found += found.found
+        losses.found += writer_losses.found
         return []
-    report_rest(block, _FIELDS[kind], pointer, losses)
+    report_unwritten(block, _FIELDS[kind], pointer, losses)
 
-    def says(raw: JsonObject) -> JsonObject:
+    def parse(raw: JsonObject) -> JsonObject:
         ids = {name: block[name] for name in ("id", "tool_use_id") if name in block}
-        return plain(block_from_wire(raw | ids, where, Names()))
+        return without_provider_data(block_from_wire(raw | ids, context, CallIds()))
 
-    return [settle(block, made, says, pointer=pointer, found=found, losses=losses)]
+    return [restore(block, made, parse, pointer=pointer, writer_losses=writer_losses, losses=losses)]
 
 
-def _origin(block: JsonObject, where: Where) -> Literal["own", "foreign", "unknown"]:
-    if own(block) is not None:
+def _origin(block: JsonObject, context: Context) -> Literal["own", "foreign", "unknown"]:
+    if own_data(block) is not None:
         return "own"
-    return "foreign" if where.origin == "foreign" or is_foreign(block) else "unknown"
+    return "foreign" if context.origin == "foreign" or is_foreign(block) else "unknown"
 
 
-def _counterpart(kind: str, raw: JsonObject, where: Where, names: Names) -> JsonObject | None:
-    if where.place == "result" and kind not in _IN_RESULTS:
-        return None  # also keeps a result within a result within … from being walked
+def _parse_piece(kind: str, raw: JsonObject, context: Context, call_ids: CallIds) -> JsonObject | None:
+    if context.container == "result" and kind not in _IN_RESULTS:
+        return None  # also stops the recursion into results nested in results
     match kind, raw:
         case "text", {"text": str(text)}:
             return build.text(text, citations=_citations(raw.get("citations")))
         case "thinking", {"thinking": str(thinking)}:
-            seal = raw.get("signature")
-            return build.thinking(thinking, signature=seal if isinstance(seal, str) and seal else None)
+            signature = raw.get("signature")
+            return build.thinking(thinking, signature=signature if isinstance(signature, str) and signature else None)
         case "redacted_thinking", {"data": str(data)}:
             return build.thinking("", redacted_data=data)
         case "tool_use", {"name": str(name)}:
-            return build.tool_use(id=names.call(raw.get("id")), name=name, input=input_of(raw.get("input")))
+            return build.tool_use(
+                id=call_ids.register_call(raw.get("id")), name=name, input=parse_input(raw.get("input"))
+            )
         case "tool_result", _:
             return build.tool_result(
-                tool_use_id=names.result(raw.get("tool_use_id")),
-                content=_result_content(raw.get("content"), where, names),
+                tool_use_id=call_ids.match_result(raw.get("tool_use_id")),
+                content=_result_content(raw.get("content"), context, call_ids),
                 is_error=raw.get("is_error") is True,
             )
         case "image", _:
@@ -130,56 +140,56 @@ def _counterpart(kind: str, raw: JsonObject, where: Where, names: Names) -> Json
             return None
 
 
-def _made(block: JsonObject, pointer: str, where: Where, losses: Losses) -> JsonObject | None:
+def _build_piece(block: JsonObject, pointer: str, context: Context, losses: Losses) -> JsonObject | None:
     match block["type"]:
         case "text":
-            return _text(block, pointer, losses)
+            return _text_to_wire(block, pointer, losses)
         case "code":
             losses.change(pointer, "code is written as text between fences")
-            return build.text(_fenced(block))
+            return build.text(_fenced_code(block))
         case "thinking":
-            return _thinking(block, pointer, where, losses)
+            return _thinking_to_wire(block, pointer, context, losses)
         case "tool_use":
             return build.tool_use(id=block["id"], name=block["name"], input=block["input"])
         case "tool_result":
-            return _tool_result(block, pointer, where, losses)
+            return _tool_result_to_wire(block, pointer, context, losses)
         case "image":
-            return media.image_to_wire(block, pointer, losses, is_foreign=where.origin == "foreign")
+            return media.image_to_wire(block, pointer, losses, is_foreign=context.origin == "foreign")
         case "file":
-            return media.document_to_wire(block, pointer, losses, is_foreign=where.origin == "foreign")
+            return media.document_to_wire(block, pointer, losses, is_foreign=context.origin == "foreign")
         case kind:
             losses.drop(pointer, f"no writer knows {kind} blocks")
             return None
 
 
-def _text(block: JsonObject, pointer: str, losses: Losses) -> JsonObject:
+def _text_to_wire(block: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     citations = block.get("citations")
     if citations is None:
         return build.text(block["text"])
-    known = [citation for citation in citations if _is_known(citation)]
+    known = [citation for citation in citations if _is_anthropic_citation(citation)]
     if citations and not known:
         losses.drop(f"{pointer}/citations", "they are in another provider's shape")
         return build.text(block["text"])
     for number, citation in enumerate(citations):
-        if not _is_known(citation):
+        if not _is_anthropic_citation(citation):
             losses.drop(f"{pointer}/citations/{number}", "it is in another provider's shape")
     return build.text(block["text"], citations=known)
 
 
-def _thinking(block: JsonObject, pointer: str, where: Where, losses: Losses) -> JsonObject | None:
-    text, seal, hidden = block["thinking"], block.get("signature"), block.get("redacted_data")
-    if where.origin == "foreign":
-        if where.place == "response":
+def _thinking_to_wire(block: JsonObject, pointer: str, context: Context, losses: Losses) -> JsonObject | None:
+    text, signature, redacted = block["thinking"], block.get("signature"), block.get("redacted_data")
+    if context.origin == "foreign":
+        if context.container == "response":
             for name in ("signature", "redacted_data"):
                 if block.get(name) is not None:
                     losses.drop(f"{pointer}/{name}", "it is another provider's seal")
-        seal = hidden = None
-    if hidden is not None and not text and not seal:
-        return {"type": "redacted_thinking", "data": hidden}
-    if seal or where.origin == "own" or where.place == "response":
-        if hidden is not None:
+        signature = redacted = None
+    if redacted is not None and not text and not signature:
+        return {"type": "redacted_thinking", "data": redacted}
+    if signature or context.origin == "own" or context.container == "response":
+        if redacted is not None:
             losses.drop(f"{pointer}/redacted_data", "thinking is either readable or hidden")
-        return {"type": "thinking", "thinking": text, "signature": seal or ""}
+        return {"type": "thinking", "thinking": text, "signature": signature or ""}
     if not text:
         losses.drop(pointer, "thinking without words and without Anthropic's seal")
         return None
@@ -187,38 +197,42 @@ def _thinking(block: JsonObject, pointer: str, where: Where, losses: Losses) -> 
     return build.text(f"<thinking>\n{text}\n</thinking>")
 
 
-def _is_unsealed(block: JsonObject, where: Where) -> bool:
-    """Thinking that would be written as text, if nothing said that it came as thinking."""
-    return where.place != "response" and block["type"] == "thinking" and not {"signature", "redacted_data"} & set(block)
+def _is_unsealed(block: JsonObject, context: Context) -> bool:
+    """Return whether this is thinking that a request would write as text, unless its provider data says otherwise."""
+    return (
+        context.container != "response"
+        and block["type"] == "thinking"
+        and not {"signature", "redacted_data"} & set(block)
+    )
 
 
-def _tool_result(block: JsonObject, pointer: str, where: Where, losses: Losses) -> JsonObject:
+def _tool_result_to_wire(block: JsonObject, pointer: str, context: Context, losses: Losses) -> JsonObject:
     made = {"type": "tool_result", "tool_use_id": block["tool_use_id"], "content": block["content"]}
     if not isinstance(block["content"], str):
-        inner = where._replace(place="result")
+        inner = context._replace(container="result")
         made["content"] = [
             piece
             for number, part in enumerate(block["content"])
             for piece in block_to_wire(part, f"{pointer}/content/{number}", inner, losses)
         ]
-    if block.get("is_error") or where.states_errors:
+    if block.get("is_error") or context.states_errors:
         made["is_error"] = bool(block.get("is_error"))
     return made
 
 
-def _result_content(raw: Any, where: Where, names: Names) -> str | list[JsonObject]:
+def _result_content(raw: Any, context: Context, call_ids: CallIds) -> str | list[JsonObject]:
     match raw:
         case str():
             return raw
         case list():
-            return [block_from_wire(piece, where._replace(place="result"), names) for piece in raw]
+            return [block_from_wire(piece, context._replace(container="result"), call_ids) for piece in raw]
         case _:
             return ""
 
 
-def _opaque(block: JsonObject, pointer: str, losses: Losses) -> list[Any]:
-    if own(block) is not None:
-        report_rest(block, {"type", "kind", "raw"}, pointer, losses)
+def _opaque_to_wire(block: JsonObject, pointer: str, losses: Losses) -> list[Any]:
+    if own_data(block) is not None:
+        report_unwritten(block, {"type", "kind", "raw"}, pointer, losses)
         return [block["raw"]]
     losses.drop(pointer, f"{block['kind']} has no counterpart{', and holds text' * _holds_text(block['raw'])}")
     return []
@@ -244,22 +258,22 @@ def _citations(raw: Any) -> list[JsonObject] | None:
     return cast("list[JsonObject]", raw) if is_list else None
 
 
-def _is_known(citation: JsonObject) -> bool:
+def _is_anthropic_citation(citation: JsonObject) -> bool:
     kind = citation.get("type")
     return isinstance(kind, str) and kind in _CITATIONS
 
 
-def _fenced(block: JsonObject) -> str:
+def _fenced_code(block: JsonObject) -> str:
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", block["code"])), 0)
     return f"{fence}{block.get('language') or ''}\n{block['code']}\n{fence}"
 
 
-def _called(place: Place) -> str:
-    match place:
+def _container_name(container: Container) -> str:
+    match container:
         case "system":
             return "a system prompt"
         case "user" | "assistant":
-            return f"a message of the {place}"
+            return f"a message of the {container}"
         case "result":
             return "a tool's result"
         case "response":

@@ -1,7 +1,7 @@
-"""Pictures and documents of Anthropic's format, both ways.
+"""Images and documents of Anthropic's format, read and written.
 
-A picture is JPEG, PNG, GIF or WebP in base64, an address or the id of an uploaded file; a document is a PDF in the same
-three ways, or plain text. A document made of blocks is read as its text; the blocks are kept.
+An image is JPEG, PNG, GIF or WebP in base64, a URL or the id of an uploaded file; a document is a PDF in the same three
+ways, or plain text. A document made of blocks is read as its text; the blocks are kept in `provider_data`.
 """
 
 import base64
@@ -12,18 +12,18 @@ from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
 
-_PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+_IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF = "application/pdf"
 _PLAIN = "text/plain"
-_ELSEWHERE = "the file is with another provider"
-_BEGINNINGS = {
+_FOREIGN_FILE = "the file is with another provider"
+_BASE64_PREFIXES = {
     "iVBORw0KGgo": "image/png",
     "/9j/": "image/jpeg",
     "R0lGOD": "image/gif",
     "UklGR": "image/webp",
     "JVBERi0": _PDF,
 }
-"""How the base64 of a kind begins, for sources that do not state it."""
+"""Media types by the first characters of their base64, for sources that do not state one."""
 
 
 def image_from_wire(raw: JsonObject) -> JsonObject | None:
@@ -37,7 +37,7 @@ def document_from_wire(raw: JsonObject) -> JsonObject | None:
     match raw.get("source"):
         case {"type": "text", "data": str(text)}:
             return build.file(name=name, media_type=_PLAIN, text=text)
-        case {"type": "content", "content": content} if text := _words(content):
+        case {"type": "content", "content": content} if text := _document_text(content):
             return build.file(name=name, media_type=_PLAIN, text=text)
         case raw_source:
             source = _source_from_wire(raw_source)
@@ -45,12 +45,12 @@ def document_from_wire(raw: JsonObject) -> JsonObject | None:
 
 
 def image_to_wire(block: JsonObject, pointer: str, losses: Losses, *, is_foreign: bool) -> JsonObject | None:
-    source = _with_bytes(block["source"], pointer, losses)
+    source = _inline_source(block["source"], pointer, losses)
     if source["type"] == "file" and is_foreign:
-        losses.drop(pointer, _ELSEWHERE)
+        losses.drop(pointer, _FOREIGN_FILE)
         return None
     kind = _media_type(source, None, pointer, losses)
-    if source["type"] == "base64" and kind not in _PICTURES:
+    if source["type"] == "base64" and kind not in _IMAGE_TYPES:
         losses.drop(pointer, f"Anthropic takes JPEG, PNG, GIF and WebP, not {kind or 'a picture of an unknown kind'}")
         return None
     return {"type": "image", "source": _source_to_wire(source, kind, pointer, losses)}
@@ -67,16 +67,16 @@ def document_to_wire(block: JsonObject, pointer: str, losses: Losses, *, is_fore
         elif stated != _PLAIN:
             losses.change(f"{pointer}/media_type", "Anthropic calls every text plain text")
         return _document(block, {"type": "text", "media_type": _PLAIN, "data": text})
-    source = _with_bytes(block["source"], pointer, losses)
+    source = _inline_source(block["source"], pointer, losses)
     if source["type"] == "file" and is_foreign:
-        losses.drop(pointer, _ELSEWHERE)
+        losses.drop(pointer, _FOREIGN_FILE)
         return None
     if stated is not None:
         losses.drop(f"{pointer}/media_type", "a document states it with its bytes, or not at all")
     if text is not None:
         losses.drop(f"{pointer}/text", "a document is written as its bytes or as its text, not as both")
     kind = _media_type(source, stated, pointer, losses)
-    if kind in _PICTURES:
+    if kind in _IMAGE_TYPES:
         losses.change(pointer, "a file that is a picture is written as a picture")
         return {"type": "image", "source": _source_to_wire(source, kind, pointer, losses)}
     if source["type"] == "base64" and kind and kind.startswith("text/"):
@@ -116,8 +116,8 @@ def _source_to_wire(source: JsonObject, kind: str | None, pointer: str, losses: 
     return {"type": source["type"], key: source["data"]}
 
 
-def _with_bytes(source: JsonObject, pointer: str, losses: Losses) -> JsonObject:
-    """An address that holds the bytes itself, as bytes."""
+def _inline_source(source: JsonObject, pointer: str, losses: Losses) -> JsonObject:
+    """Return a base64 source for a `data:` URL, and any other source unchanged."""
     head, comma, data = source["data"].partition(",")
     if source["type"] != "url" or not comma or not head.startswith("data:") or not head.endswith(";base64"):
         return source
@@ -131,13 +131,15 @@ def _media_type(source: JsonObject, stated: str | None, pointer: str, losses: Lo
         return media_type
     if source["type"] != "base64":
         return stated
-    seen = stated or next((kind for begin, kind in _BEGINNINGS.items() if source["data"].startswith(begin)), None)
-    if seen:
+    guessed = stated or next(
+        (kind for prefix, kind in _BASE64_PREFIXES.items() if source["data"].startswith(prefix)), None
+    )
+    if guessed:
         losses.change(f"{pointer}/source", "Anthropic needs the media type beside the bytes")
-    return seen
+    return guessed
 
 
-def _words(content: Any) -> str:
+def _document_text(content: Any) -> str:
     match content:
         case str():
             return content

@@ -1,24 +1,23 @@
-"""How a model of Anthropic is to answer, both ways: its name, length, sampling and thinking.
+"""Settings of a request to Anthropic, read and written: model, output limit, sampling and thinking.
 
-A level of thinking is written as a budget, none as `disabled`. A budget that is not below `max_tokens` raises it to
-the budget plus what was asked for. `adaptive` and `between_tools` are read by `output_config.effort`, which is high
-where it is not stated; a budget that is enabled is never read as none. Thinking is shown unless `display` is `omitted`.
+A thinking level is written as a budget, level `none` as `disabled`. If the budget is not below `max_tokens`, it is
+added to `max_tokens`. The level of `adaptive` and `between_tools` is `output_config.effort`, high by default; an
+enabled budget is never read as `none`. Thinking is shown unless `display` is `omitted`.
 """
 
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
-from palaver.wire._thinking import Level, budget, level_of_budget, level_of_effort
-from palaver.wire.anthropic._kept import report_rest
+from palaver.wire._thinking import Level, level_of_budget, level_of_effort, thinking_budget
+from palaver.wire.anthropic._provider_data import report_unwritten
 
 MAX_TOKENS = 8192
-"""Anthropic must be told where to stop; this stands in for a request that does not say."""
+"""The limit for a request that has none: the API requires one."""
 _SAMPLING = ("temperature", "top_p", "top_k", "stop_sequences")
 
 
 def settings_from_wire(payload: JsonObject) -> JsonObject:
-    """The part of a request that these fields state."""
     settings: JsonObject = {}
     if isinstance(model := payload.get("model"), str) and model:
         settings["model"] = model
@@ -31,12 +30,12 @@ def settings_from_wire(payload: JsonObject) -> JsonObject:
     return settings
 
 
-def settings_to_wire(settings: JsonObject, known: JsonObject, losses: Losses) -> JsonObject:
-    """`known` is what the payload said itself: thinking that it states in its own way needs no other budget."""
+def settings_to_wire(settings: JsonObject, saved: JsonObject, losses: Losses) -> JsonObject:
+    """Return the fields of a payload; `saved` are those of the original, whose thinking is used if it still applies."""
     made: JsonObject = {"model": settings["model"]} if "model" in settings else {}
     thinking = _thinking_to_wire(settings, losses)
-    is_known = thinking and _thinking_from_wire({**known, **made}) == settings["thinking"]
-    made["max_tokens"] = _max_tokens(settings, known["thinking"] if is_known else thinking, losses)
+    is_known = thinking and _thinking_from_wire({**saved, **made}) == settings["thinking"]
+    made["max_tokens"] = _max_tokens(settings, saved["thinking"] if is_known else thinking, losses)
     if thinking:
         made["thinking"] = thinking
     return made | _sampling_to_wire(settings.get("sampling") or {}, losses)
@@ -44,14 +43,14 @@ def settings_to_wire(settings: JsonObject, known: JsonObject, losses: Losses) ->
 
 def _max_tokens(settings: JsonObject, thinking: JsonObject, losses: Losses) -> int:
     asked = settings.get("max_output_tokens")
-    spent = thinking["budget_tokens"] if thinking.get("type") == "enabled" else 0
+    budget_tokens = thinking["budget_tokens"] if thinking.get("type") == "enabled" else 0
     if asked is None:
         losses.change("/max_output_tokens", f"Anthropic must be told; {MAX_TOKENS} stands for what was not said")
-        return spent + MAX_TOKENS
-    if spent < asked or spent == 0:
+        return budget_tokens + MAX_TOKENS
+    if budget_tokens < asked or budget_tokens == 0:
         return asked
-    losses.change("/max_output_tokens", f"it must be above the budget for thinking, {spent}, which is added")
-    return spent + asked
+    losses.change("/max_output_tokens", f"it must be above the budget for thinking, {budget_tokens}, which is added")
+    return budget_tokens + asked
 
 
 def _thinking_from_wire(payload: JsonObject) -> JsonObject | None:
@@ -77,13 +76,16 @@ def _thinking_to_wire(settings: JsonObject, losses: Losses) -> JsonObject:
     thinking = settings.get("thinking")
     if not thinking:
         return {}
-    report_rest(thinking, ("level", "include_summary"), "/thinking", losses)
+    report_unwritten(thinking, ("level", "include_summary"), "/thinking", losses)
     is_shown = thinking.get("include_summary", False)
     if thinking["level"] == "none":
         if is_shown:
             losses.change("/thinking/include_summary", "without thinking there is nothing to show")
         return {"type": "disabled"}
-    made: JsonObject = {"type": "enabled", "budget_tokens": budget(settings.get("model", ""), thinking["level"])}
+    made: JsonObject = {
+        "type": "enabled",
+        "budget_tokens": thinking_budget(settings.get("model", ""), thinking["level"]),
+    }
     return made if is_shown else {**made, "display": "omitted"}
 
 
@@ -104,7 +106,7 @@ def _sampling_to_wire(sampling: JsonObject, losses: Losses) -> JsonObject:
     if sampling and not made:
         losses.drop("/sampling", f"Anthropic's format has no place for {', '.join(sampling)}")
         return {}
-    report_rest(sampling, _SAMPLING, "/sampling", losses)
+    report_unwritten(sampling, _SAMPLING, "/sampling", losses)
     if made.get("temperature", 0) > 1:
         losses.change("/sampling/temperature", "Anthropic's greatest is 1")
         made["temperature"] = 1

@@ -1,34 +1,42 @@
-"""Tools of a request to Anthropic, and which of them to call, both ways.
+"""Tools of a request to Anthropic, the choice among them, and the ids and input of calls.
 
 Tools that Anthropic runs or defines itself have no schema: they are kept in the request's `provider_data`, each with
-its place in the list. A tool is strict only where the payload says so.
+its index in the list. A tool is strict only if the payload says so.
 """
 
+import json
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
-from palaver.wire.anthropic._kept import difference, keep, plain, report_rest, settle
+from palaver.wire.anthropic._provider_data import (
+    difference,
+    report_unwritten,
+    restore,
+    store_own_data,
+    without_provider_data,
+)
 
 _CHOICES = {"auto": "auto", "none": "none", "any": "required"}
-_CHOSEN = {choice: word for word, choice in _CHOICES.items()}
+_WIRE_CHOICES = {choice: word for word, choice in _CHOICES.items()}
 
 
 def tools_from_wire(raw: Any) -> tuple[list[JsonObject], Any]:
-    """The tools, and what else the payload has in their place."""
+    """Return the caller's tools, and the other entries with their indexes; the raw value if it is not a list."""
     if not isinstance(raw, list):
         return [], raw
     entries = cast("list[Any]", raw)
     read = [tool_from_wire(entry) for entry in entries]
-    others = [[place, entries[place]] for place, tool in enumerate(read) if tool is None]
+    others = [[index, entries[index]] for index, tool in enumerate(read) if tool is None]
     return [tool for tool in read if tool], others
 
 
-def tools_to_wire(tools: list[JsonObject], kept: Any, losses: Losses) -> list[Any]:
-    """What was kept stands among the tools, where it stood."""
+def tools_to_wire(tools: list[JsonObject], saved: Any, losses: Losses) -> list[Any]:
+    """Return the tools, with the saved other entries inserted at their indexes."""
     written: list[Any] = [tool_to_wire(tool, f"/tools/{number}", losses) for number, tool in enumerate(tools)]
-    for place, entry in cast("list[list[Any]]", kept) if isinstance(kept, list) else ():
-        written.insert(place, entry)
+    for index, entry in cast("list[list[Any]]", saved) if isinstance(saved, list) else ():
+        written.insert(index, entry)
     return written
 
 
@@ -39,26 +47,26 @@ def tool_from_wire(raw: Any) -> JsonObject | None:
             if isinstance(description := raw.get("description"), str):
                 tool["description"] = description
             tool |= {"parameters": schema, "strict": raw.get("strict") is True}
-            if kept := difference(raw, _made(tool, "", Losses())):
-                keep(tool, kept)
+            if saved := difference(raw, _build_tool(tool, "", Losses())):
+                store_own_data(tool, saved)
             return tool
         case _:
             return None
 
 
 def tool_to_wire(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
-    found = Losses()
-    made = _made(tool, pointer, found)
-    report_rest(tool, ("name", "description", "parameters", "strict"), pointer, losses)
+    writer_losses = Losses()
+    made = _build_tool(tool, pointer, writer_losses)
+    report_unwritten(tool, ("name", "description", "parameters", "strict"), pointer, losses)
 
-    def says(raw: JsonObject) -> JsonObject:
-        return plain(tool_from_wire(raw) or {})
+    def parse(raw: JsonObject) -> JsonObject:
+        return without_provider_data(tool_from_wire(raw) or {})
 
-    return settle(tool, made, says, pointer=pointer, found=found, losses=losses)
+    return restore(tool, made, parse, pointer=pointer, writer_losses=writer_losses, losses=losses)
 
 
 def choice_from_wire(raw: Any) -> tuple[JsonObject | None, Any]:
-    """The choice, and what else was said with it."""
+    """Return the choice, and the fields beside it; None and the raw value if the exchange cannot express it."""
     match raw:
         case {"type": "tool", "name": str(name), **rest} if name:
             return {"type": "specific", "name": name}, rest
@@ -68,16 +76,16 @@ def choice_from_wire(raw: Any) -> tuple[JsonObject | None, Any]:
             return None, raw
 
 
-def choice_to_wire(choice: JsonObject, kept: Any, losses: Losses) -> JsonObject:
+def choice_to_wire(choice: JsonObject, saved: Any, losses: Losses) -> JsonObject:
     if choice["type"] == "specific":
         made: JsonObject = {"type": "tool", "name": choice["name"]}
     else:
-        made = {"type": _CHOSEN[choice["type"]]}
-    report_rest(choice, ("type", "name"), "/tool_choice", losses)
-    return {**kept, **made} if isinstance(kept, dict) else made
+        made = {"type": _WIRE_CHOICES[choice["type"]]}
+    report_unwritten(choice, ("type", "name"), "/tool_choice", losses)
+    return {**saved, **made} if isinstance(saved, dict) else made
 
 
-def _made(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
+def _build_tool(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     made: JsonObject = {"name": tool["name"]}
     if tool.get("description") is not None:
         made["description"] = tool["description"]
@@ -88,3 +96,49 @@ def _made(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     if tool.get("strict", True):
         made["strict"] = True
     return made
+
+
+@dataclass(slots=True)
+class CallIds:
+    """The ids of the calls in one payload: makes up missing ones, and matches results without an id in order."""
+
+    unanswered: list[str] = field(default_factory=list[str])
+    used: set[str] = field(default_factory=set[str])
+    count: int = 0
+
+    def register_call(self, stated: Any) -> str:
+        self.count += 1
+        call_id = stated if isinstance(stated, str) else self._new_id()
+        self.used.add(call_id)
+        self.unanswered.append(call_id)
+        return call_id
+
+    def match_result(self, stated: Any) -> str:
+        if isinstance(stated, str):
+            if stated in self.unanswered:
+                self.unanswered.remove(stated)
+            return stated
+        return self.unanswered.pop(0) if self.unanswered else self._new_id()
+
+    def _new_id(self) -> str:
+        number = self.count
+        while (call_id := f"call_{number}") in self.used:
+            number += 1
+        return call_id
+
+
+def parse_input(raw: Any) -> JsonObject:
+    """Return a call's arguments as an object; any other value goes under the key `raw`."""
+    if isinstance(raw, dict):
+        return cast("JsonObject", raw)
+    if raw is None or raw == "":  # streams leave a call without arguments like this
+        return {}
+    if isinstance(raw, str):
+        try:
+            parsed = json.loads(raw)
+        except (ValueError, RecursionError):
+            return {"raw": raw}
+        if isinstance(parsed, dict):
+            return cast("JsonObject", parsed)
+        return {"raw": raw}
+    return {"raw": json.dumps(raw, ensure_ascii=False)}

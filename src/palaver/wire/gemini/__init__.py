@@ -1,12 +1,12 @@
 """Gemini: bodies of `generateContent`, as the Gemini API and Vertex AI have them.
 
 Both spellings are read, camelCase and the snake_case of the SDK's dumps; camelCase is written, unless the payload was
-read in the other one. The model stands in the URL and not in the body: a reader may be told it, and `unknown` stands
-for one that nobody told. What is written names it in `model`.
+read in snake_case. The model is in the URL and not in the body: the caller may pass it, and otherwise it is `unknown`.
+A written payload names it in `model`.
 
-Role `model` is the assistant and `function` is `tool`; function responses from `user` stay the user's. Signatures of
-thoughts can be on any part and mean something to Gemini alone: they stand in `provider_data` of the block, and the
-`signature` of a thinking block is another provider's.
+Role `model` is the assistant and `function` is `tool`; function responses from `user` stay with the user. Thought
+signatures can be on any part and only Gemini understands them: they are kept in the `provider_data` of the block. The
+`signature` of a thinking block comes from another provider.
 """
 
 from typing import Any
@@ -14,13 +14,21 @@ from typing import Any
 from palaver.model.build import JsonObject
 from palaver.wire import _errors
 from palaver.wire._contract import Losses, Written
-from palaver.wire.gemini._blocks import PartWriter
-from palaver.wire.gemini._fields import NAME, Fields, Kept, drop_others, is_count, is_list, is_object, is_text
-from palaver.wire.gemini._pairs import paired
-from palaver.wire.gemini._parts import blocks, kind_of
-from palaver.wire.gemini._settings import generation_config, read_choice, read_generation, tool_config
-from palaver.wire.gemini._tools import read_tools, written_tools
-from palaver.wire.gemini._turns import parts_of, read_turn, written_turn
+from palaver.wire.gemini._call_ids import pair_calls
+from palaver.wire.gemini._contents import content_from_wire, content_parts, content_to_wire
+from palaver.wire.gemini._parts import PartWriter, blocks_from_wire, part_kind
+from palaver.wire.gemini._provider_data import (
+    NAME,
+    FieldReader,
+    ProviderData,
+    is_count,
+    is_list,
+    is_object,
+    is_text,
+    report_unwritten,
+)
+from palaver.wire.gemini._settings import generation_from_wire, generation_to_wire
+from palaver.wire.gemini._tools import choice_from_wire, choice_to_wire, tools_from_wire, tools_to_wire
 
 name = NAME
 provider = "google"
@@ -37,7 +45,7 @@ _COUNTS = {
     "cached_tokens": "cachedContentTokenCount",
     "total_tokens": "totalTokenCount",
 }
-_FINISH_WORDS = {
+_WIRE_FINISH_REASONS = {
     "stop": "STOP",
     "tool_use": "STOP",
     "length": "MAX_TOKENS",
@@ -45,7 +53,7 @@ _FINISH_WORDS = {
     "error": "OTHER",
     "unknown": None,
 }
-_FINISH_OF_WORD = {
+_FINISH_REASONS = {
     "STOP": "stop",
     "MAX_TOKENS": "length",
     **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
@@ -56,71 +64,71 @@ _FINISH_OF_WORD = {
 
 
 def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
-    """`model` is the one that the URL names; a model in the payload stands before it."""
-    fields = Fields(payload)
+    """Return the request of a payload; `model` is the one in the URL, used if the payload names none."""
+    fields = FieldReader(payload)
     request: JsonObject = {"model": fields.expect("model", lambda value: is_text(value) and bool(value)) or model}
     request["model"] = request["model"] or UNKNOWN_MODEL
-    system = _system(fields)
+    system = _system_parts(fields)
     contents = _contents(fields)
-    pairs = paired([system, *map(parts_of, contents)], kind_of)
+    pairs = pair_calls([system, *map(content_parts, contents)], part_kind)
     if system:
-        request["system"] = blocks(system, 0, pairs)
-    request["messages"] = [read_turn(content, turn, pairs) for turn, content in enumerate(contents, 1)]
-    request |= read_tools(fields) | read_choice(fields) | read_generation(fields, request["model"])
-    return request | fields.beside()
+        request["system"] = blocks_from_wire(system, 0, pairs)
+    request["messages"] = [content_from_wire(content, turn, pairs) for turn, content in enumerate(contents, 1)]
+    request |= tools_from_wire(fields) | choice_from_wire(fields) | generation_from_wire(fields, request["model"])
+    return request | fields.provider_data()
 
 
 def request_to_wire(request: JsonObject) -> Written:
     losses = Losses()
-    kept = Kept(request)
-    drop_others(request, _REQUEST, "", losses)
+    saved = ProviderData(request)
+    report_unwritten(request, _REQUEST, "", losses)
     system, messages = request.get("system") or [], request["messages"]
-    writer = PartWriter(_names_in([system, *(message["content"] for message in messages)]), losses)
-    payload: JsonObject = {} if kept.lacks("model") else {"model": request["model"]}
+    writer = PartWriter(_call_names([system, *(message["content"] for message in messages)]), losses)
+    payload: JsonObject = {} if saved.lacks("model") else {"model": request["model"]}
     if system:
-        payload["systemInstruction"] = _system_instruction(writer.parts(system, "/system"), kept)
-    contents = [written_turn(message, f"/messages/{position}", writer) for position, message in enumerate(messages)]
-    if contents or not kept.lacks("contents"):
-        payload["contents"] = contents[0] if kept.original("single") and len(contents) == 1 else contents
-    if tools := written_tools(request.get("tools") or [], kept, losses):
+        payload["systemInstruction"] = _system_instruction(writer.parts(system, "/system"), saved)
+    contents = [content_to_wire(message, f"/messages/{position}", writer) for position, message in enumerate(messages)]
+    if contents or not saved.lacks("contents"):
+        payload["contents"] = contents[0] if saved.original("single") and len(contents) == 1 else contents
+    if tools := tools_to_wire(request.get("tools") or [], saved, losses):
         payload["tools"] = tools
-    if (choice := tool_config(request, kept, losses)) is not None:
+    if (choice := choice_to_wire(request, saved, losses)) is not None:
         payload["toolConfig"] = choice
-    if config := generation_config(request, kept, losses):
+    if config := generation_to_wire(request, saved, losses):
         payload["generationConfig"] = config
-    return Written(kept.complete(kept.spell(payload)), losses.found)
+    return Written(saved.complete(saved.spell(payload)), losses.found)
 
 
 def response_from_wire(payload: JsonObject) -> JsonObject:
-    """The first candidate is the answer; the others stand in `provider_data`."""
-    fields = Fields(payload)
-    candidate = fields.first("candidates")
+    """Return the response of a payload: its first candidate, with the others in `provider_data`."""
+    fields = FieldReader(payload)
+    candidate = fields.first_item("candidates")
     if candidate is None:
         fields.expect("candidates", lambda _: False)
         response: JsonObject = {"content": [], "finish_reason": _finish_without_answer(payload)}
     else:
-        response = _answer(candidate)
+        response = _candidate_from_wire(candidate)
     stated = fields.take("usageMetadata", lambda value: is_object(value) and bool(value))
     if stated is not None:
-        response["usage"] = _usage(Fields(stated))
+        response["usage"] = _usage_from_wire(FieldReader(stated))
     if (model := fields.take("modelVersion", is_text)) is not None:
         response["model"] = model
-    return response | fields.beside()
+    return response | fields.provider_data()
 
 
 def response_to_wire(response: JsonObject) -> Written:
     losses = Losses()
-    kept = Kept(response)
-    drop_others(response, _RESPONSE, "", losses)
+    saved = ProviderData(response)
+    report_unwritten(response, _RESPONSE, "", losses)
     payload: JsonObject = {}
     reason = response["finish_reason"]
-    if response["content"] or not kept.lacks("candidates") or reason != _finish_without_answer(kept.left):
-        payload["candidates"] = [_candidate(response, kept, losses)]
-    if usage := _usage_metadata(response.get("usage") or {}, losses):
+    if response["content"] or not saved.lacks("candidates") or reason != _finish_without_answer(saved.extra):
+        payload["candidates"] = [_candidate_to_wire(response, saved, losses)]
+    if usage := _usage_to_wire(response.get("usage") or {}, losses):
         payload["usageMetadata"] = usage
     if response.get("model") is not None:
         payload["modelVersion"] = response["model"]
-    return Written(kept.complete(kept.spell(payload)), losses.found)
+    return Written(saved.complete(saved.spell(payload)), losses.found)
 
 
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
@@ -129,25 +137,25 @@ def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObjec
         return None
     listed = stated.get("details")
     details = [detail for detail in listed if isinstance(detail, dict)] if isinstance(listed, list) else []
-    words = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
+    codes = [detail["reason"] for detail in details if isinstance(detail.get("reason"), str)]
     if isinstance(stated.get("status"), str):
-        words.append(stated["status"])
+        codes.append(stated["status"])
     message = stated["message"] if isinstance(stated.get("message"), str) else ""
     if "exceeds the maximum number of tokens" in message:
-        words.insert(0, "context_length_exceeded")
+        codes.insert(0, "context_length_exceeded")
     waits = [detail["retryDelay"] for detail in details if isinstance(detail.get("retryDelay"), str)]
     code = stated.get("code")
-    return _errors.error(
+    return _errors.exchange_error(
         message,
-        tuple("invalid_api_key" if word == "API_KEY_INVALID" else word for word in words),
+        tuple("invalid_api_key" if code == "API_KEY_INVALID" else code for code in codes),
         status or (code if is_count(code) else None),
-        retry_after_ms=_errors.wait_ms({"retry-after": waits[0]}) if waits else None,
+        retry_after_ms=_errors.retry_wait_ms({"retry-after": waits[0]}) if waits else None,
         provider_data={NAME: rest} if (rest := {key: stated[key] for key in stated if key != "message"}) else None,
     )
 
 
-def _system(fields: Fields) -> list[Any]:
-    """The parts of the system instruction; SDKs also take a text for it."""
+def _system_parts(fields: FieldReader) -> list[Any]:
+    """Return the parts of the system instruction, for which SDKs also accept a string."""
     if (text := fields.take("systemInstruction", is_text)) is not None:
         fields.remember("systemInstruction", "string")
         return [{"text": text}]
@@ -155,16 +163,16 @@ def _system(fields: Fields) -> list[Any]:
     return (inner.take("parts", lambda value: is_list(value) and bool(value)) or []) if inner else []
 
 
-def _system_instruction(parts: list[Any], kept: Kept) -> Any:
+def _system_instruction(parts: list[Any], saved: ProviderData) -> Any:
     match parts:
-        case [{"text": text}] if kept.original("systemInstruction") == "string" and parts == [{"text": text}]:
+        case [{"text": text}] if saved.original("systemInstruction") == "string" and parts == [{"text": text}]:
             return text
         case _:
             return {"parts": parts}
 
 
-def _contents(fields: Fields) -> list[Any]:
-    """The turns; SDKs also take a single one."""
+def _contents(fields: FieldReader) -> list[Any]:
+    """Return the contents, for which SDKs also accept a single one."""
     single = fields.take("contents", lambda value: is_text(value) or is_object(value))
     if single is not None:
         fields.remember("single", value=True)
@@ -172,70 +180,70 @@ def _contents(fields: Fields) -> list[Any]:
     return fields.expect("contents", is_list) or []
 
 
-def _names_in(contents: list[list[JsonObject]]) -> dict[str, str]:
+def _call_names(contents: list[list[JsonObject]]) -> dict[str, str]:
     return {block["id"]: block["name"] for content in contents for block in content if block["type"] == "tool_use"}
 
 
-def _answer(candidate: Fields) -> JsonObject:
+def _candidate_from_wire(candidate: FieldReader) -> JsonObject:
     content = candidate.inner("content")
     parts = content.expect("parts", is_list) if content else candidate.expect("content", lambda _: False)
     if content:
         content.expect("role", lambda value: value == "model")
     candidate.expect("index", lambda value: is_count(value) and value == 0)
-    made = blocks(parts or [], 0, paired([parts or []], kind_of))
-    word = candidate.take("finishReason", is_text)
-    reason = _finish_reason(word, made)
-    if word != _FINISH_WORDS[reason]:
-        candidate.remember("finishReason", word)
+    made = blocks_from_wire(parts or [], 0, pair_calls([parts or []], part_kind))
+    wire_reason = candidate.take("finishReason", is_text)
+    reason = _finish_reason(wire_reason, made)
+    if wire_reason != _WIRE_FINISH_REASONS[reason]:
+        candidate.remember("finishReason", wire_reason)
     return {"content": made, "finish_reason": reason}
 
 
-def _candidate(response: JsonObject, kept: Kept, losses: Losses) -> JsonObject:
-    parts = PartWriter(_names_in([response["content"]]), losses).parts(response["content"], "/content")
+def _candidate_to_wire(response: JsonObject, saved: ProviderData, losses: Losses) -> JsonObject:
+    parts = PartWriter(_call_names([response["content"]]), losses).parts(response["content"], "/content")
     content: JsonObject = {}
-    if parts or not kept.lacks("parts"):
+    if parts or not saved.lacks("parts"):
         content["parts"] = parts
-    if not kept.lacks("role"):
+    if not saved.lacks("role"):
         content["role"] = "model"
-    candidate: JsonObject = {"content": content} if parts or not kept.lacks("content") else {}
+    candidate: JsonObject = {"content": content} if parts or not saved.lacks("content") else {}
     reason = response["finish_reason"]
-    word = kept.original("finishReason")
-    if word is None or _finish_reason(word, response["content"]) != reason:
-        word = _FINISH_WORDS[reason]
-        if _finish_reason(word, response["content"]) != reason:
+    wire_reason = saved.original("finishReason")
+    if wire_reason is None or _finish_reason(wire_reason, response["content"]) != reason:
+        wire_reason = _WIRE_FINISH_REASONS[reason]
+        if _finish_reason(wire_reason, response["content"]) != reason:
             losses.change("/finish_reason", "Gemini tells calls of functions from other ends by the parts alone")
-    if word is not None:
-        candidate["finishReason"] = word
-    if not kept.lacks("index"):
+    if wire_reason is not None:
+        candidate["finishReason"] = wire_reason
+    if not saved.lacks("index"):
         candidate["index"] = 0
-    return kept.spell(candidate)
+    return saved.spell(candidate)
 
 
-def _finish_reason(word: str | None, content: list[JsonObject]) -> str:
-    reason = _FINISH_OF_WORD.get(word or "", "unknown")
+def _finish_reason(wire_reason: str | None, content: list[JsonObject]) -> str:
+    reason = _FINISH_REASONS.get(wire_reason or "", "unknown")
     return "tool_use" if reason == "stop" and any(block["type"] == "tool_use" for block in content) else reason
 
 
 def _finish_without_answer(payload: JsonObject) -> str:
-    """A prompt that was blocked has no candidates."""
-    feedback = Fields(payload).inner("promptFeedback")
+    """Return the finish reason of a response without candidates, as a blocked prompt has it."""
+    feedback = FieldReader(payload).inner("promptFeedback")
     return "content_filter" if feedback and feedback.take("blockReason", is_text) else "unknown"
 
 
-def _usage(stated: Fields) -> JsonObject:
-    """Gemini counts cached tokens among those of the prompt, and thoughts apart from the candidates."""
+def _usage_from_wire(stated: FieldReader) -> JsonObject:
+    """Return the usage: Gemini counts cached tokens with the prompt's, and thoughts apart from the candidates'."""
     usage = {
         name: stated.take(field, _is_count_or_null)
         for name, field in _COUNTS.items()
-        if stated.holds(field, _is_count_or_null)
+        if stated.has(field, _is_count_or_null)
     }
-    return usage | stated.beside()
+    return usage | stated.provider_data()
 
 
-def _usage_metadata(usage: JsonObject, losses: Losses) -> JsonObject:
-    drop_others(usage, frozenset(_COUNTS), "/usage", losses)
-    kept = Kept(usage)
-    return kept.complete(kept.spell({field: usage[name] for name, field in _COUNTS.items() if name in usage}))
+def _usage_to_wire(usage: JsonObject, losses: Losses) -> JsonObject:
+    report_unwritten(usage, frozenset(_COUNTS), "/usage", losses)
+    saved = ProviderData(usage)
+    return saved.complete(saved.spell({field: usage[name] for name, field in _COUNTS.items() if name in usage}))
 
 
 def _is_count_or_null(value: Any) -> bool:

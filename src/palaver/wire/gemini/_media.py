@@ -1,6 +1,6 @@
-"""Pictures and files: bytes in `inlineData`, addresses and names of stored files in `fileData`.
+"""Images and files of a Gemini payload: bytes in `inlineData`, URLs and names of stored files in `fileData`.
 
-A media type of `image/*` makes it a picture; where none is stated, the ending of the address does.
+A media type of `image/*` makes it an image; without a media type, the file extension of the URL decides.
 """
 
 import re
@@ -8,15 +8,15 @@ import re
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
-from palaver.wire.gemini._fields import Fields, Kept, drop_others, is_text
+from palaver.wire.gemini._provider_data import FieldReader, ProviderData, is_text, report_unwritten
 
-_PICTURE = re.compile(r"\.(png|jpe?g|gif|webp|bmp|heic|heif|avif|svg|tiff?)$", re.IGNORECASE)
+_IMAGE_EXTENSION = re.compile(r"\.(png|jpe?g|gif|webp|bmp|heic|heif|avif|svg|tiff?)$", re.IGNORECASE)
 _DATA_URL = re.compile(r"data:(?P<media_type>[\w.+/-]*)(;[\w=.+-]+)*;base64,(?P<data>.*)", re.DOTALL)
-_FIRST_BYTES = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+_IMAGE_PREFIXES = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
 
 
-def media_block(part: Fields, kind: str) -> JsonObject:
-    """A part that holds `inlineData` or `fileData`, as its kind says."""
+def media_from_wire(part: FieldReader, kind: str) -> JsonObject:
+    """Return the block of a part; `kind` is the field that it has, `inlineData` or `fileData`."""
     inner = part.inner(kind)
     assert inner is not None
     media_type = inner.take("mimeType", is_text)
@@ -26,57 +26,57 @@ def media_block(part: Fields, kind: str) -> JsonObject:
     else:
         data = inner.take("fileUri", is_text)
         source = build.source("url" if "://" in data else "file", data, media_type=media_type)
-    if _is_picture(source):
+    if _is_image(source):
         return build.image(source)
     return build.file(source=source, name=inner.take("displayName", is_text))
 
 
-def media_part(block: JsonObject, pointer: str, kept: Kept, losses: Losses) -> JsonObject | None:
-    """The part of a picture or file; None where it has neither bytes nor an address."""
+def media_to_wire(block: JsonObject, pointer: str, saved: ProviderData, losses: Losses) -> JsonObject | None:
+    """Return the part of an image or file; None if it has neither bytes nor a URL."""
     stated = block.get("source")
     if stated is None:
         return None
-    source, why = _source(block, stated)
-    drop_others(stated, frozenset({"type", "media_type", "data"}), f"{pointer}/source", losses)
-    if why:
-        losses.change(f"{pointer}/source", why)
+    source, reason = _written_source(block, stated)
+    report_unwritten(stated, frozenset({"type", "media_type", "data"}), f"{pointer}/source", losses)
+    if reason:
+        losses.change(f"{pointer}/source", reason)
     if block.get("media_type") is not None:
         losses.change(f"{pointer}/media_type", "Gemini states it with the source alone")
-    if (block["type"] == "image") != _is_picture(source):
+    if (block["type"] == "image") != _is_image(source):
         losses.change(pointer, "Gemini tells pictures from files by their media type alone")
     media: JsonObject = {} if source.get("media_type") is None else {"mimeType": source["media_type"]}
     if block["type"] == "file" and block.get("name") is not None:
         media["displayName"] = block["name"]
     if source["type"] == "base64":
-        return kept.spell({"inlineData": kept.spell({**media, "data": source["data"]})})
-    return kept.spell({"fileData": kept.spell({**media, "fileUri": source["data"]})})
+        return saved.spell({"inlineData": saved.spell({**media, "data": source["data"]})})
+    return saved.spell({"fileData": saved.spell({**media, "fileUri": source["data"]})})
 
 
-def _source(block: JsonObject, stated: JsonObject) -> tuple[JsonObject, str]:
-    """What is written as the source, and why it is not the one that was stated."""
+def _written_source(block: JsonObject, stated: JsonObject) -> tuple[JsonObject, str]:
+    """Return the source to write, and why it differs from the block's own; an empty reason if it does not."""
     kind, data = stated["type"], stated["data"]
     media_type = stated.get("media_type")
-    why = ""
+    reason = ""
     if kind == "url" and (inline := _DATA_URL.fullmatch(data)):
         kind, data, media_type = "base64", inline["data"], media_type or inline["media_type"] or None
-        why = "an address that holds the bytes is written as bytes"
+        reason = "an address that holds the bytes is written as bytes"
     elif kind == "url" and "://" not in data:
-        why = "Gemini reads an address without a scheme as a file's name"
+        reason = "Gemini reads an address without a scheme as a file's name"
     elif kind == "file" and "://" in data:
-        why = "Gemini reads a file's name with a scheme as an address"
-    if media_type is None and (media_type := block.get("media_type") or _guessed(block, kind, data)):
-        why = why or "Gemini needs the media type beside the bytes"
-    return build.source(kind, data, media_type=media_type), why
+        reason = "Gemini reads a file's name with a scheme as an address"
+    if media_type is None and (media_type := block.get("media_type") or _guess_media_type(block, kind, data)):
+        reason = reason or "Gemini needs the media type beside the bytes"
+    return build.source(kind, data, media_type=media_type), reason
 
 
-def _guessed(block: JsonObject, kind: str, data: str) -> str | None:
-    """Bytes of a picture without a media type would be taken for a file."""
+def _guess_media_type(block: JsonObject, kind: str, data: str) -> str | None:
+    """Guess the media type of an image from its bytes: without one, it would be read as a file."""
     if kind != "base64" or block["type"] != "image":
         return None
-    return next((known for first, known in _FIRST_BYTES.items() if data.startswith(first)), "image/png")
+    return next((known for prefix, known in _IMAGE_PREFIXES.items() if data.startswith(prefix)), "image/png")
 
 
-def _is_picture(source: JsonObject) -> bool:
+def _is_image(source: JsonObject) -> bool:
     if (media_type := source.get("media_type")) is not None:
         return media_type.startswith("image/")
-    return source["type"] != "base64" and bool(_PICTURE.search(re.split("[?#]", source["data"], maxsplit=1)[0]))
+    return source["type"] != "base64" and bool(_IMAGE_EXTENSION.search(re.split("[?#]", source["data"], maxsplit=1)[0]))

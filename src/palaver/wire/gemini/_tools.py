@@ -1,10 +1,11 @@
-"""Tools of a Gemini request: functions, declared in groups, and tools of the server between them.
+"""Tools of a Gemini request, and the choice among them (`toolConfig`).
 
-An exchange has the functions alone. Where they do not stand in one group by themselves, `as_written.tools` holds the
-whole list with the number of functions in place of each group.
+Functions are declared in groups, with server tools between them. An exchange has only the functions. Unless they form a
+single group with nothing else, `as_written.tools` holds the whole list, with each group replaced by its number of
+functions.
 
 Parameters are written as `parametersJsonSchema`, which takes any JSON Schema. `parameters`, an OpenAPI schema with
-types in capitals, is read into JSON Schema and kept beside it where that differs.
+types in capitals, is converted to JSON Schema; the original is kept if it differs.
 """
 
 from collections.abc import Iterator
@@ -12,16 +13,28 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
-from palaver.wire.gemini._fields import Fields, Kept, camel, drop_others, is_list, is_object, is_text, key_of
+from palaver.wire.gemini._provider_data import (
+    FieldReader,
+    ProviderData,
+    camel,
+    is_list,
+    is_object,
+    is_text,
+    is_text_list,
+    key_of,
+    report_unwritten,
+)
 
 _GROUP = "functionDeclarations"
-_NOTHING: JsonObject = {"type": "object", "properties": {}}
-_NUMBERS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
-_VALUES = frozenset({"default", "example", "const", "enum", "required", "propertyOrdering"})
+_NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
+_NUMBER_KEYWORDS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
+_VALUE_KEYWORDS = frozenset({"default", "example", "const", "enum", "required", "propertyOrdering"})
+_WIRE_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "specific": "ANY"}
+_CHOICES = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
 
 
-def read_tools(payload: Fields) -> JsonObject:
-    """The request's `tools`."""
+def tools_from_wire(payload: FieldReader) -> JsonObject:
+    """Return an object with the request's `tools`; empty if there are no functions."""
     entries = payload.take("tools", _has_functions)
     if entries is None:
         return {}
@@ -31,24 +44,58 @@ def read_tools(payload: Fields) -> JsonObject:
         layout.append(dict(entry))
         key = key_of(entry, _GROUP)
         if key is not None and all(map(_is_declaration, entry[key])):
-            tools += map(_tool, entry[key])
+            tools += map(_tool_from_wire, entry[key])
             layout[-1][key] = len(entry[key])
     if layout != [{_GROUP: len(tools)}]:
         payload.remember("tools", layout)
     return {"tools": tools}
 
 
-def written_tools(tools: list[JsonObject], kept: Kept, losses: Losses) -> list[JsonObject]:
-    declared = iter([_declaration(tool, f"/tools/{position}", losses) for position, tool in enumerate(tools)])
-    entries = [_filled(entry, declared) for entry in kept.original("tools") or ()]
-    if further := list(declared):
-        others = kept.left.get("tools")
-        entries += [*(others if isinstance(others, list) else ()), {_GROUP: further}]
+def tools_to_wire(tools: list[JsonObject], saved: ProviderData, losses: Losses) -> list[JsonObject]:
+    declared = iter([_tool_to_wire(tool, f"/tools/{position}", losses) for position, tool in enumerate(tools)])
+    entries = [_fill_group(entry, declared) for entry in saved.original("tools") or ()]
+    if remaining := list(declared):
+        others = saved.extra.get("tools")
+        entries += [*(others if isinstance(others, list) else ()), {_GROUP: remaining}]
     return entries
 
 
+def choice_from_wire(payload: FieldReader) -> JsonObject:
+    """Return an object with the request's `tool_choice`; empty if the payload has none."""
+    config = payload.inner("toolConfig")
+    calling = config.inner("functionCallingConfig") if config else None
+    if calling is None:
+        return {}
+    mode = calling.take("mode", lambda value: is_text(value) and value.upper() in _CHOICES)
+    if mode is None:
+        return {}
+    kind = _CHOICES[mode.upper()]
+    choice: JsonObject = {"type": kind}
+    if kind == "required" and (only := calling.take("allowedFunctionNames", _is_single_name)):
+        choice = {"type": "specific", "name": only[0]}
+    if mode != _WIRE_MODES[kind]:
+        calling.remember("mode", mode)
+    return {"tool_choice": choice}
+
+
+def choice_to_wire(request: JsonObject, saved: ProviderData, losses: Losses) -> JsonObject | None:
+    choice = request.get("tool_choice")
+    if not choice:
+        return None
+    kind = choice["type"]
+    report_unwritten(choice, frozenset({"type", "name"}), "/tool_choice", losses)
+    mode = _WIRE_MODES[kind]
+    original = saved.original("mode")
+    if is_text(original) and _CHOICES.get(original.upper()) == _CHOICES[mode]:
+        mode = original
+    calling: JsonObject = {"mode": mode}
+    if kind == "specific":
+        calling["allowedFunctionNames"] = [choice["name"]]
+    return saved.spell({"functionCallingConfig": saved.spell(calling)})
+
+
 def _has_functions(value: Any) -> bool:
-    """Whether there is a function to take; odd lists are left as they are."""
+    """Return whether a list has functions to take; malformed lists are kept whole."""
     if not is_list(value) or not all(map(is_object, value)):
         return False
     groups = [entry[key] for entry in value if (key := key_of(entry, _GROUP)) is not None]
@@ -59,78 +106,82 @@ def _is_declaration(value: Any) -> bool:
     return is_object(value) and is_text(value.get("name")) and bool(value["name"])
 
 
-def _filled(entry: JsonObject, declared: Iterator[JsonObject]) -> JsonObject:
+def _is_single_name(value: Any) -> bool:
+    return is_text_list(value) and len(value) == 1 and bool(value[0])
+
+
+def _fill_group(entry: JsonObject, declared: Iterator[JsonObject]) -> JsonObject:
     key = key_of(entry, _GROUP)
     if key is None or isinstance(entry[key], list):
         return entry
     return entry | {key: [function for _, function in zip(range(entry[key]), declared, strict=False)]}
 
 
-def _tool(declaration: JsonObject) -> JsonObject:
-    fields = Fields(declaration)
+def _tool_from_wire(declaration: JsonObject) -> JsonObject:
+    fields = FieldReader(declaration)
     tool: JsonObject = {"name": fields.take("name", is_text)}
     if (description := fields.take("description", is_text)) is not None:
         tool["description"] = description
     tool["parameters"] = _parameters(fields)
-    return tool | {"strict": False} | fields.beside()
+    return tool | {"strict": False} | fields.provider_data()
 
 
-def _parameters(fields: Fields) -> JsonObject:
+def _parameters(fields: FieldReader) -> JsonObject:
     if (schema := fields.take("parametersJsonSchema", is_object)) is not None:
         return schema
     schema = fields.expect("parameters", is_object)
     if schema is None:
-        return dict(_NOTHING)
-    read = json_schema(schema)
-    fields.remember("parameters", True if read == schema else schema)
-    return read
+        return dict(_NO_PARAMETERS)
+    converted = _json_schema(schema)
+    fields.remember("parameters", True if converted == schema else schema)
+    return converted
 
 
-def _declaration(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
-    drop_others(tool, frozenset({"name", "description", "parameters", "strict"}), pointer, losses)
+def _tool_to_wire(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
+    report_unwritten(tool, frozenset({"name", "description", "parameters", "strict"}), pointer, losses)
     if tool.get("strict"):
         losses.drop(f"{pointer}/strict", "Gemini has no strict functions")
-    kept = Kept(tool)
-    made: JsonObject = {"name": tool["name"]}
+    saved = ProviderData(tool)
+    declaration: JsonObject = {"name": tool["name"]}
     if tool.get("description") is not None:
-        made["description"] = tool["description"]
-    schema, original = tool["parameters"], kept.original("parameters")
+        declaration["description"] = tool["description"]
+    schema, original = tool["parameters"], saved.original("parameters")
     if original is True:
-        made["parameters"] = schema
-    elif is_object(original) and json_schema(original) == schema:
-        made["parameters"] = original
-    elif schema != _NOTHING or not kept.lacks("parameters"):
-        made["parametersJsonSchema"] = schema
-    return kept.complete(kept.spell(made))
+        declaration["parameters"] = schema
+    elif is_object(original) and _json_schema(original) == schema:
+        declaration["parameters"] = original
+    elif schema != _NO_PARAMETERS or not saved.lacks("parameters"):
+        declaration["parametersJsonSchema"] = schema
+    return saved.complete(saved.spell(declaration))
 
 
-def json_schema(schema: Any) -> Any:
-    """An OpenAPI schema as Gemini has it, in either spelling, as JSON Schema."""
+def _json_schema(schema: Any) -> Any:
+    """Convert one of Gemini's OpenAPI schemas, in either spelling, to JSON Schema."""
     if not isinstance(schema, dict):
         return schema
-    read: JsonObject = {}
+    converted: JsonObject = {}
     for key, value in schema.items():
         key = camel(key)
         match key, value:
-            case _, None if key not in _VALUES:
+            case _, None if key not in _VALUE_KEYWORDS:
                 continue
             case "type", str():
-                read[key] = value.lower()
+                converted[key] = value.lower()
             case "properties" | "defs" | "$defs", dict():
-                read[key] = {name: json_schema(inner) for name, inner in value.items()}
-            case _, str() if key in _NUMBERS and value.isdecimal():
-                read[key] = int(value)
-            case _, list() if key not in _VALUES:
-                read[key] = [json_schema(inner) for inner in value]
-            case _, dict() if key not in _VALUES:
-                read[key] = json_schema(value)
+                converted[key] = {name: _json_schema(inner) for name, inner in value.items()}
+            case _, str() if key in _NUMBER_KEYWORDS and value.isdecimal():
+                converted[key] = int(value)
+            case _, list() if key not in _VALUE_KEYWORDS:
+                converted[key] = [_json_schema(inner) for inner in value]
+            case _, dict() if key not in _VALUE_KEYWORDS:
+                converted[key] = _json_schema(value)
             case _:
-                read[key] = value
-    return _nullable(read)
+                converted[key] = value
+    return _convert_nullable(converted)
 
 
-def _nullable(schema: JsonObject) -> JsonObject:
-    """OpenAPI says beside the type that there may be nothing, JSON Schema within it."""
+def _convert_nullable(schema: JsonObject) -> JsonObject:
+    """Replace OpenAPI's `nullable` by a null type."""
     match schema:
         case {"nullable": True, "type": str(kind)}:
             schema["type"] = [kind, "null"]

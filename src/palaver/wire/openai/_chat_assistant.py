@@ -1,100 +1,109 @@
-"""The assistant's message in Chat, in a request and in a response: reasoning, content, refusal, audio, calls.
+"""The assistant's message in Chat, in a request and in a response: reasoning, content, refusal, audio and calls.
 
-Each has a field of its own there, so that their order is fixed; in the exchange they stand as blocks in that order.
-Reasoning has no official field. Servers call it `reasoning_content`, `reasoning` (with `reasoning_details`) or
-`reasoning_text` (with `reasoning_opaque`): a response is written with the first, a request only with what this format
-itself had there.
+Each has a field of its own, so their order is fixed; in the exchange they are blocks in that order. Reasoning has no
+official field. Servers call it `reasoning_content`, `reasoning` (with `reasoning_details`) or `reasoning_text` (with
+`reasoning_opaque`). A response is written with the first; a request only has reasoning that was read from Chat.
 """
 
 from typing import Any
 
 from palaver.model import build
 from palaver.model.build import JsonObject
-from palaver.wire.openai._calls import (
-    Calls,
+from palaver.wire.openai._chat_parts import content_from_wire, content_to_wire, is_part
+from palaver.wire.openai._parts import LocatedBlock, annotations_to_wire, is_annotation_list
+from palaver.wire.openai._provider_data import (
+    CHAT,
+    Fields,
+    Writer,
+    apply_notes,
+    attach_notes,
+    merge_notes,
+    notes_for,
+    opaque_block,
+    shape,
+)
+from palaver.wire.openai._tools import (
+    CallIds,
     arguments_fields,
-    arguments_from,
     arguments_notes,
     is_free_text,
+    parse_arguments,
 )
-from palaver.wire.openai._chat_parts import Placed, content_from, content_to, is_part
-from palaver.wire.openai._citations import annotations_to, are_annotations
-from palaver.wire.openai._notes import CHAT, Fields, Writing, annotate, kept, merged, noted, shape, told
 
-_TEXTS = ("reasoning_content", "reasoning", "reasoning_text")
-_SEALED = ("reasoning_details", "reasoning_opaque")
-_ORDER = ("thinking", "content", "refusal", "audio", "function_call", "tool_calls")
+_REASONING_TEXTS = ("reasoning_content", "reasoning", "reasoning_text")
+_REASONING_DATA = ("reasoning_details", "reasoning_opaque")
+_FIELD_ORDER = ("thinking", "content", "refusal", "audio", "function_call", "tool_calls")
 
 
-def assistant_from(
-    message: JsonObject, calls: Calls, *, is_response: bool = False
+def assistant_from_wire(
+    message: JsonObject, call_ids: CallIds, *, is_response: bool = False
 ) -> tuple[list[JsonObject], JsonObject | None]:
-    """The blocks of a message, and its notes; None where they would not give it back."""
-    thoughts = _thoughts_from(message, is_response=is_response)
-    content, facts = content_from(message.get("content"), calls)
+    """Return the blocks of a message, and its notes; None for notes if these cannot reproduce the message."""
+    thoughts = _thinking_from_wire(message, is_response=is_response)
+    content, form = content_from_wire(message.get("content"), call_ids)
     if is_response and isinstance(message.get("content"), list):
-        facts = {"content": "list"}
+        form = {"content": "list"}
     for block in content:
         if block["type"] not in {"text", "opaque"}:
             block.setdefault("provider_data", {CHAT: {}})
     cited = message.get("annotations")
-    if is_response and cited and [block["type"] for block in content] == ["text"] and are_annotations(cited, CHAT):
+    if is_response and cited and [block["type"] for block in content] == ["text"] and is_annotation_list(cited, CHAT):
         content[0]["citations"] = cited
     refused = message.get("refusal")
-    refusal = [annotate(build.text(refused), CHAT, {"type": "refusal"})] if isinstance(refused, str) else []
-    blocks = [*thoughts, *content, *refusal, *_audio_from(message.get("audio"))]
-    if (call := _legacy_from(message.get("function_call"), calls)) is not None:
+    refusal = [attach_notes(build.text(refused), CHAT, {"type": "refusal"})] if isinstance(refused, str) else []
+    blocks = [*thoughts, *content, *refusal, *_audio_from_wire(message.get("audio"))]
+    if (call := _legacy_call_from_wire(message.get("function_call"), call_ids)) is not None:
         blocks.append(call)
     if isinstance(message.get("tool_calls"), list):
-        blocks += [call_from(call, calls) for call in message["tool_calls"]]
-    reading = Writing(CHAT, is_response=is_response)
-    first = {"shape": facts} if facts else {}
-    return blocks, noted(message, lambda notes: assistant_fields(blocks, notes, "", reading), first)
+        blocks += [call_from_wire(call, call_ids) for call in message["tool_calls"]]
+    trial = Writer(CHAT, is_response=is_response)
+    initial = {"shape": form} if form else {}
+    return blocks, notes_for(message, lambda notes: assistant_fields(blocks, notes, "", trial), initial)
 
 
-def assistant_fields(blocks: list[JsonObject], notes: JsonObject, at: str, writing: Writing) -> Fields:
-    """The fields of a message; a loss where they cannot keep the order of its blocks."""
-    sorts: dict[str, list[Placed]] = {sort: [] for sort in _ORDER}
-    found: list[int] = []
+def assistant_fields(blocks: list[JsonObject], notes: JsonObject, pointer: str, writer: Writer) -> Fields:
+    """Return the fields of a message, and report a loss if they cannot keep the order of its blocks."""
+    by_field: dict[str, list[LocatedBlock]] = {field: [] for field in _FIELD_ORDER}
+    positions: list[int] = []
     for index, block in enumerate(blocks):
-        where = f"{at}/content/{index}"
-        sort = _sort(block, writing)
-        if sort is None:
-            writing.drop(block, where, _reason(block))
+        block_pointer = f"{pointer}/content/{index}"
+        field = _field_of_block(block, writer)
+        if field is None:
+            writer.drop(block, block_pointer, _drop_reason(block))
         else:
-            found.append(_ORDER.index(sort))
-            sorts[sort].append((block, where))
-    if found != sorted(found):
-        writing.losses.change(f"{at}/content", "reasoning, text and calls stand apart here, in this order")
-    said: JsonObject = {}
-    filled: JsonObject = {"role": "assistant", "content": None}
-    if writing.is_response:
-        filled |= {"refusal": None, "annotations": []}
+            positions.append(_FIELD_ORDER.index(field))
+            by_field[field].append((block, block_pointer))
+    if positions != sorted(positions):
+        writer.losses.change(f"{pointer}/content", "reasoning, text and calls stand apart here, in this order")
+    known: JsonObject = {}
+    defaults: JsonObject = {"role": "assistant", "content": None}
+    if writer.is_response:
+        defaults |= {"refusal": None, "annotations": []}
     else:
-        said["role"] = "assistant"
-    content = content_to(sorts["content"], shape(notes), at, writing)
+        known["role"] = "assistant"
+    content = content_to_wire(by_field["content"], shape(notes), pointer, writer)
     if content is not None:
-        said["content"] = content
-    if writing.is_response and (cited := _annotations(sorts["content"], writing)):
-        said["annotations"] = cited
-    if sorts["refusal"]:
-        said["refusal"] = _refusal_to(sorts["refusal"], at, writing)
-    if calls := [call_to(block, where, writing) for block, where in sorts["tool_calls"]]:
-        said["tool_calls"] = calls
-    for block, where in sorts["function_call"]:
-        said["function_call"] = _legacy_to(block, where, writing)
-    for block, where in sorts["audio"]:
-        said["audio"] = _audio_to(block, where, writing)
-    return Fields(_thoughts_to(sorts["thinking"], at, writing) | said, filled)
+        known["content"] = content
+    if writer.is_response and (cited := _annotations(by_field["content"], writer)):
+        known["annotations"] = cited
+    if by_field["refusal"]:
+        known["refusal"] = _refusal_to_wire(by_field["refusal"], pointer, writer)
+    if tool_calls := [call_to_wire(block, block_pointer, writer) for block, block_pointer in by_field["tool_calls"]]:
+        known["tool_calls"] = tool_calls
+    for block, block_pointer in by_field["function_call"]:
+        known["function_call"] = _legacy_call_to_wire(block, block_pointer, writer)
+    for block, block_pointer in by_field["audio"]:
+        known["audio"] = _audio_to_wire(block, block_pointer, writer)
+    return Fields(_thinking_to_wire(by_field["thinking"], pointer, writer) | known, defaults)
 
 
-def _sort(block: JsonObject, writing: Writing) -> str | None:
-    """The field that a block belongs to; None where the assistant's message has none for it."""
-    notes = writing.notes(block)
+def _field_of_block(block: JsonObject, writer: Writer) -> str | None:
+    """Return the field that a block is written to; None if the assistant's message has none for it."""
+    notes = writer.notes(block)
     match block["type"]:
         case "thinking":
-            has_place = writing.owns(block) or (writing.is_response and block["thinking"])
-            return "thinking" if has_place else None
+            is_writable = writer.owns(block) or (writer.is_response and block["thinking"])
+            return "thinking" if is_writable else None
         case "tool_use" if shape(notes).get("part"):
             return "content"
         case "tool_use":
@@ -103,77 +112,77 @@ def _sort(block: JsonObject, writing: Writing) -> str | None:
             return "tool_calls"
         case "file" if notes.get("type") == "audio":
             return "audio"
-        case "text" if not is_part(block, writing) and "refusal" in (
+        case "text" if not is_part(block, writer) and "refusal" in (
             notes.get("type"),
-            writing.sibling(block).get("type"),
+            writer.sibling_notes(block).get("type"),
         ):
             return "refusal"
         case "text" | "code":
             return "content"
         case _:
-            return "content" if writing.owns(block) else None
+            return "content" if writer.owns(block) else None
 
 
-def _reason(block: JsonObject) -> str:
-    """Why the assistant's message has no place for a block; empty where its type says it."""
+def _drop_reason(block: JsonObject) -> str:
+    """Return why a block is dropped; empty if its type is reason enough."""
     return "there is no official place for reasoning here" if block["type"] == "thinking" else ""
 
 
-def _annotations(content: list[Placed], writing: Writing) -> list[JsonObject]:
+def _annotations(content: list[LocatedBlock], writer: Writer) -> list[JsonObject]:
     made: list[JsonObject] = []
     offset = 0
-    for block, at in content:
-        made += annotations_to(block, at, writing, offset)
+    for block, pointer in content:
+        made += annotations_to_wire(block, pointer, writer, offset)
         offset += len(block.get("text") or "")
     return made
 
 
-def _refusal_to(refusals: list[Placed], at: str, writing: Writing) -> str:
-    for block, where in refusals:
-        writing.leave_out(block, ("type", "text"), where, {"type"})
+def _refusal_to_wire(refusals: list[LocatedBlock], pointer: str, writer: Writer) -> str:
+    for block, block_pointer in refusals:
+        writer.report_unwritten(block, ("type", "text"), block_pointer, {"type"})
     if len(refusals) > 1:
-        writing.losses.change(f"{at}/content", "a message has one refusal; several are joined")
+        writer.losses.change(f"{pointer}/content", "a message has one refusal; several are joined")
     return "".join(block["text"] for block, _ in refusals)
 
 
-def _thoughts_from(message: JsonObject, *, is_response: bool) -> list[JsonObject]:
-    """The reasoning of a message, with every field that tells of it."""
-    stated = {name: message[name] for name in (*_TEXTS, *_SEALED) if name in message}
-    named = next((name for name in _TEXTS if isinstance(stated.get(name), str) and stated[name]), None)
-    if named is None and not any(stated.get(name) for name in _SEALED):
+def _thinking_from_wire(message: JsonObject, *, is_response: bool) -> list[JsonObject]:
+    """Return the reasoning of a message, with notes on every field that concerns it."""
+    stated = {name: message[name] for name in (*_REASONING_TEXTS, *_REASONING_DATA) if name in message}
+    text_field = next((name for name in _REASONING_TEXTS if isinstance(stated.get(name), str) and stated[name]), None)
+    if text_field is None and not any(stated.get(name) for name in _REASONING_DATA):
         return []
-    sealed = {name: value for name, value in stated.items() if name != named}
-    notes = sealed if named == _TEXTS[0] else {**sealed, "shape": {"field": named}}
-    block = build.thinking(stated[named] if named else _told_by(stated.get("reasoning_details")))
+    other_fields = {name: value for name, value in stated.items() if name != text_field}
+    notes = other_fields if text_field == _REASONING_TEXTS[0] else {**other_fields, "shape": {"field": text_field}}
+    block = build.thinking(stated[text_field] if text_field else _details_text(stated.get("reasoning_details")))
     if notes or not is_response:
         block["provider_data"] = {CHAT: notes}
     return [block]
 
 
-def _told_by(details: Any) -> str:
-    """What reasoning details say in words."""
-    entries = [one for one in details if isinstance(one, dict)] if isinstance(details, list) else []
-    texts = [one.get("text") or one.get("summary") for one in entries]
+def _details_text(details: Any) -> str:
+    """Return the readable text in reasoning details."""
+    entries = [entry for entry in details if isinstance(entry, dict)] if isinstance(details, list) else []
+    texts = [entry.get("text") or entry.get("summary") for entry in entries]
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 
-def _thoughts_to(thoughts: list[Placed], at: str, writing: Writing) -> JsonObject:
-    said: JsonObject = {}
-    for block, where in thoughts:
-        writing.leave_out(block, ("type", "thinking"), where)
-        notes = writing.notes(block)
-        field = shape(notes).get("field", _TEXTS[0])
-        sealed = {name: value for name, value in notes.items() if name != "shape"}
-        if field in said:
-            writing.losses.change(f"{at}/content", "a message has one reasoning; several are joined")
-            said[field] += "\n\n" + block["thinking"]
+def _thinking_to_wire(thoughts: list[LocatedBlock], pointer: str, writer: Writer) -> JsonObject:
+    known: JsonObject = {}
+    for block, block_pointer in thoughts:
+        writer.report_unwritten(block, ("type", "thinking"), block_pointer)
+        notes = writer.notes(block)
+        field = shape(notes).get("field", _REASONING_TEXTS[0])
+        other_fields = {name: value for name, value in notes.items() if name != "shape"}
+        if field in known:
+            writer.losses.change(f"{pointer}/content", "a message has one reasoning; several are joined")
+            known[field] += "\n\n" + block["thinking"]
         elif field is not None:
-            said[field] = block["thinking"]
-        said |= {name: value for name, value in sealed.items() if name not in said}
-    return said
+            known[field] = block["thinking"]
+        known |= {name: value for name, value in other_fields.items() if name not in known}
+    return known
 
 
-def _audio_from(audio: Any) -> list[JsonObject]:
+def _audio_from_wire(audio: Any) -> list[JsonObject]:
     match audio:
         case {"data": str(data)}:
             source = build.source("base64", data)
@@ -181,80 +190,80 @@ def _audio_from(audio: Any) -> list[JsonObject]:
             source = build.source("file", audio_id)
         case _:
             return []
-    told_text = audio.get("transcript")
-    block = build.file(source=source, text=told_text if isinstance(told_text, str) else None)
-    notes = noted(audio, lambda _: _audio_fields(block))
-    return [] if notes is None else [annotate(block, CHAT, {"type": "audio", "audio": notes})]
+    transcript = audio.get("transcript")
+    block = build.file(source=source, text=transcript if isinstance(transcript, str) else None)
+    notes = notes_for(audio, lambda _: _audio_fields(block))
+    return [] if notes is None else [attach_notes(block, CHAT, {"type": "audio", "audio": notes})]
 
 
 def _audio_fields(block: JsonObject) -> Fields:
     source = block["source"]
-    said = {"id" if source["type"] == "file" else "data": source["data"]}
-    return Fields(said | ({"transcript": block["text"]} if block.get("text") is not None else {}), {})
+    known = {"id" if source["type"] == "file" else "data": source["data"]}
+    return Fields(known | ({"transcript": block["text"]} if block.get("text") is not None else {}), {})
 
 
-def _audio_to(block: JsonObject, at: str, writing: Writing) -> JsonObject:
-    writing.leave_out(block, ("type", "source", "text"), at)
-    return told(*_audio_fields(block), writing.notes(block).get("audio", {}))
+def _audio_to_wire(block: JsonObject, pointer: str, writer: Writer) -> JsonObject:
+    writer.report_unwritten(block, ("type", "source", "text"), pointer)
+    return apply_notes(*_audio_fields(block), writer.notes(block).get("audio", {}))
 
 
-def call_from(call: Any, calls: Calls) -> JsonObject:
-    """The block of a call; kept whole where it is neither a function's nor a custom tool's."""
+def call_from_wire(call: Any, call_ids: CallIds) -> JsonObject:
+    """Return the block of a call; an opaque block unless it is a function's or a custom tool's."""
     match call:
         case {"type": "custom", "custom": {"name": str(name), "input": str(text)}}:
-            given, first = {"input": text}, {"type": "custom"}
+            given, initial = {"input": text}, {"type": "custom"}
         case {"function": {"name": str(name), **rest}} if isinstance(rest.get("arguments", ""), str | dict | None):
-            given = arguments_from(rest.get("arguments"))
+            given = parse_arguments(rest.get("arguments"))
             inner = arguments_notes(rest.get("arguments"))
-            first = {"function": inner} if inner else {}
+            initial = {"function": inner} if inner else {}
         case _:
             kind = call.get("type") if isinstance(call, dict) else None
-            return kept(kind or "tool_call", call, CHAT, call=True)
-    call_id, is_made = calls.opened(call.get("id"), name)
-    if is_made:
-        first = merged(first, {"shape": {"id": "made"}})
+            return opaque_block(kind or "tool_call", call, CHAT, call=True)
+    call_id, is_made_up = call_ids.register_call(call.get("id"), name)
+    if is_made_up:
+        initial = merge_notes(initial, {"shape": {"id": "made"}})
     block = build.tool_use(id=call_id, name=name, input=given)
-    reading = Writing(CHAT)
-    notes = noted(call, lambda notes: _call_fields(block, notes, reading), first)
-    return kept(call.get("type"), call, CHAT, call=True) if notes is None else annotate(block, CHAT, notes)
+    trial = Writer(CHAT)
+    notes = notes_for(call, lambda notes: _call_fields(block, notes, trial), initial)
+    return opaque_block(call.get("type"), call, CHAT, call=True) if notes is None else attach_notes(block, CHAT, notes)
 
 
-def call_to(block: JsonObject, at: str, writing: Writing) -> JsonObject:
+def call_to_wire(block: JsonObject, pointer: str, writer: Writer) -> JsonObject:
     if block["type"] == "opaque":
         return block["raw"]
-    writing.leave_out(block, ("type", "id", "name", "input"), at, {"type", "arguments"})
-    notes = writing.notes(block)
-    return told(*_call_fields(block, notes, writing), notes)
+    writer.report_unwritten(block, ("type", "id", "name", "input"), pointer, {"type", "arguments"})
+    notes = writer.notes(block)
+    return apply_notes(*_call_fields(block, notes, writer), notes)
 
 
-def _call_fields(block: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
-    said: JsonObject = {} if shape(notes).get("id") == "made" else {"id": block["id"]}
+def _call_fields(block: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
+    known: JsonObject = {} if shape(notes).get("id") == "made" else {"id": block["id"]}
     free = block["input"]
-    if is_free_text(block, writing) or (notes.get("type") == "custom" and free.keys() == {"input"}):
-        return Fields({**said, "type": "custom", "custom": {"name": block["name"], "input": free["input"]}}, {})
-    function, missing = arguments_fields(block, notes.get("function") or {}, writing)
-    return Fields({**said, "function": {"name": block["name"], **function}}, {"type": "function", "function": missing})
+    if is_free_text(block, writer) or (notes.get("type") == "custom" and free.keys() == {"input"}):
+        return Fields({**known, "type": "custom", "custom": {"name": block["name"], "input": free["input"]}}, {})
+    function, missing = arguments_fields(block, notes.get("function") or {}, writer)
+    return Fields({**known, "function": {"name": block["name"], **function}}, {"type": "function", "function": missing})
 
 
-def _legacy_from(call: Any, calls: Calls) -> JsonObject | None:
-    """A call in the older form, one to a message and without an id."""
+def _legacy_call_from_wire(call: Any, call_ids: CallIds) -> JsonObject | None:
+    """Return the block of a legacy call: a message has at most one, without an id."""
     match call:
         case {"name": str(name), **rest} if isinstance(rest.get("arguments", ""), str | None):
-            call_id, _ = calls.opened(None, name)
-            block = build.tool_use(id=call_id, name=name, input=arguments_from(rest.get("arguments")))
-            reading = Writing(CHAT)
-            notes = noted(call, lambda notes: _legacy_fields(block, notes, reading))
-            return None if notes is None else annotate(block, CHAT, merged(notes, {"shape": {"legacy": True}}))
+            call_id, _ = call_ids.register_call(None, name)
+            block = build.tool_use(id=call_id, name=name, input=parse_arguments(rest.get("arguments")))
+            trial = Writer(CHAT)
+            notes = notes_for(call, lambda notes: _legacy_call_fields(block, notes, trial))
+            return None if notes is None else attach_notes(block, CHAT, merge_notes(notes, {"shape": {"legacy": True}}))
         case _:
             return None
 
 
-def _legacy_to(block: JsonObject, at: str, writing: Writing) -> JsonObject:
-    writing.leave_out(block, ("type", "id", "name", "input"), at)
-    notes = writing.notes(block)
-    return told(*_legacy_fields(block, notes, writing), notes)
+def _legacy_call_to_wire(block: JsonObject, pointer: str, writer: Writer) -> JsonObject:
+    writer.report_unwritten(block, ("type", "id", "name", "input"), pointer)
+    notes = writer.notes(block)
+    return apply_notes(*_legacy_call_fields(block, notes, writer), notes)
 
 
-def _legacy_fields(block: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
-    said, filled = arguments_fields(block, notes, writing)
-    return Fields({"name": block["name"], **said}, filled)
+def _legacy_call_fields(block: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
+    known, defaults = arguments_fields(block, notes, writer)
+    return Fields({"name": block["name"], **known}, defaults)

@@ -1,8 +1,8 @@
-"""Messages of a Chat request, and the turns of an exchange that they are.
+"""Messages of a Chat request, read into the turns of an exchange and written from them.
 
-System and developer messages at the beginning are the system prompt. One later on keeps its place: it is a turn of the
-user whose notes say the role. A result of a tool is a message of its own here, so that a turn with several, or with
-text beside them, becomes several messages.
+System and developer messages at the start are the system prompt. A later one stays where it is, as a user turn whose
+notes have the role. Each tool result is a message of its own in Chat, so a turn with several results, or with text
+beside them, becomes several messages.
 """
 
 from collections.abc import Iterator
@@ -11,209 +11,228 @@ from typing import Any
 
 from palaver.model import build
 from palaver.model.build import JsonObject
-from palaver.wire.openai._calls import Calls
-from palaver.wire.openai._chat_assistant import assistant_fields, assistant_from
+from palaver.wire.openai._chat_assistant import assistant_fields, assistant_from_wire
 from palaver.wire.openai._chat_parts import (
-    Placed,
-    content_from,
-    content_to,
+    content_from_wire,
+    content_to_wire,
     is_part,
-    parts_from,
-    result_to,
+    parts_from_wire,
+    result_to_wire,
 )
-from palaver.wire.openai._notes import CHAT, PROMPTING, Fields, Writing, annotate, kept, noted, shape, told
+from palaver.wire.openai._parts import LocatedBlock
+from palaver.wire.openai._provider_data import (
+    CHAT,
+    PROMPT_ROLES,
+    Fields,
+    Writer,
+    apply_notes,
+    attach_notes,
+    notes_for,
+    opaque_block,
+    shape,
+)
+from palaver.wire.openai._tools import CallIds
 
 
-def turns_from(messages: list[Any]) -> tuple[list[JsonObject], list[JsonObject]]:
-    """The blocks of the system prompt, and the turns."""
-    calls = Calls(_stated_ids(messages))
+def turns_from_wire(messages: list[Any]) -> tuple[list[JsonObject], list[JsonObject]]:
+    """Return the blocks of the system prompt, and the turns."""
+    call_ids = CallIds(_payload_call_ids(messages))
     system: list[JsonObject] = []
     turns: list[JsonObject] = []
     for message in messages:
-        blocks = _prompt_from(message, calls, is_first=not system) if not turns else None
+        blocks = _system_blocks(message, call_ids, is_first=not system) if not turns else None
         if blocks:
             system += blocks
         else:
-            turns.append(_turn_from(message, calls))
+            turns.append(_turn_from_wire(message, call_ids))
     return system, turns
 
 
-def _stated_ids(messages: list[Any]) -> set[str]:
-    stated: set[str] = set()
+def _payload_call_ids(messages: list[Any]) -> set[str]:
+    call_ids: set[str] = set()
     for message in messages:
         if isinstance(message, dict):
             called = message.get("tool_calls")
             found = [call.get("id") for call in called if isinstance(call, dict)] if isinstance(called, list) else []
-            stated |= {one for one in (*found, message.get("tool_call_id")) if isinstance(one, str)}
-    return stated
+            call_ids |= {call_id for call_id in (*found, message.get("tool_call_id")) if isinstance(call_id, str)}
+    return call_ids
 
 
-def _prompt_from(message: Any, calls: Calls, *, is_first: bool) -> list[JsonObject]:
-    """The blocks of a message of the system prompt; none where it is no such message."""
-    if not isinstance(message, dict) or message.get("role") not in PROMPTING:
+def _system_blocks(message: Any, call_ids: CallIds, *, is_first: bool) -> list[JsonObject]:
+    """Return the blocks of a system or developer message; an empty list for any other message."""
+    if not isinstance(message, dict) or message.get("role") not in PROMPT_ROLES:
         return []
-    blocks, facts = content_from(message.get("content"), calls)
+    blocks, form = content_from_wire(message.get("content"), call_ids)
     if not blocks:
         return []
-    reading = Writing(CHAT)
-    notes = _message_notes(message, [(block, "") for block in blocks], facts, "system", reading)
+    trial = Writer(CHAT)
+    notes = _message_notes(message, [(block, "") for block in blocks], form, "system", trial)
     if notes is None:
         return []
     if notes or not is_first:
-        noted_before = (blocks[0].get("provider_data") or {}).get(CHAT) or {}
-        blocks[0]["provider_data"] = {CHAT: {**noted_before, "message": notes}}
+        block_notes = (blocks[0].get("provider_data") or {}).get(CHAT) or {}
+        blocks[0]["provider_data"] = {CHAT: {**block_notes, "message": notes}}
     return blocks
 
 
 def _message_notes(
-    message: JsonObject, blocks: list[Placed], facts: JsonObject, role: str, reading: Writing
+    message: JsonObject, blocks: list[LocatedBlock], form: JsonObject, role: str, trial: Writer
 ) -> JsonObject | None:
-    first: JsonObject = {"shape": facts} if facts else {}
+    initial: JsonObject = {"shape": form} if form else {}
     if message["role"] != role:
-        first["role"] = message["role"]
-    return noted(message, lambda notes: _message_fields(blocks, notes, role, "", reading), first)
+        initial["role"] = message["role"]
+    return notes_for(message, lambda notes: _message_fields(blocks, notes, role, "", trial), initial)
 
 
-def _message_fields(blocks: list[Placed], notes: JsonObject, role: str, at: str, writing: Writing) -> Fields:
-    said: JsonObject = {"role": notes.get("role", role)}
-    content = content_to(blocks, shape(notes), at, writing)
+def _message_fields(blocks: list[LocatedBlock], notes: JsonObject, role: str, pointer: str, writer: Writer) -> Fields:
+    known: JsonObject = {"role": notes.get("role", role)}
+    content = content_to_wire(blocks, shape(notes), pointer, writer)
     if content is None:
-        return Fields(said, {"content": ""})
-    return Fields({**said, "content": content}, {})
+        return Fields(known, {"content": ""})
+    return Fields({**known, "content": content}, {})
 
 
-def _turn_from(message: Any, calls: Calls) -> JsonObject:
+def _turn_from_wire(message: Any, call_ids: CallIds) -> JsonObject:
     match message:
         case {"role": "assistant"}:
-            blocks, notes = assistant_from(message, calls)
+            blocks, notes = assistant_from_wire(message, call_ids)
             role = "assistant"
-        case {"role": "tool" | "function" as told_role}:
-            blocks, notes = _result_from(message, told_role, calls)
+        case {"role": "tool" | "function" as wire_role}:
+            blocks, notes = _result_from_wire(message, wire_role, call_ids)
             role = "tool"
         case {"role": str()}:
             role = "user"
-            blocks, facts = content_from(message.get("content"), calls)
-            notes = _message_notes(message, [(block, "") for block in blocks], facts, role, Writing(CHAT))
+            blocks, form = content_from_wire(message.get("content"), call_ids)
+            notes = _message_notes(message, [(block, "") for block in blocks], form, role, Writer(CHAT))
         case _:
             blocks, role, notes = [], "user", None
     if notes is None:
-        return {"role": role, "content": [kept("message", message, CHAT, message=True)]}
-    return annotate({"role": role, "content": blocks}, CHAT, notes)
+        return {"role": role, "content": [opaque_block("message", message, CHAT, message=True)]}
+    return attach_notes({"role": role, "content": blocks}, CHAT, notes)
 
 
-def _result_from(message: JsonObject, role: str, calls: Calls) -> tuple[list[JsonObject], JsonObject | None]:
+def _result_from_wire(message: JsonObject, role: str, call_ids: CallIds) -> tuple[list[JsonObject], JsonObject | None]:
     name = message.get("name")
-    stated = message.get("tool_call_id")
-    call_id, is_found = calls.answered(stated, name if isinstance(name, str) else None)
+    stated_id = message.get("tool_call_id")
+    call_id, is_found = call_ids.match_result(stated_id, name if isinstance(name, str) else None)
     content = message.get("content")
     if isinstance(content, list):
-        content = parts_from(content, calls)
+        content = parts_from_wire(content, call_ids)
     elif content is not None and not isinstance(content, str):
         return [], None
     block = build.tool_result(tool_use_id=call_id, content="" if content is None else content)
-    first: JsonObject = {"role": role} if role != "tool" else {}
+    initial: JsonObject = {"role": role} if role != "tool" else {}
     if is_found and role == "tool":
-        first["shape"] = {"id": "made"}
-    reading = Writing(CHAT)
-    return [block], noted(message, lambda notes: _result_fields(block, notes, "", reading), first)
+        initial["shape"] = {"id": "made"}
+    trial = Writer(CHAT)
+    return [block], notes_for(message, lambda notes: _result_fields(block, notes, "", trial), initial)
 
 
-def _result_fields(block: JsonObject, notes: JsonObject, at: str, writing: Writing) -> Fields:
-    said: JsonObject = {"role": notes.get("role", "tool")}
-    if said["role"] == "tool" and shape(notes).get("id") != "made":
-        said["tool_call_id"] = block["tool_use_id"]
-    content = result_to(block, at, writing)
-    return Fields({**said, "content": content}, {}) if content else Fields(said, {"content": content})
+def _result_fields(block: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> Fields:
+    known: JsonObject = {"role": notes.get("role", "tool")}
+    if known["role"] == "tool" and shape(notes).get("id") != "made":
+        known["tool_call_id"] = block["tool_use_id"]
+    content = result_to_wire(block, pointer, writer)
+    return Fields({**known, "content": content}, {}) if content else Fields(known, {"content": content})
 
 
-def system_to(request: JsonObject, writing: Writing) -> Iterator[JsonObject]:
-    """The messages of the system prompt."""
-    groups: list[tuple[JsonObject, list[Placed]]] = []
+def system_to_wire(request: JsonObject, writer: Writer) -> Iterator[JsonObject]:
+    """Yield the messages of the system prompt."""
+    groups: list[tuple[JsonObject, list[LocatedBlock]]] = []
     for index, block in enumerate(request.get("system") or ()):
-        begun = writing.notes(block).get("message")
-        if begun is not None or not groups:
-            groups.append((begun or {}, []))
-        groups[-1][1].append((_without_message(block), f"/system/{index}"))
+        message_notes = writer.notes(block).get("message")
+        if message_notes is not None or not groups:
+            groups.append((message_notes or {}, []))
+        groups[-1][1].append((_without_message_notes(block), f"/system/{index}"))
     for notes, blocks in groups:
-        told_blocks = [
-            (block, at)
-            for block, at in blocks
-            if block["type"] in {"text", "code"} or writing.owns(block) or writing.drop(block, at)
+        writable = [
+            (block, pointer)
+            for block, pointer in blocks
+            if block["type"] in {"text", "code"} or writer.owns(block) or writer.drop(block, pointer)
         ]
-        if told_blocks:
-            yield told(*_message_fields(told_blocks, notes, "system", "", writing), notes)
+        if writable:
+            yield apply_notes(*_message_fields(writable, notes, "system", "", writer), notes)
 
 
-def _without_message(block: JsonObject) -> JsonObject:
-    """The block with the notes that are its own."""
-    held = block.get("provider_data") or {}
-    if "message" not in held.get(CHAT, {}):
+def _without_message_notes(block: JsonObject) -> JsonObject:
+    """Return the block without the notes on the message that it starts."""
+    data = block.get("provider_data") or {}
+    if "message" not in data.get(CHAT, {}):
         return block
-    own = {key: value for key, value in held[CHAT].items() if key != "message"}
-    return {**block, "provider_data": {**held, CHAT: own}}
+    own = {key: value for key, value in data[CHAT].items() if key != "message"}
+    return {**block, "provider_data": {**data, CHAT: own}}
 
 
-def turns_to(messages: list[JsonObject], writing: Writing) -> Iterator[Any]:
+def turns_to_wire(messages: list[JsonObject], writer: Writer) -> Iterator[Any]:
     for index, message in enumerate(messages):
-        yield from _turn_to(message, f"/messages/{index}", writing)
+        yield from _turn_to_wire(message, f"/messages/{index}", writer)
 
 
-def _turn_to(message: JsonObject, at: str, writing: Writing) -> Iterator[Any]:
-    writing.leave_out(message, ("role", "content"), at, {"role"})
-    notes = writing.notes(message)
+def _turn_to_wire(message: JsonObject, pointer: str, writer: Writer) -> Iterator[Any]:
+    writer.report_unwritten(message, ("role", "content"), pointer, {"role"})
+    notes = writer.notes(message)
     content: list[JsonObject] = message["content"]
-    if len(content) == 1 and shape(writing.notes(content[0])).get("message"):
+    if len(content) == 1 and shape(writer.notes(content[0])).get("message"):
         yield content[0]["raw"]
         return
     if message["role"] == "assistant":
-        fields = assistant_fields(content, notes, at, writing)
-        if content and fields.said.keys() == {"role"}:
-            writing.losses.drop(at, "nothing of this message has a place here")
+        fields = assistant_fields(content, notes, pointer, writer)
+        if content and fields.known.keys() == {"role"}:
+            writer.losses.drop(pointer, "nothing of this message has a place here")
         else:
-            yield told(*fields, notes)
+            yield apply_notes(*fields, notes)
         return
-    placed = [(block, f"{at}/content/{index}") for index, block in enumerate(content)]
-    groups = [(is_result, list(group)) for is_result, group in groupby(placed, lambda one: _is_result(one[0], writing))]
-    _tell_of_split(message, groups, at, writing)
+    located = [(block, f"{pointer}/content/{index}") for index, block in enumerate(content)]
+    groups = [
+        (is_result, list(group)) for is_result, group in groupby(located, lambda entry: _is_result(entry[0], writer))
+    ]
+    _report_split(message, groups, pointer, writer)
     for is_result, group in groups:
         if is_result:
-            yield from (_result_to(block, notes if len(placed) == 1 else {}, where, writing) for block, where in group)
+            yield from (
+                _result_to_wire(block, notes if len(located) == 1 else {}, block_pointer, writer)
+                for block, block_pointer in group
+            )
         else:
-            yield from _plain_to(message, group, at, writing)
+            yield from _plain_message_to_wire(message, group, pointer, writer)
     if not groups:
-        yield from _plain_to(message, [], at, writing)
+        yield from _plain_message_to_wire(message, [], pointer, writer)
 
 
-def _is_result(block: JsonObject, writing: Writing) -> bool:
-    return block["type"] == "tool_result" and not is_part(block, writing)
+def _is_result(block: JsonObject, writer: Writer) -> bool:
+    return block["type"] == "tool_result" and not is_part(block, writer)
 
 
-def _tell_of_split(message: JsonObject, groups: list[tuple[bool, list[Placed]]], at: str, writing: Writing) -> None:
+def _report_split(
+    message: JsonObject, groups: list[tuple[bool, list[LocatedBlock]]], pointer: str, writer: Writer
+) -> None:
     results = sum(len(group) for is_result, group in groups if is_result)
     others = sum(not is_result for is_result, _ in groups)
     if results + others > 1:
-        writing.losses.change(at, "each result of a tool is a message of its own here")
+        writer.losses.change(pointer, "each result of a tool is a message of its own here")
     elif results != (message["role"] == "tool"):
-        writing.losses.change(f"{at}/role", "results of tools, and nothing else, come from `tool` here")
+        writer.losses.change(f"{pointer}/role", "results of tools, and nothing else, come from `tool` here")
 
 
-def _result_to(block: JsonObject, notes: JsonObject, at: str, writing: Writing) -> JsonObject:
-    writing.leave_out(block, ("type", "tool_use_id", "content", "is_error"), at, {"type"})
+def _result_to_wire(block: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> JsonObject:
+    writer.report_unwritten(block, ("type", "tool_use_id", "content", "is_error"), pointer, {"type"})
     if block.get("is_error"):
-        writing.losses.drop(f"{at}/is_error", "there is no place for a failure here but the text")
-    return told(*_result_fields(block, notes, at, writing), notes)
+        writer.losses.drop(f"{pointer}/is_error", "there is no place for a failure here but the text")
+    return apply_notes(*_result_fields(block, notes, pointer, writer), notes)
 
 
-def _plain_to(message: JsonObject, blocks: list[Placed], at: str, writing: Writing) -> Iterator[JsonObject]:
-    notes = writing.notes(message)
-    said_by = writing.sibling(message).get("role")
-    if said_by in PROMPTING and not notes:
-        notes = {"role": said_by}
-    fields = _message_fields(blocks, notes, "user", at, writing)
-    if blocks and "content" in fields.filled:
+def _plain_message_to_wire(
+    message: JsonObject, blocks: list[LocatedBlock], pointer: str, writer: Writer
+) -> Iterator[JsonObject]:
+    notes = writer.notes(message)
+    sibling_role = writer.sibling_notes(message).get("role")
+    if sibling_role in PROMPT_ROLES and not notes:
+        notes = {"role": sibling_role}
+    fields = _message_fields(blocks, notes, "user", pointer, writer)
+    if blocks and "content" in fields.defaults:
         if len(blocks) == len(message["content"]):
-            writing.losses.drop(at, "nothing of this message has a place here")
+            writer.losses.drop(pointer, "nothing of this message has a place here")
         return
-    if "content" in fields.filled and "content" not in notes and "content" not in shape(notes).get("absent", ()):
-        writing.losses.change(f"{at}/content", "a message needs a content")
-    yield told(*fields, notes)
+    if "content" in fields.defaults and "content" not in notes and "content" not in shape(notes).get("absent", ()):
+        writer.losses.change(f"{pointer}/content", "a message needs a content")
+    yield apply_notes(*fields, notes)

@@ -1,31 +1,40 @@
-"""Token counts of OpenAI's two formats, which differ in names only.
+"""Token counts of OpenAI's two formats, which differ only in names.
 
-Reasoning is part of the output there and stands apart in the exchange. Some servers count it apart as well: where only
-that adds up, nothing is taken out.
+OpenAI includes reasoning in the output count; the exchange counts it separately. Some servers count it separately too:
+if only that adds up, reasoning is not subtracted.
 """
 
 from typing import Any, NamedTuple
 
 from palaver.model.build import JsonObject
-from palaver.wire.openai._notes import CHAT, RESPONSES, Fields, Writing, annotate, noted, shape, told
+from palaver.wire.openai._provider_data import (
+    CHAT,
+    RESPONSES,
+    Fields,
+    Writer,
+    apply_notes,
+    attach_notes,
+    notes_for,
+    shape,
+)
 
 
-class _Names(NamedTuple):
+class _CountNames(NamedTuple):
     input: str
     output: str
     has_details: bool
-    """Whether the details must be there."""
+    """Whether the format requires the details."""
 
 
 _NAMES = {
-    CHAT: _Names("prompt_tokens", "completion_tokens", has_details=False),
-    RESPONSES: _Names("input_tokens", "output_tokens", has_details=True),
+    CHAT: _CountNames("prompt_tokens", "completion_tokens", has_details=False),
+    RESPONSES: _CountNames("input_tokens", "output_tokens", has_details=True),
 }
-_SAID = ("input_tokens", "output_tokens", "thinking_tokens", "cached_tokens", "total_tokens")
+_COUNTS = ("input_tokens", "output_tokens", "thinking_tokens", "cached_tokens", "total_tokens")
 
 
-def usage_from(value: Any, name: str) -> JsonObject | None:
-    """The counts of a response; None where there are none, or where they are no object."""
+def usage_from_wire(value: Any, name: str) -> JsonObject | None:
+    """Return the counts of a response; None if they are not an object."""
     if not isinstance(value, dict):
         return None
     names = _NAMES[name]
@@ -41,58 +50,58 @@ def usage_from(value: Any, name: str) -> JsonObject | None:
     for ours, (holder, theirs) in counts.items():
         if theirs in holder and _is_count(holder[theirs]):
             usage[ours] = holder[theirs]
-    first: JsonObject = {}
+    initial: JsonObject = {}
     if usage.get("thinking_tokens") and usage.get("output_tokens") is not None:
-        if _is_apart(usage):
-            first = {"shape": {"reasoning": "apart"}}
+        if _is_reasoning_separate(usage):
+            initial = {"shape": {"reasoning": "apart"}}
         else:
             usage["output_tokens"] -= usage["thinking_tokens"]
-    reading = Writing(name)
-    notes = noted(value, lambda notes: _fields(usage, notes, reading), first)
-    return annotate({}, name, {"shape": {"usage": value}}) if notes is None else annotate(usage, name, notes)
+    trial = Writer(name)
+    notes = notes_for(value, lambda notes: _fields(usage, notes, trial), initial)
+    return attach_notes({}, name, {"shape": {"usage": value}}) if notes is None else attach_notes(usage, name, notes)
 
 
-def usage_to(usage: JsonObject, at: str, writing: Writing) -> JsonObject:
-    notes = writing.notes(usage)
+def usage_to_wire(usage: JsonObject, pointer: str, writer: Writer) -> JsonObject:
+    notes = writer.notes(usage)
     if "usage" in shape(notes):
         return shape(notes)["usage"]
-    writing.leave_out(usage, _SAID, at)
-    fields = _fields(usage, notes, writing)
+    writer.report_unwritten(usage, _COUNTS, pointer)
+    fields = _fields(usage, notes, writer)
     absent = {*shape(notes).get("absent", ()), *notes}
-    if fields.filled.keys() - absent - {"input_tokens_details", "output_tokens_details"}:
-        writing.losses.change(at, "counts that are not known must be stated here; sums and zeros stand for them")
-    return told(*fields, notes)
+    if fields.defaults.keys() - absent - {"input_tokens_details", "output_tokens_details"}:
+        writer.losses.change(pointer, "counts that are not known must be stated here; sums and zeros stand for them")
+    return apply_notes(*fields, notes)
 
 
-def _fields(usage: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
-    names = _NAMES[writing.name]
-    said: JsonObject = {}
+def _fields(usage: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
+    names = _NAMES[writer.name]
+    known: JsonObject = {}
     thinking = usage.get("thinking_tokens") or 0
-    is_apart = shape(notes).get("reasoning") == "apart"
+    is_separate = shape(notes).get("reasoning") == "apart"
     if "input_tokens" in usage:
-        said[names.input] = usage["input_tokens"]
+        known[names.input] = usage["input_tokens"]
     if "output_tokens" in usage:
         output = usage["output_tokens"]
-        said[names.output] = output if is_apart or output is None else output + thinking
+        known[names.output] = output if is_separate or output is None else output + thinking
     if "cached_tokens" in usage:
-        said[f"{names.input}_details"] = {"cached_tokens": usage["cached_tokens"]}
+        known[f"{names.input}_details"] = {"cached_tokens": usage["cached_tokens"]}
     if "thinking_tokens" in usage:
-        said[f"{names.output}_details"] = {"reasoning_tokens": usage["thinking_tokens"]}
+        known[f"{names.output}_details"] = {"reasoning_tokens": usage["thinking_tokens"]}
     if "total_tokens" in usage:
-        said["total_tokens"] = usage["total_tokens"]
-    together = sum(usage.get(name) or 0 for name in ("input_tokens", "output_tokens", "thinking_tokens"))
-    filled: JsonObject = {names.input: 0, names.output: thinking, "total_tokens": together}
-    filled = {key: value for key, value in filled.items() if key not in said}
+        known["total_tokens"] = usage["total_tokens"]
+    total = sum(usage.get(name) or 0 for name in ("input_tokens", "output_tokens", "thinking_tokens"))
+    defaults: JsonObject = {names.input: 0, names.output: thinking, "total_tokens": total}
+    defaults = {key: value for key, value in defaults.items() if key not in known}
     if names.has_details:
-        filled["input_tokens_details"] = {"cached_tokens": 0, "cache_write_tokens": 0}
-        filled["output_tokens_details"] = {"reasoning_tokens": 0}
-    return Fields(said, filled)
+        defaults["input_tokens_details"] = {"cached_tokens": 0, "cache_write_tokens": 0}
+        defaults["output_tokens_details"] = {"reasoning_tokens": 0}
+    return Fields(known, defaults)
 
 
-def _is_apart(usage: JsonObject) -> bool:
+def _is_reasoning_separate(usage: JsonObject) -> bool:
     thinking, output, total = usage["thinking_tokens"], usage["output_tokens"], usage.get("total_tokens")
-    sum_apart = (usage.get("input_tokens") or 0) + output + thinking
-    return thinking > output or total == sum_apart
+    separate_sum = (usage.get("input_tokens") or 0) + output + thinking
+    return thinking > output or total == separate_sum
 
 
 def _is_count(value: Any) -> bool:

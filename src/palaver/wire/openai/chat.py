@@ -1,32 +1,46 @@
-"""OpenAI's Chat Completions, and the many servers that speak it.
+"""OpenAI's Chat Completions, as OpenAI, Azure and many compatible servers have it.
 
-The first choice of a response is the answer; further ones are kept beside it. `max_tokens`, `functions`,
-`function_call` and the role `function` are older forms: they are read, and written again where they were read.
+The first choice of a response is the answer; further ones are kept in `provider_data`. `max_tokens`, `functions`,
+`function_call` and the role `function` are legacy forms: they are read, and written only where they were read.
 """
 
 from typing import Any
 
 from palaver.model.build import JsonObject
+from palaver.wire import _errors
 from palaver.wire._contract import Written
-from palaver.wire.openai._calls import Calls
-from palaver.wire.openai._chat_assistant import assistant_fields, assistant_from
-from palaver.wire.openai._chat_turns import system_to, turns_from, turns_to
-from palaver.wire.openai._errors import error_from
-from palaver.wire.openai._notes import (
+from palaver.wire.openai._chat_assistant import assistant_fields, assistant_from_wire
+from palaver.wire.openai._chat_turns import system_to_wire, turns_from_wire, turns_to_wire
+from palaver.wire.openai._provider_data import (
     NO_ANSWER,
     Dialect,
     Fields,
-    Writing,
-    annotate,
+    Writer,
+    apply_notes,
+    attach_notes,
     difference,
-    kept,
-    merged,
+    merge_notes,
+    opaque_block,
     shape,
-    told,
 )
-from palaver.wire.openai._settings import effort_to, level_from, limit_from, sampling_from, sampling_to, spelling
-from palaver.wire.openai._tools import choice_from, choice_to, function_from, function_to, tools_from, tools_to
-from palaver.wire.openai._usage import usage_from, usage_to
+from palaver.wire.openai._settings import (
+    effort_spelling,
+    effort_to_wire,
+    parse_level,
+    parse_limit,
+    sampling_from_wire,
+    sampling_to_wire,
+)
+from palaver.wire.openai._tools import (
+    CallIds,
+    choice_from_wire,
+    choice_to_wire,
+    function_from_wire,
+    function_to_wire,
+    tools_from_wire,
+    tools_to_wire,
+)
+from palaver.wire.openai._usage import usage_from_wire, usage_to_wire
 
 name = "openai_chat"
 provider = "openai"
@@ -37,7 +51,7 @@ _REQUEST = (
     "provider_data",
 )
 _LIMITS = ("max_completion_tokens", "max_tokens")
-_FINISHED = {
+_FINISH_REASONS = {
     "stop": "stop",
     "length": "length",
     "tool_calls": "tool_use",
@@ -45,99 +59,112 @@ _FINISHED = {
     "content_filter": "content_filter",
     "error": "error",
 }
-_FINISH = {"stop": "stop", "length": "length", "tool_use": "tool_calls", "content_filter": "content_filter"}
+_WIRE_FINISH_REASONS = {
+    "stop": "stop",
+    "length": "length",
+    "tool_use": "tool_calls",
+    "content_filter": "content_filter",
+}
 
 
 def request_from_wire(payload: JsonObject) -> JsonObject:
     request: JsonObject = {}
     messages = payload.get("messages")
-    system, turns = turns_from(messages) if isinstance(messages, list) else ([], [])
+    system, turns = turns_from_wire(messages) if isinstance(messages, list) else ([], [])
     if system:
         request["system"] = system
     request["messages"] = turns
     if isinstance(payload.get("model"), str) and payload["model"]:
         request["model"] = payload["model"]
-    first = _settings_from(payload, request)
+    initial = _settings_from_wire(payload, request)
     if not isinstance(messages, list):
-        first["shape"] = {**first.get("shape", {}), "messages": "none"}
+        initial["shape"] = {**initial.get("shape", {}), "messages": "none"}
     rest = {key: value for key, value in payload.items() if key != "messages" or not isinstance(value, list)}
-    fields = _settings_fields(request, first, Writing(name))
-    return annotate(request, name, merged(first, difference(rest, *fields)))
+    fields = _settings_fields(request, initial, Writer(name))
+    return attach_notes(request, name, merge_notes(initial, difference(rest, *fields)))
 
 
 def request_to_wire(request: JsonObject) -> Written:
-    writing = Writing(name)
-    notes = writing.notes(request)
-    writing.leave_out(request, _REQUEST, "")
-    payload = told(*_settings_fields(request, notes, writing), notes)
-    messages = [*system_to(request, writing), *turns_to(request["messages"], writing)]
+    writer = Writer(name)
+    notes = writer.notes(request)
+    writer.report_unwritten(request, _REQUEST, "")
+    payload = apply_notes(*_settings_fields(request, notes, writer), notes)
+    messages = [*system_to_wire(request, writer), *turns_to_wire(request["messages"], writer)]
     if messages or shape(notes).get("messages") != "none":
         payload = {"messages": messages} | {key: value for key, value in payload.items() if key != "messages"}
-    return Written(payload, writing.told_losses())
+    return Written(payload, writer.unique_losses())
 
 
-def _settings_from(payload: JsonObject, request: JsonObject) -> JsonObject:
-    """Put the settings of a payload into a request; gives what decides how they are written."""
-    facts: JsonObject = {}
-    if (level := level_from(payload.get("reasoning_effort"))) is not None:
+def _settings_from_wire(payload: JsonObject, request: JsonObject) -> JsonObject:
+    """Copy the settings of a payload to a request, and return the notes that decide how they are written."""
+    form: JsonObject = {}
+    if (level := parse_level(payload.get("reasoning_effort"))) is not None:
         request["thinking"] = {"level": level, "include_summary": False}
-        facts |= spelling("reasoning_effort", payload["reasoning_effort"], level)
+        form |= effort_spelling("reasoning_effort", payload["reasoning_effort"], level)
     has_tools = isinstance(payload.get("tools"), list)
-    older = [function_from(one) for one in payload["functions"]] if isinstance(payload.get("functions"), list) else []
+    legacy_functions = (
+        [function_from_wire(function) for function in payload["functions"]]
+        if isinstance(payload.get("functions"), list)
+        else []
+    )
     if has_tools:
-        ours, others = tools_from(payload["tools"], name)
-        facts |= {"tools": others} if others else {}
-        if ours:
-            request["tools"] = ours
-    elif older and all(one is not None for one in older):
-        facts["functions"] = True
-        request["tools"] = older
-    choice = payload.get("function_call") if facts.get("functions") else payload.get("tool_choice")
-    if (chosen := choice_from(choice)) is not None:
+        tools, others = tools_from_wire(payload["tools"], name)
+        form |= {"tools": others} if others else {}
+        if tools:
+            request["tools"] = tools
+    elif legacy_functions and all(function is not None for function in legacy_functions):
+        form["functions"] = True
+        request["tools"] = legacy_functions
+    choice = payload.get("function_call") if form.get("functions") else payload.get("tool_choice")
+    if (chosen := choice_from_wire(choice)) is not None:
         request["tool_choice"] = chosen
-        if facts.get("functions") or choice != choice_to(request, None, Writing(name)):
-            facts["tool_choice"] = choice
+        if form.get("functions") or choice != choice_to_wire(request, None, Writer(name)):
+            form["tool_choice"] = choice
     for field in _LIMITS:
-        if "max_output_tokens" not in request and (limit := limit_from(payload.get(field))) is not None:
+        if "max_output_tokens" not in request and (limit := parse_limit(payload.get(field))) is not None:
             request["max_output_tokens"] = limit
-            facts |= {"limit": field} if field != _LIMITS[0] else {}
-    sampling = sampling_from(payload, {theirs: ours for theirs, ours in _SAMPLING.items() if theirs != "stop"})
-    if stop := _stop_from(payload.get("stop")):
+            form |= {"limit": field} if field != _LIMITS[0] else {}
+    sampling = sampling_from_wire(payload, {theirs: ours for theirs, ours in _SAMPLING.items() if theirs != "stop"})
+    if stop := _stop_from_wire(payload.get("stop")):
         sampling["stop_sequences"] = stop
-        facts |= {"stop": payload["stop"]} if isinstance(payload["stop"], str) else {}
+        form |= {"stop": payload["stop"]} if isinstance(payload["stop"], str) else {}
     if sampling:
         request["sampling"] = sampling
-    return {"shape": facts} if facts else {}
+    return {"shape": form} if form else {}
 
 
-def _settings_fields(request: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
-    facts = shape(notes)
-    said: JsonObject = {"model": request["model"]} if "model" in request else {}
+def _settings_fields(request: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
+    form = shape(notes)
+    known: JsonObject = {"model": request["model"]} if "model" in request else {}
     if thinking := request.get("thinking"):
-        said["reasoning_effort"] = effort_to(thinking, request.get("model", ""), facts.get("reasoning_effort"), writing)
-        writing.leave_out(thinking, ("level", "include_summary"), "/thinking")
+        known["reasoning_effort"] = effort_to_wire(
+            thinking, request.get("model", ""), form.get("reasoning_effort"), writer
+        )
+        writer.report_unwritten(thinking, ("level", "include_summary"), "/thinking")
         if thinking.get("include_summary"):
-            writing.losses.drop("/thinking/include_summary", "a summary of the reasoning cannot be asked for here")
-    is_older = facts.get("functions") is True
-    if is_older:
-        functions = [function_to(tool, f"/tools/{at}", writing) for at, tool in enumerate(request.get("tools") or ())]
-        said |= {"functions": functions} if functions else {}
-    elif tools := tools_to(request, facts.get("tools", []), writing):
-        said["tools"] = tools
+            writer.losses.drop("/thinking/include_summary", "a summary of the reasoning cannot be asked for here")
+    is_legacy = form.get("functions") is True
+    if is_legacy:
+        functions = [
+            function_to_wire(tool, f"/tools/{index}", writer) for index, tool in enumerate(request.get("tools") or ())
+        ]
+        known |= {"functions": functions} if functions else {}
+    elif tools := tools_to_wire(request, form.get("tools", []), writer):
+        known["tools"] = tools
     if request.get("tool_choice"):
-        field = "function_call" if is_older else "tool_choice"
-        said[field] = choice_to(request, facts.get("tool_choice"), writing)
-        if is_older and "function" in said[field]:
-            said[field] = said[field]["function"]
+        field = "function_call" if is_legacy else "tool_choice"
+        known[field] = choice_to_wire(request, form.get("tool_choice"), writer)
+        if is_legacy and "function" in known[field]:
+            known[field] = known[field]["function"]
     if request.get("max_output_tokens") is not None:
-        said[facts.get("limit", _LIMITS[0])] = request["max_output_tokens"]
-    sampling = sampling_to(request, _SAMPLING, writing)
-    if "stop" in sampling and _stop_from(facts.get("stop")) == sampling["stop"]:
-        sampling["stop"] = facts["stop"]
-    return Fields({**said, **sampling}, {})
+        known[form.get("limit", _LIMITS[0])] = request["max_output_tokens"]
+    sampling = sampling_to_wire(request, _SAMPLING, writer)
+    if "stop" in sampling and _stop_from_wire(form.get("stop")) == sampling["stop"]:
+        sampling["stop"] = form["stop"]
+    return Fields({**known, **sampling}, {})
 
 
-def _stop_from(stop: Any) -> list[str] | None:
+def _stop_from_wire(stop: Any) -> list[str] | None:
     match stop:
         case str() if stop:
             return [stop]
@@ -151,99 +178,127 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     choices: list[Any] = payload["choices"] if isinstance(payload.get("choices"), list) else []
     choice = choices[0] if choices else None
     response: JsonObject = {"content": [], "finish_reason": "error" if payload.get("error") else "unknown"}
-    first: JsonObject = {}
+    initial: JsonObject = {}
     if not isinstance(choice, dict):
-        first["shape"] = {"choices": "none"}
+        initial["shape"] = {"choices": "none"}
     else:
-        first |= _choice_from(choice, response)
+        initial |= _choice_from_wire(choice, response)
         if choices[1:]:
-            first["choices"] = choices[1:]
-    if (usage := usage_from(payload.get("usage"), name)) is not None:
+            initial["choices"] = choices[1:]
+    if (usage := usage_from_wire(payload.get("usage"), name)) is not None:
         response["usage"] = usage
     if isinstance(payload.get("model"), str) and payload["model"]:
         response["model"] = payload["model"]
-    rest = _without(payload, "choices") if isinstance(choice, dict) else payload
-    notes = difference(rest, *_response_fields(response, first, Writing(name, is_response=True)))
-    return annotate(response, name, merged(first, notes))
+    rest = _without_field(payload, "choices") if isinstance(choice, dict) else payload
+    notes = difference(rest, *_response_fields(response, initial, Writer(name, is_response=True)))
+    return attach_notes(response, name, merge_notes(initial, notes))
 
 
-def _choice_from(choice: JsonObject, response: JsonObject) -> JsonObject:
-    """Put a choice into a response; gives its notes."""
+def _choice_from_wire(choice: JsonObject, response: JsonObject) -> JsonObject:
+    """Copy a choice to a response, and return its notes."""
     message = choice.get("message")
     notes: JsonObject | None = None
     if isinstance(message, dict):
-        content, notes = assistant_from(message, Calls(set()), is_response=True)
+        content, notes = assistant_from_wire(message, CallIds(set()), is_response=True)
         response["content"] = content
     if notes is None:
-        response["content"] = [kept("message", message, name)] if message is not None else []
-        first: JsonObject = {"shape": {"message": "raw" if message is not None else "none"}}
+        response["content"] = [opaque_block("message", message, name)] if message is not None else []
+        initial: JsonObject = {"shape": {"message": "raw" if message is not None else "none"}}
     else:
-        first = {"message": notes} if notes else {}
-    finished = choice.get("finish_reason")
-    response["finish_reason"] = _FINISHED.get(finished, "unknown") if isinstance(finished, str) else "unknown"
-    fields = _choice_fields(response, first, Writing(name, is_response=True))
-    found = merged(first, difference(_without(choice, "message") if message is not None else choice, *fields))
-    return {"shape": {"choice": found}} if found else {}
+        initial = {"message": notes} if notes else {}
+    wire_reason = choice.get("finish_reason")
+    response["finish_reason"] = (
+        _FINISH_REASONS.get(wire_reason, "unknown") if isinstance(wire_reason, str) else "unknown"
+    )
+    fields = _choice_fields(response, initial, Writer(name, is_response=True))
+    choice_notes = merge_notes(
+        initial, difference(_without_field(choice, "message") if message is not None else choice, *fields)
+    )
+    return {"shape": {"choice": choice_notes}} if choice_notes else {}
 
 
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
-    """`seed` puts a sentence where there is neither text nor call."""
-    writing = Writing(name, dialect, is_response=True)
-    notes = writing.notes(response)
-    writing.leave_out(response, ("content", "finish_reason", "usage", "model"), "")
-    payload = told(*_response_fields(response, notes, writing), notes)
+    """Write a response; the dialect `seed` writes a sentence for an answer with neither text nor call."""
+    writer = Writer(name, dialect, is_response=True)
+    notes = writer.notes(response)
+    writer.report_unwritten(response, ("content", "finish_reason", "usage", "model"), "")
+    payload = apply_notes(*_response_fields(response, notes, writer), notes)
     if shape(notes).get("choices") == "none" and not response["content"]:
-        return Written(payload, writing.told_losses())
-    payload["choices"] = [_choice_to(response, notes, writing), *notes.get("choices", ())]
-    return Written(payload, writing.told_losses())
+        return Written(payload, writer.unique_losses())
+    payload["choices"] = [_choice_to_wire(response, notes, writer), *notes.get("choices", ())]
+    return Written(payload, writer.unique_losses())
 
 
-def _response_fields(response: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
-    said: JsonObject = {"model": response["model"]} if response.get("model") is not None else {}
+def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
+    known: JsonObject = {"model": response["model"]} if response.get("model") is not None else {}
     if response.get("usage"):
-        said["usage"] = usage_to(response["usage"], "/usage", writing)
-    filled: JsonObject = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": ""}
+        known["usage"] = usage_to_wire(response["usage"], "/usage", writer)
+    defaults: JsonObject = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": ""}
     if shape(notes).get("choices") == "none":
-        filled["choices"] = []
-    return Fields(said, filled)
+        defaults["choices"] = []
+    return Fields(known, defaults)
 
 
-def _choice_to(response: JsonObject, notes: JsonObject, writing: Writing) -> JsonObject:
-    of_choice: JsonObject = shape(notes).get("choice", {})
+def _choice_to_wire(response: JsonObject, notes: JsonObject, writer: Writer) -> JsonObject:
+    choice_notes: JsonObject = shape(notes).get("choice", {})
     content: list[JsonObject] = response["content"]
-    made = told(*_choice_fields(response, of_choice, writing), of_choice)
-    form = shape(of_choice).get("message")
+    made = apply_notes(*_choice_fields(response, choice_notes, writer), choice_notes)
+    form = shape(choice_notes).get("message")
     if form == "raw" and len(content) == 1 and "raw" in content[0]:
         return {**made, "message": content[0]["raw"]}
     if form == "none" and not content:
         return made
-    of_message: JsonObject = of_choice.get("message", {})
-    message = told(*assistant_fields(content, of_message, "", writing), of_message)
+    message_notes: JsonObject = choice_notes.get("message", {})
+    message = apply_notes(*assistant_fields(content, message_notes, "", writer), message_notes)
     is_empty = not any(message.get(field) for field in ("tool_calls", "refusal", "audio"))
-    if writing.dialect == "seed" and message.get("content") is None and is_empty:
-        writing.losses.change("/content", "a sentence stands where there is no answer")
+    if writer.dialect == "seed" and message.get("content") is None and is_empty:
+        writer.losses.change("/content", "a sentence stands where there is no answer")
         message["content"] = NO_ANSWER
     return {**made, "message": message}
 
 
-def _choice_fields(response: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
+def _choice_fields(response: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
     reason = response["finish_reason"]
-    noted_reason = notes.get("finish_reason")
-    said: JsonObject = {}
-    filled: JsonObject = {"index": 0}
-    if reason in _FINISH:
-        is_same = isinstance(noted_reason, str) and _FINISHED.get(noted_reason) == reason
-        said["finish_reason"] = noted_reason if is_same else _FINISH[reason]
+    saved_reason = notes.get("finish_reason")
+    known: JsonObject = {}
+    defaults: JsonObject = {"index": 0}
+    if reason in _WIRE_FINISH_REASONS:
+        is_same = isinstance(saved_reason, str) and _FINISH_REASONS.get(saved_reason) == reason
+        known["finish_reason"] = saved_reason if is_same else _WIRE_FINISH_REASONS[reason]
     else:
         if "finish_reason" not in notes and "finish_reason" not in shape(notes).get("absent", ()):
-            writing.losses.change("/finish_reason", f"there is no word for {reason!r} here")
-        filled["finish_reason"] = "stop"
-    return Fields(said, filled)
+            writer.losses.change("/finish_reason", f"there is no word for {reason!r} here")
+        defaults["finish_reason"] = "stop"
+    return Fields(known, defaults)
 
 
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
-    return error_from(payload, name, status)
+    return parse_error(payload, name, status)
 
 
-def _without(payload: JsonObject, field: str) -> JsonObject:
+def parse_error(payload: JsonObject, format_name: str, status: int | None = None) -> JsonObject | None:
+    """Return the error in a payload of OpenAI, Azure or a compatible server; None if it is not an error."""
+    error: Any = payload.get("error")
+    if not error and (payload.get("type") == "error" or payload.get("object") == "error"):
+        error = payload
+    if not error and "message" in payload and "statusCode" in payload:  # an API gateway in front of the provider
+        error = {"message": payload["message"], "code": payload["statusCode"]}
+        status = status or (payload["statusCode"] if type(payload["statusCode"]) is int else None)
+    if isinstance(error, str):
+        return _errors.exchange_error(error, (), status)
+    if not isinstance(error, dict) or not error:
+        return None
+    inner = error.get("innererror")
+    codes = (inner.get("code") if isinstance(inner, dict) else None, error.get("code"), error.get("type"))
+    message = error.get("message")
+    rest = {key: value for key, value in error.items() if key != "message"}
+    return _errors.exchange_error(
+        message if isinstance(message, str) else "",
+        tuple(code for code in codes if isinstance(code, str)),
+        status,
+        provider_data={format_name: rest} if rest else None,
+    )
+
+
+def _without_field(payload: JsonObject, field: str) -> JsonObject:
     return {key: value for key, value in payload.items() if key != field}

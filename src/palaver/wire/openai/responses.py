@@ -1,11 +1,12 @@
 """OpenAI's Responses API, in two dialects.
 
 `api` is what the API and its SDK accept. `seed` is a specification of the conversion from Chat with forms of its own:
-all results of a turn in one message of the user, a `system` field, images of the assistant, calls among the parts of a
-message. Both are read; where a payload could be either, it is the API's.
+all tool results of a turn in one user message, a `system` field, assistant images, calls among the parts of a message.
+Both are read; a payload that could be either is taken for `api`.
 
-Reasoning needs an id, which only the provider can give: one is made up for reasoning of other origin. What a request
-only refers to (a previous response, a conversation, an item by its id) is kept beside the request, or in its place.
+Reasoning requires an id that only the provider can assign: reasoning from elsewhere gets a made-up one. What a request
+only refers to (a previous response, a conversation, an item by its id) is kept in `provider_data`, or in order as an
+opaque block.
 """
 
 from itertools import takewhile
@@ -14,37 +15,54 @@ from typing import Any
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Written
 from palaver.wire.openai import chat
-from palaver.wire.openai._errors import error_from
-from palaver.wire.openai._media import fenced
-from palaver.wire.openai._notes import Dialect, Fields, Writing, annotate, difference, is_plain, merged, shape, told
-from palaver.wire.openai._responses_parts import is_seed
-from palaver.wire.openai._responses_turns import blocks_from, turns_from
-from palaver.wire.openai._responses_writing import Items
-from palaver.wire.openai._settings import effort_to, level_from, limit_from, sampling_from, sampling_to, spelling
-from palaver.wire.openai._tools import choice_from, choice_to, tools_from, tools_to
-from palaver.wire.openai._usage import usage_from, usage_to
+from palaver.wire.openai._parts import LocatedBlock, fenced_code
+from palaver.wire.openai._provider_data import (
+    Dialect,
+    Fields,
+    Writer,
+    apply_notes,
+    attach_notes,
+    difference,
+    is_plain,
+    merge_notes,
+    shape,
+)
+from palaver.wire.openai._responses_parts import has_seed_parts
+from palaver.wire.openai._responses_turns import ItemWriter, blocks_from_wire, turns_from_wire
+from palaver.wire.openai._settings import (
+    effort_spelling,
+    effort_to_wire,
+    parse_level,
+    parse_limit,
+    sampling_from_wire,
+    sampling_to_wire,
+)
+from palaver.wire.openai._tools import choice_from_wire, choice_to_wire, tools_from_wire, tools_to_wire
+from palaver.wire.openai._usage import usage_from_wire, usage_to_wire
+from palaver.wire.openai.chat import parse_error
 
 name = "openai_responses"
 provider = "openai"
 
 _SAMPLING = {"temperature": "temperature", "top_p": "top_p"}
 _REQUEST = ("system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling")
-_SUMMARIES = ("summary", "generate_summary")
-_WORDS = ("auto", "concise", "detailed")
-_CUT = {"max_output_tokens": "length", "content_filter": "content_filter"}
-_CUT_BY = {reason: word for word, reason in _CUT.items()}
+_SUMMARY_FIELDS = ("summary", "generate_summary")
+_SUMMARY_WORDS = ("auto", "concise", "detailed")
+_DEFAULT_SUMMARY = {"summary": "auto"}
+_FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
+_INCOMPLETE_REASONS = {reason: word for word, reason in _FINISH_REASONS.items()}
 
 
 def request_from_wire(payload: JsonObject) -> JsonObject:
     request: JsonObject = {}
     given = payload.get("input")
     has_system = not isinstance(payload.get("instructions"), str) and isinstance(payload.get("system"), str)
-    dialect: Dialect = "seed" if has_system or (isinstance(given, list) and is_seed(given)) else "api"
+    dialect: Dialect = "seed" if has_system or (isinstance(given, list) and has_seed_parts(given)) else "api"
     match given:
         case str():
             system, turns = [], [{"role": "user", "content": [{"type": "text", "text": given}]}]
         case list():
-            system, turns = turns_from(given, dialect)
+            system, turns = turns_from_wire(given, dialect)
         case _:
             system, turns = [], []
     prompt = payload.get("system" if has_system else "instructions")
@@ -55,211 +73,216 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     request["messages"] = turns
     if isinstance(payload.get("model"), str) and payload["model"]:
         request["model"] = payload["model"]
-    first = _settings_from(payload, request)
+    initial = _settings_from_wire(payload, request)
     is_input = isinstance(given, str | list)
-    facts = {"input": "list"} if isinstance(given, list) and _is_one_text(request) else {}
-    first = merged(first, {"shape": facts}) if facts else first
+    form = {"input": "list"} if isinstance(given, list) and _is_single_text(request) else {}
+    initial = merge_notes(initial, {"shape": form}) if form else initial
     rest = {key: value for key, value in payload.items() if key != "input" or not is_input}
-    said, filled = _settings_fields(request, first, Writing(name, "seed" if has_system else "api"))
-    notes = difference(rest, said, filled if is_input else {**filled, "input": []})
-    return annotate(request, name, merged(first, notes))
+    known, defaults = _settings_fields(request, initial, Writer(name, "seed" if has_system else "api"))
+    notes = difference(rest, known, defaults if is_input else {**defaults, "input": []})
+    return attach_notes(request, name, merge_notes(initial, notes))
 
 
 def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
-    writing = Writing(name, dialect)
-    notes = writing.notes(request)
-    writing.leave_out(request, _REQUEST, "")
-    said, filled = _settings_fields(request, notes, writing)
-    items = Items(writing)
-    items.add_system(_system(request)[len(_instructions(request, writing)) :])
+    writer = Writer(name, dialect)
+    notes = writer.notes(request)
+    writer.report_unwritten(request, _REQUEST, "")
+    known, defaults = _settings_fields(request, notes, writer)
+    items = ItemWriter(writer)
+    items.add_system(_located_system(request)[len(_instruction_blocks(request, writer)) :])
     for index, message in enumerate(request["messages"]):
         items.add_turn(message, f"/messages/{index}")
-    given: Any = items.written
-    if dialect == "api" and shape(notes).get("input") != "list" and _is_one_text(request):
+    given: Any = items.items
+    if dialect == "api" and shape(notes).get("input") != "list" and _is_single_text(request):
         given = request["messages"][0]["content"][0]["text"]
     if given or isinstance(given, str):
-        said = {**said, "input": given}
+        known = {**known, "input": given}
     else:
-        filled = {**filled, "input": []}
-    return Written(told(said, filled, notes), writing.told_losses())
+        defaults = {**defaults, "input": []}
+    return Written(apply_notes(known, defaults, notes), writer.unique_losses())
 
 
-def _system(request: JsonObject) -> list[tuple[JsonObject, str]]:
+def _located_system(request: JsonObject) -> list[LocatedBlock]:
     return [(block, f"/system/{index}") for index, block in enumerate(request.get("system") or ())]
 
 
-def _instructions(request: JsonObject, writing: Writing) -> list[tuple[JsonObject, str]]:
-    """The blocks of the system prompt before those that stood in the input."""
-    return list(takewhile(lambda placed: "item" not in writing.notes(placed[0]), _system(request)))
+def _instruction_blocks(request: JsonObject, writer: Writer) -> list[LocatedBlock]:
+    """Return the blocks of the system prompt up to the first that was read from the input."""
+    return list(takewhile(lambda located: "item" not in writer.notes(located[0]), _located_system(request)))
 
 
-def _is_one_text(request: JsonObject) -> bool:
-    """Whether all there is to send is one text of the user."""
+def _is_single_text(request: JsonObject) -> bool:
+    """Return whether the input is nothing but a single text of the user."""
     match request["messages"]:
         case [{"role": "user", "content": [block], **rest}] if not rest:
-            return is_plain(block) and not any("item" in _notes(one) for one in request.get("system") or ())
+            return is_plain(block) and not any(
+                "item" in _own_notes(system_block) for system_block in request.get("system") or ()
+            )
         case _:
             return False
 
 
-def _notes(block: JsonObject) -> JsonObject:
+def _own_notes(block: JsonObject) -> JsonObject:
     return (block.get("provider_data") or {}).get(name) or {}
 
 
-def _settings_from(payload: JsonObject, request: JsonObject) -> JsonObject:
-    """Put the settings of a payload into a request; gives what decides how they are written."""
-    facts: JsonObject = {}
-    first: JsonObject = {}
+def _settings_from_wire(payload: JsonObject, request: JsonObject) -> JsonObject:
+    """Copy the settings of a payload to a request, and return the notes that decide how they are written."""
+    form: JsonObject = {}
+    initial: JsonObject = {}
     reasoning = payload.get("reasoning")
-    if isinstance(reasoning, dict) and (level := level_from(reasoning.get("effort"))) is not None:
-        asked = next((field for field in _SUMMARIES if reasoning.get(field) in _WORDS), None)
-        request["thinking"] = {"level": level, "include_summary": asked is not None}
-        words = spelling("effort", reasoning["effort"], level)
-        if asked is not None and (asked, reasoning[asked]) != (_SUMMARIES[0], _WORDS[0]):
-            words["summary"] = {asked: reasoning[asked]}
-        if words:
-            first["reasoning"] = {"shape": words}
+    if isinstance(reasoning, dict) and (level := parse_level(reasoning.get("effort"))) is not None:
+        summary_field = next((field for field in _SUMMARY_FIELDS if reasoning.get(field) in _SUMMARY_WORDS), None)
+        request["thinking"] = {"level": level, "include_summary": summary_field is not None}
+        spellings = effort_spelling("effort", reasoning["effort"], level)
+        summary = {summary_field: reasoning[summary_field]} if summary_field is not None else {}
+        if summary and summary != _DEFAULT_SUMMARY:
+            spellings["summary"] = summary
+        if spellings:
+            initial["reasoning"] = {"shape": spellings}
     if isinstance(payload.get("tools"), list):
-        ours, others = tools_from(payload["tools"], name)
-        facts |= {"tools": others} if others else {}
-        if ours:
-            request["tools"] = ours
-    if (chosen := choice_from(payload.get("tool_choice"))) is not None:
+        tools, others = tools_from_wire(payload["tools"], name)
+        form |= {"tools": others} if others else {}
+        if tools:
+            request["tools"] = tools
+    if (chosen := choice_from_wire(payload.get("tool_choice"))) is not None:
         request["tool_choice"] = chosen
-        if payload["tool_choice"] != choice_to(request, None, Writing(name)):
-            facts["tool_choice"] = payload["tool_choice"]
-    if (limit := limit_from(payload.get("max_output_tokens"))) is not None:
+        if payload["tool_choice"] != choice_to_wire(request, None, Writer(name)):
+            form["tool_choice"] = payload["tool_choice"]
+    if (limit := parse_limit(payload.get("max_output_tokens"))) is not None:
         request["max_output_tokens"] = limit
-    if sampling := sampling_from(payload, _SAMPLING):
+    if sampling := sampling_from_wire(payload, _SAMPLING):
         request["sampling"] = sampling
-    return {**first, "shape": facts} if facts else first
+    return {**initial, "shape": form} if form else initial
 
 
-def _settings_fields(request: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
-    said: JsonObject = {"model": request["model"]} if "model" in request else {}
-    if (prompt := _prompt(request, writing)) is not None:
-        said["system" if writing.dialect == "seed" else "instructions"] = prompt
+def _settings_fields(request: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
+    known: JsonObject = {"model": request["model"]} if "model" in request else {}
+    if (prompt := _instructions_text(request, writer)) is not None:
+        known["system" if writer.dialect == "seed" else "instructions"] = prompt
     if thinking := request.get("thinking"):
-        said["reasoning"] = _reasoning(thinking, request.get("model", ""), notes.get("reasoning"), writing)
-    if tools := tools_to(request, shape(notes).get("tools", []), writing):
-        said["tools"] = tools
+        known["reasoning"] = _reasoning_to_wire(thinking, request.get("model", ""), notes.get("reasoning"), writer)
+    if tools := tools_to_wire(request, shape(notes).get("tools", []), writer):
+        known["tools"] = tools
     if request.get("tool_choice"):
-        said["tool_choice"] = choice_to(request, shape(notes).get("tool_choice"), writing)
+        known["tool_choice"] = choice_to_wire(request, shape(notes).get("tool_choice"), writer)
     if request.get("max_output_tokens") is not None:
-        said["max_output_tokens"] = request["max_output_tokens"]
-    return Fields({**said, **sampling_to(request, _SAMPLING, writing)}, {})
+        known["max_output_tokens"] = request["max_output_tokens"]
+    return Fields({**known, **sampling_to_wire(request, _SAMPLING, writer)}, {})
 
 
-def _prompt(request: JsonObject, writing: Writing) -> str | None:
-    """The system prompt as one text, without what stands in the input."""
+def _instructions_text(request: JsonObject, writer: Writer) -> str | None:
+    """Return the system prompt as one text, without the part that goes to the input; None if there is none."""
     texts: list[str] = []
-    for block, at in _instructions(request, writing):
+    for block, pointer in _instruction_blocks(request, writer):
         if block["type"] == "text":
-            writing.leave_out(block, ("type", "text"), at)
+            writer.report_unwritten(block, ("type", "text"), pointer)
             texts.append(block["text"])
         elif block["type"] == "code":
-            writing.losses.change(at, "code is written as text")
-            texts.append(fenced(block))
+            writer.losses.change(pointer, "code is written as text")
+            texts.append(fenced_code(block))
         else:
-            writing.drop(block, at, "the instructions are text")
+            writer.drop(block, pointer, "the instructions are text")
     if len(texts) > 1:
-        writing.losses.change("/system", "the instructions are one text; several are joined")
+        writer.losses.change("/system", "the instructions are one text; several are joined")
     return "\n\n".join(texts) if texts else None
 
 
-def _reasoning(thinking: JsonObject, model: str, noted: Any, writing: Writing) -> JsonObject:
-    writing.leave_out(thinking, ("level", "include_summary"), "/thinking")
-    words = shape(noted) if isinstance(noted, dict) else {}
-    said = {"effort": effort_to(thinking, model, words.get("effort"), writing)}
-    return said | words.get("summary", {_SUMMARIES[0]: _WORDS[0]}) if thinking.get("include_summary") else said
+def _reasoning_to_wire(thinking: JsonObject, model: str, saved_notes: Any, writer: Writer) -> JsonObject:
+    writer.report_unwritten(thinking, ("level", "include_summary"), "/thinking")
+    spellings = shape(saved_notes) if isinstance(saved_notes, dict) else {}
+    known = {"effort": effort_to_wire(thinking, model, spellings.get("effort"), writer)}
+    if thinking.get("include_summary"):
+        known |= spellings.get("summary", _DEFAULT_SUMMARY)
+    return known
 
 
 def response_from_wire(payload: JsonObject) -> JsonObject:
     output = payload.get("output")
-    response: JsonObject = {"content": blocks_from(output) if isinstance(output, list) else []}
-    response["finish_reason"] = _reason(payload, response["content"])
-    if (usage := usage_from(payload.get("usage"), name)) is not None:
+    response: JsonObject = {"content": blocks_from_wire(output) if isinstance(output, list) else []}
+    response["finish_reason"] = _finish_reason(payload, response["content"])
+    if (usage := usage_from_wire(payload.get("usage"), name)) is not None:
         response["usage"] = usage
     if isinstance(payload.get("model"), str) and payload["model"]:
         response["model"] = payload["model"]
     rest = {key: value for key, value in payload.items() if key != "output" or not isinstance(value, list)}
     ended: JsonObject = {key: payload[key] for key in ("status", "incomplete_details") if key in payload}
     ended = ended if "status" in ended else {**ended, "shape": {"absent": ["status"]}}
-    said, filled = _response_fields(response, ended, Writing(name, is_response=True))
-    notes = difference(rest, said, filled if isinstance(output, list) else {**filled, "output": []})
-    return annotate(response, name, notes)
+    known, defaults = _response_fields(response, ended, Writer(name, is_response=True))
+    notes = difference(rest, known, defaults if isinstance(output, list) else {**defaults, "output": []})
+    return attach_notes(response, name, notes)
 
 
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
-    writing = Writing(name, dialect, is_response=True)
-    notes = writing.notes(response)
-    writing.leave_out(response, ("content", "finish_reason", "usage", "model"), "")
-    said, filled = _response_fields(response, notes, writing)
-    items = Items(writing)
-    items.add_answer([(block, f"/content/{index}") for index, block in enumerate(response["content"])], "")
-    if items.written:
-        said = {**said, "output": items.written}
+    writer = Writer(name, dialect, is_response=True)
+    notes = writer.notes(response)
+    writer.report_unwritten(response, ("content", "finish_reason", "usage", "model"), "")
+    known, defaults = _response_fields(response, notes, writer)
+    items = ItemWriter(writer)
+    items.add_assistant_blocks([(block, f"/content/{index}") for index, block in enumerate(response["content"])], "")
+    if items.items:
+        known = {**known, "output": items.items}
     else:
-        filled = {**filled, "output": []}
-    return Written(told(said, filled, notes), writing.told_losses())
+        defaults = {**defaults, "output": []}
+    return Written(apply_notes(known, defaults, notes), writer.unique_losses())
 
 
-def _reason(payload: JsonObject, content: list[JsonObject]) -> str:
-    """Why a response ended, from its status and what it holds."""
+def _finish_reason(payload: JsonObject, content: list[JsonObject]) -> str:
+    """Return why a response ended, from its status and content."""
     details = payload.get("incomplete_details")
     match payload.get("status", "completed"):
         case "completed":
             return "tool_use" if any(block["type"] == "tool_use" for block in content) else "stop"
         case "incomplete":
             word = details.get("reason") if isinstance(details, dict) else None
-            return _CUT.get(word, "unknown") if isinstance(word, str) else "unknown"
+            return _FINISH_REASONS.get(word, "unknown") if isinstance(word, str) else "unknown"
         case "failed":
             return "error"
         case _:
             return "unknown"
 
 
-def _response_fields(response: JsonObject, notes: JsonObject, writing: Writing) -> Fields:
-    said: JsonObject = {"model": response["model"]} if response.get("model") is not None else {}
+def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
+    known: JsonObject = {"model": response["model"]} if response.get("model") is not None else {}
     if response.get("usage"):
-        said["usage"] = usage_to(response["usage"], "/usage", writing)
-    filled: JsonObject = {"id": "resp_0", "object": "response", "created_at": 0, "model": "", "error": None}
-    filled |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+        known["usage"] = usage_to_wire(response["usage"], "/usage", writer)
+    defaults: JsonObject = {"id": "resp_0", "object": "response", "created_at": 0, "model": "", "error": None}
+    defaults |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     reason, content = response["finish_reason"], response["content"]
     status: JsonObject = {"status": "completed", "incomplete_details": None}
-    if reason in _CUT_BY:
-        status = {"status": "incomplete", "incomplete_details": {"reason": _CUT_BY[reason]}}
+    if reason in _INCOMPLETE_REASONS:
+        status = {"status": "incomplete", "incomplete_details": {"reason": _INCOMPLETE_REASONS[reason]}}
     elif reason in {"error", "unknown"}:
         status["status"] = "failed" if reason == "error" else "incomplete"
-    if _reason(notes, content) == reason and ("status" in notes or "status" in shape(notes).get("absent", ())):
-        return Fields(said, {**filled, **status})
-    if _reason(status, content) != reason:
-        writing.losses.change("/finish_reason", "calls alone decide here whether a response ended for them")
-    said["status"] = status["status"]
-    if reason in _CUT_BY:
-        said["incomplete_details"] = status["incomplete_details"]
+    if _finish_reason(notes, content) == reason and ("status" in notes or "status" in shape(notes).get("absent", ())):
+        return Fields(known, {**defaults, **status})
+    if _finish_reason(status, content) != reason:
+        writer.losses.change("/finish_reason", "calls alone decide here whether a response ended for them")
+    known["status"] = status["status"]
+    if reason in _INCOMPLETE_REASONS:
+        known["incomplete_details"] = status["incomplete_details"]
     else:
-        filled["incomplete_details"] = None
-    return Fields(said, filled)
+        defaults["incomplete_details"] = None
+    return Fields(known, defaults)
 
 
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
-    return error_from(payload, name, status)
+    return parse_error(payload, name, status)
 
 
 def chat_to_responses(messages: list[Any], tools: list[Any] | None = None, dialect: Dialect = "seed") -> Written:
-    """Messages and tools of a Chat request as `input`, `tools` and the field of the system prompt."""
+    """Convert messages and tools of a Chat request to `input`, `tools` and the field of the system prompt."""
     payload = {"messages": messages} if tools is None else {"messages": messages, "tools": tools}
     written = request_to_wire(chat.request_from_wire(payload), dialect)
-    return Written({**written.payload, "input": _listed(written.payload["input"])}, written.losses)
+    return Written({**written.payload, "input": _as_items(written.payload["input"])}, written.losses)
 
 
-def _listed(given: Any) -> list[Any]:
+def _as_items(given: Any) -> list[Any]:
     return [{"role": "user", "content": given}] if isinstance(given, str) else given
 
 
 def responses_output_to_chat(output: list[Any]) -> JsonObject:
-    """The message of Chat that the output of a response is."""
+    """Convert the output of a response to a message of Chat."""
     written = chat.response_to_wire(response_from_wire({"output": output}), "seed")
     message: JsonObject = written.payload["choices"][0]["message"]
     return {key: value for key, value in message.items() if value or key == "content"}

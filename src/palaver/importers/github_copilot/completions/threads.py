@@ -1,67 +1,66 @@
-"""Threads: interactions in one file that follow each other within a while are one conversation."""
+"""Threads: interactions in one file that follow each other within a time window form one conversation."""
 
 from array import array
 from collections.abc import Iterator
 
-from palaver.importers.github_copilot.completions.messages import PLATFORM, Told
-from palaver.importers.github_copilot.completions.shelf import Shelf
+from palaver.importers.github_copilot.completions.messages import PLATFORM, InteractionMessages
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import milliseconds_of
-from palaver.storage.spill import LIMIT_BYTES
+from palaver.storage.spill import LIMIT_BYTES, IndexedSpill
 
 DEFAULT_MODEL = "copilot-codex"
 FRAGMENT_BYTES = 1 << 24
-"""What is smaller is one document."""
+"""Threads up to this size are one document."""
 LATER_FRAGMENT_BYTES = 1 << 22
 
 
 class Threads:
-    """Takes interactions in whatever order; gives conversations. In memory are their times, and a part of the rest."""
+    """Collects interactions in any order and yields conversations; only times and a limited share stay in memory."""
 
     def __init__(self, window_seconds: float, limit_bytes: int = LIMIT_BYTES // 2) -> None:
         self._window_ms = window_seconds * 1000
-        self._shelf = Shelf[Told](limit_bytes)
-        self._places: dict[str, tuple[array[int], array[int]]] = {}
-        """Of the interactions in every place, the times and the numbers on the shelf."""
+        self._spill = IndexedSpill[InteractionMessages](limit_bytes)
+        self._by_location: dict[str, tuple[array[int], array[int]]] = {}
+        """Times and spill indexes of the interactions at each location."""
 
-    def add(self, one: Told) -> None:
-        place = _place(one)
-        if place not in self._places:
-            self._places[place] = array("q"), array("q")
-        times, numbers = self._places[place]
-        times.append(milliseconds_of(one.time))
-        numbers.append(self._shelf.put(one, one.size_bytes))
+    def add(self, interaction: InteractionMessages) -> None:
+        location = _location(interaction)
+        if location not in self._by_location:
+            self._by_location[location] = array("q"), array("q")
+        times, numbers = self._by_location[location]
+        times.append(milliseconds_of(interaction.time))
+        numbers.append(self._spill.put(interaction, interaction.size_bytes))
 
     def documents(self) -> Iterator[JsonObject]:
-        threads = [thread for times, numbers in self._places.values() for thread in self._cut(times, numbers)]
-        with self._shelf:
+        threads = [thread for times, numbers in self._by_location.values() for thread in self._split(times, numbers)]
+        with self._spill:
             for numbers in sorted(threads, key=min):
-                yield from self._told(numbers)
+                yield from self._thread_documents(numbers)
 
-    def _cut(self, times: "array[int]", numbers: "array[int]") -> Iterator["array[int]"]:
-        """The numbers of each thread in one place, in the order of their times."""
+    def _split(self, times: "array[int]", numbers: "array[int]") -> Iterator["array[int]"]:
+        """Yield the spill indexes of each thread at one location, in order of time."""
         thread = array("q")
-        before: int | None = None
+        previous: int | None = None
         for index in sorted(range(len(times)), key=times.__getitem__):
-            if before is not None and times[index] - before > self._window_ms:
+            if previous is not None and times[index] - previous > self._window_ms:
                 yield thread
                 thread = array("q")
-            before = times[index]
+            previous = times[index]
             thread.append(numbers[index])
         yield thread
 
-    def _told(self, numbers: "array[int]") -> Iterator[JsonObject]:
-        """A thread as a document; a long one as several: each is let go before the next is made."""
+    def _thread_documents(self, numbers: "array[int]") -> Iterator[JsonObject]:
+        """Yield a thread as one document, or a long one as several, releasing each before the next is built."""
         thread: _Thread | None = None
         size_bytes, limit_bytes, sequence = 0, FRAGMENT_BYTES, 0
-        for left, number in zip(range(len(numbers) - 1, -1, -1), numbers, strict=True):
-            one = self._shelf.take(number)
-            thread = thread or _Thread(one)
-            thread.add(one)
-            size_bytes += one.size_bytes
-            if not left:
+        for remaining, number in zip(range(len(numbers) - 1, -1, -1), numbers, strict=True):
+            interaction = self._spill.take(number)
+            thread = thread or _Thread(interaction)
+            thread.add(interaction)
+            size_bytes += interaction.size_bytes
+            if not remaining:
                 fragment = {"sequence": sequence, "final": True} if sequence else None
                 yield thread.document(fragment)
             elif size_bytes > limit_bytes:
@@ -70,30 +69,32 @@ class Threads:
 
 
 class _Thread:
-    """A conversation that is being told: all that is known of it, and the messages since its last fragment."""
+    """A conversation being built: its common fields, and the messages since its last fragment."""
 
-    def __init__(self, first: Told) -> None:
+    def __init__(self, first: InteractionMessages) -> None:
         self._first = first
         self._model = first.model or DEFAULT_MODEL
         self._version = self._editor = self._system = self._ended_at = ""
         self._cursor: JsonObject | None = None
         self._messages: list[JsonObject] = []
 
-    def add(self, one: Told) -> None:
-        own = {name: value for name, value in one.environment.items() if self._first.environment.get(name) != value}
-        model = one.model or DEFAULT_MODEL
-        for message in one.messages:
+    def add(self, interaction: InteractionMessages) -> None:
+        differing = {
+            name: value for name, value in interaction.environment.items() if self._first.environment.get(name) != value
+        }
+        model = interaction.model or DEFAULT_MODEL
+        for message in interaction.messages:
             if model != self._model and message["role"] == "assistant":
                 message["metadata"]["model_override"] = model
-            if own:
-                message["metadata"]["environment"] = own
-        self._messages += one.messages
-        one.messages.clear()
-        self._version = self._version or one.version
-        self._editor = self._editor or one.editor
-        self._system = self._system or one.system
-        self._cursor = self._cursor or one.cursor
-        self._ended_at = max(self._ended_at, one.ended_at)
+            if differing:
+                message["metadata"]["environment"] = differing
+        self._messages += interaction.messages
+        interaction.messages.clear()
+        self._version = self._version or interaction.version
+        self._editor = self._editor or interaction.editor
+        self._system = self._system or interaction.system
+        self._cursor = self._cursor or interaction.cursor
+        self._ended_at = max(self._ended_at, interaction.ended_at)
 
     def document(self, fragment: JsonObject | None) -> JsonObject:
         messages, self._messages = self._messages, []
@@ -127,12 +128,16 @@ class _Thread:
         return {name: value for name, value in context.items() if value} or None
 
 
-def _place(one: Told) -> str:
-    """Where it happened: in a file, else in whatever is known instead."""
-    return f"{one.who} {one.file}" if one.file else f"{one.who}\n{one.language}"
+def _location(interaction: InteractionMessages) -> str:
+    """Return what interactions of one thread share: the user and the file, else the language."""
+    return (
+        f"{interaction.user_digest} {interaction.file}"
+        if interaction.file
+        else f"{interaction.user_digest}\n{interaction.language}"
+    )
 
 
-def _conversation_id(first: Told) -> str:
-    if first.is_inferred:  # a file alone would name all conversations about it
-        return conversation_uuid(PLATFORM, "", first.name)
-    return conversation_uuid(PLATFORM, first.time, first.file or first.name)
+def _conversation_id(first: InteractionMessages) -> str:
+    if first.is_inferred:  # the file alone would give all its conversations the same id
+        return conversation_uuid(PLATFORM, "", first.request_id)
+    return conversation_uuid(PLATFORM, first.time, first.file or first.request_id)

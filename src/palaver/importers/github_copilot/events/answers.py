@@ -1,20 +1,21 @@
-"""What the model says: answers with their chunks, its reasoning, and the turns they are part of."""
+"""Handlers for the model's output: answers and their chunks, reasoning, and turns."""
 
 from typing import Any
 
-from palaver.importers.github_copilot.events.calls import tool_uses
-from palaver.importers.github_copilot.events.conversation import (
+from palaver.importers.github_copilot.events.session import (
+    INTO_MESSAGE,
+    MAPPED,
     Conversation,
+    Disposition,
     OpenAnswer,
     Turn,
-    keep,
-    keep_joined,
-    keep_rest,
-    words,
+    keep_conflicting,
+    keep_field,
+    keep_unmapped,
+    text_blocks,
 )
-from palaver.importers.github_copilot.events.disposition import INTO_MESSAGE, MAPPED, Disposition
-from palaver.importers.github_copilot.events.tokens import add_tokens
-from palaver.importers.github_copilot.events.usage import add_usage, describe_model
+from palaver.importers.github_copilot.events.tool_calls import tool_uses
+from palaver.importers.github_copilot.events.usage import add_usage, raise_token_counts, set_model
 from palaver.model import build
 from palaver.model.build import JsonObject
 
@@ -25,43 +26,46 @@ _MAPPED = frozenset(
     }
 )
 _MAPPED_IN_TURN = _MAPPED | {"turnId"}
-_NOTHING = [build.text("")]
-_LATEST = 256
-"""Among so many of its last blocks is what an answer repeats."""
+_EMPTY = [build.text("")]
+_RECENT_BLOCKS = 256
+"""How many of an answer's last blocks to search for a repeated one."""
 
 
-def answer(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
+def assistant_message(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
+    """Start a message, or extend the open answer if the event continues it."""
     content = _content(conversation, event, data)
-    opened = conversation.answer
-    if opened is not None and _continues(opened, data):
+    opened = conversation.open_answer
+    if opened is not None and _is_continuation(opened, data):
         _join(conversation, opened, event, data, content)
         return INTO_MESSAGE
     metadata: JsonObject = {"author_kind": "model"}
-    _describe(conversation, metadata, data)
+    _add_metadata(conversation, metadata, data)
     message = conversation.append(event, "assistant", content or [build.text("")], metadata)
-    conversation.answer = OpenAnswer(message, data.get("messageId"), data.get("apiCallId"), data.get("iterationNumber"))
-    _count(conversation, conversation.answer, data)
-    _register(conversation, message, content)
+    conversation.open_answer = OpenAnswer(
+        message, data.get("messageId"), data.get("apiCallId"), data.get("iterationNumber")
+    )
+    _add_usage(conversation, conversation.open_answer, data)
+    _link_calls(conversation, message, content)
     return MAPPED
 
 
-def reasoning(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
-    """Reasoning belongs to the answer that follows, or repeats that of the answer before."""
+def assistant_reasoning(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
+    """Start the answer that will follow, or fold reasoning that repeats that of the open answer."""
     text = data.get("content")
     if isinstance((name := data.get("reasoningId")), str):
         conversation.pieces.pop(("reasoning", name), None)
-    opened = conversation.answer
+    opened = conversation.open_answer
     if opened is not None and (not text or _holds_thinking(opened.message["content"], text)):
-        keep_joined(opened.message["metadata"], data, frozenset({"content"}))
+        keep_conflicting(opened.message["metadata"], data, frozenset({"content"}))
         return INTO_MESSAGE
     if not isinstance(text, str) or not text:
-        conversation.keep_whole(event, data)
+        conversation.append_opaque(event, data)
         return MAPPED
     metadata: JsonObject = {"author_kind": "model"}
-    keep_rest(metadata, data, frozenset({"content"}))
-    describe_model(conversation, metadata, None)
+    keep_unmapped(metadata, data, frozenset({"content"}))
+    set_model(conversation, metadata, None)
     message = conversation.append(event, "assistant", [build.thinking(text)], metadata)
-    conversation.answer = OpenAnswer(message, is_reasoning=True)
+    conversation.open_answer = OpenAnswer(message, is_reasoning=True)
     return MAPPED
 
 
@@ -70,11 +74,11 @@ def _content(conversation: Conversation, event: JsonObject, data: JsonObject) ->
     if thinking := _thinking(data):
         content.append(thinking)
     if "thinking" in data and data.get("reasoningText") is not None:
-        content += words(data["reasoningText"], "reasoningText")
-    said = data.get("content")
-    content += words(said)
-    if (also := data.get("text")) and also != said:
-        content += words(also, "text")
+        content += text_blocks(data["reasoningText"], "reasoningText")
+    main_text = data.get("content")
+    content += text_blocks(main_text)
+    if (other_text := data.get("text")) and other_text != main_text:
+        content += text_blocks(other_text, "text")
     if citations := data.get("citations"):
         if content and content[-1]["type"] == "text" and isinstance(citations, dict):
             content[-1]["citations"] = [citations]
@@ -86,37 +90,38 @@ def _content(conversation: Conversation, event: JsonObject, data: JsonObject) ->
 
 
 def _thinking(data: JsonObject) -> JsonObject | None:
-    text, seal, sealed = data.get("reasoningText"), data.get("reasoningOpaque"), data.get("encryptedContent")
-    if (stated := data.get("thinking")) is not None:
-        return _stated_thinking(stated)
-    if text is None and seal is None and sealed is None:
+    text, signature, encrypted = data.get("reasoningText"), data.get("reasoningOpaque"), data.get("encryptedContent")
+    if (raw_thinking := data.get("thinking")) is not None:
+        return _jetbrains_thinking(raw_thinking)
+    if text is None and signature is None and encrypted is None:
         return None
-    for value in (text, seal, sealed):
+    for value in (text, signature, encrypted):
         if value is not None and not isinstance(value, str):
-            raw = {"reasoningText": text, "reasoningOpaque": seal, "encryptedContent": sealed}
+            raw = {"reasoningText": text, "reasoningOpaque": signature, "encryptedContent": encrypted}
             return build.opaque(kind="thinking", raw=raw)
-    return build.thinking(text or "", signature=seal, redacted_data=sealed) if text or seal or sealed else None
+    if not (text or signature or encrypted):
+        return None
+    return build.thinking(text or "", signature=signature, redacted_data=encrypted)
 
 
-def _stated_thinking(stated: Any) -> JsonObject:
-    """As JetBrains has it."""
-    match stated:
+def _jetbrains_thinking(raw: Any) -> JsonObject:
+    match raw:
         case {"text": str(text), **rest}:
             block = build.thinking(text)
             if rest:
                 block["source_fields"] = rest
             return block
         case _:
-            return build.opaque(kind="thinking", raw=stated)
+            return build.opaque(kind="thinking", raw=raw)
 
 
-def _continues(opened: OpenAnswer, data: JsonObject) -> bool:
-    """Whether an answer goes on with the one before: with reasoning alone, or as a chunk of the same."""
+def _is_continuation(opened: OpenAnswer, data: JsonObject) -> bool:
+    """Whether an answer continues the open one, which is reasoning only or shares its message or API call id."""
     if opened.is_reasoning:
         return True
     name = data.get("messageId")
     if isinstance(name, str) and name and name == opened.message_id:
-        return data.get("iterationNumber") == opened.iteration or opened.message["content"] == _NOTHING
+        return data.get("iterationNumber") == opened.iteration or opened.message["content"] == _EMPTY
     call = data.get("apiCallId")
     return "chunkIndex" in data and isinstance(call, str) and call == opened.api_call_id
 
@@ -129,130 +134,127 @@ def _join(
     ids = metadata.setdefault("source_ids", [message["message_id"]])
     is_repeated = False
     if isinstance((own := event.get("id")), str):
-        is_repeated = conversation.named.get(own) is message
+        is_repeated = conversation.by_event_id.get(own) is message
         if not is_repeated:
             ids.append(own)
-            conversation.named[own] = message
+            conversation.by_event_id[own] = message
             conversation.session.ids.add(own)
     is_chunk = "chunkIndex" in data and not is_repeated
-    conversation.seen_at(event)
-    held: list[JsonObject] = message["content"]
-    if held == _NOTHING and content:
+    conversation.observe_time(event)
+    blocks: list[JsonObject] = message["content"]
+    if blocks == _EMPTY and content:
         opened.iteration = data.get("iterationNumber")
-        held.clear()
+        blocks.clear()
     for block in content:
-        _add(held, block, is_chunk=is_chunk)
-    _describe(conversation, metadata, data)
-    _count(conversation, opened, data)
-    _register(conversation, message, content)
+        _add_block(blocks, block, is_chunk=is_chunk)
+    _add_metadata(conversation, metadata, data)
+    _add_usage(conversation, opened, data)
+    _link_calls(conversation, message, content)
     if opened.is_reasoning:
         opened.is_reasoning = False
         opened.message_id, opened.iteration = data.get("messageId"), data.get("iterationNumber")
     opened.api_call_id = opened.api_call_id or data.get("apiCallId")
 
 
-def _add(held: list[JsonObject], block: JsonObject, *, is_chunk: bool) -> None:
-    """Add a block to those before, unless it says what they say."""
+def _add_block(blocks: list[JsonObject], block: JsonObject, *, is_chunk: bool) -> None:
+    """Add a block, unless it repeats or extends an earlier one."""
     kind = block["type"]
-    if kind == "text" and held and held[-1]["type"] == "text" and "citations" not in held[-1] and len(block) == 2:
-        last = held[-1]
+    if kind == "text" and blocks and blocks[-1]["type"] == "text" and "citations" not in blocks[-1] and len(block) == 2:
+        last = blocks[-1]
         if is_chunk:
             text: str = last.pop("text")
-            text += block["text"]  # nobody else holds it: it grows where it is
+            text += block["text"]  # the only reference, so CPython extends it in place
             last["text"] = text
             return
         if block["text"].startswith(last["text"]):
             last["text"] = block["text"]
             return
-    latest = held[-_LATEST:]
+    latest = blocks[-_RECENT_BLOCKS:]
     if kind == "thinking":
-        for one in latest:
-            if one["type"] == "thinking" and one["thinking"] == block["thinking"]:
-                one.update(block)
+        for earlier in latest:
+            if earlier["type"] == "thinking" and earlier["thinking"] == block["thinking"]:
+                earlier.update(block)
                 return
     if is_chunk or block not in latest:
-        held.append(block)
+        blocks.append(block)
 
 
-def _holds_thinking(held: list[JsonObject], text: Any) -> bool:
-    return any(block["type"] == "thinking" and block["thinking"] == text for block in held[-_LATEST:])
+def _holds_thinking(blocks: list[JsonObject], text: Any) -> bool:
+    return any(block["type"] == "thinking" and block["thinking"] == text for block in blocks[-_RECENT_BLOCKS:])
 
 
-def _describe(conversation: Conversation, metadata: JsonObject, data: JsonObject) -> None:
+def _add_metadata(conversation: Conversation, metadata: JsonObject, data: JsonObject) -> None:
     model, call_id, request_id = data.get("model"), data.get("apiCallId"), data.get("requestId")
-    describe_model(conversation, metadata, model)
+    set_model(conversation, metadata, model)
     if isinstance(call_id, str) and call_id:
         metadata["api_message_id"] = call_id
     if isinstance(request_id, str) and request_id:
         metadata["request_id"] = request_id
     for name, value in (("model", model), ("apiCallId", call_id), ("requestId", request_id)):
         if value is not None and not isinstance(value, str):
-            keep(metadata, name, value)
-    conversation.take_turn(metadata)
-    is_of_turn = "turn" in metadata and metadata["turn"].get("turnId") == data.get("turnId")
-    keep_joined(metadata, data, _MAPPED_IN_TURN if is_of_turn else _MAPPED)
+            keep_field(metadata, name, value)
+    conversation.attach_turn(metadata)
+    is_in_turn = "turn" in metadata and metadata["turn"].get("turnId") == data.get("turnId")
+    keep_conflicting(metadata, data, _MAPPED_IN_TURN if is_in_turn else _MAPPED)
     if (number := data.get("chunkIndex")) is not None and type(number) is not int:
-        keep(metadata, "chunkIndex", number)
+        keep_field(metadata, "chunkIndex", number)
 
 
-def _count(conversation: Conversation, opened: OpenAnswer, data: JsonObject) -> None:
+def _add_usage(conversation: Conversation, opened: OpenAnswer, data: JsonObject) -> None:
     message = opened.message
-    stated = data.get("outputTokens")
-    if type(stated) is int and stated >= 0:
-        add_tokens(message, {"output_tokens": stated})
-    elif stated is not None:
-        keep(message["metadata"], "outputTokens", stated)
-    if conversation.held_usage is not None:
-        held, own = conversation.held_usage["data"], data.get("apiCallId")
-        if own is not None and held.get("apiCallId") not in (None, own):
-            return  # it is that of another answer
-        conversation.held_usage = None
+    count = data.get("outputTokens")
+    if type(count) is int and count >= 0:
+        raise_token_counts(message, {"output_tokens": count})
+    elif count is not None:
+        keep_field(message["metadata"], "outputTokens", count)
+    if conversation.pending_usage is not None:
+        usage, call_id = conversation.pending_usage["data"], data.get("apiCallId")
+        if call_id is not None and usage.get("apiCallId") not in (None, call_id):
+            return  # it belongs to another answer
+        conversation.pending_usage = None
         opened.has_usage = True
-        add_usage(conversation, message, held)
+        add_usage(conversation, message, usage)
 
 
-def _register(conversation: Conversation, message: JsonObject, content: list[JsonObject]) -> None:
+def _link_calls(conversation: Conversation, message: JsonObject, content: list[JsonObject]) -> None:
     calls = conversation.session.calls
     for block in content:
         if block["type"] == "tool_use" and (call := calls.get(block["id"])) is not None and call.message is None:
             call.conversation, call.message, call.message_id = conversation, message, message["message_id"]
 
 
-# -- turns ----------------------------------------------------------------------------------------------------------
-
-
 def turn_start(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
-    """A turn is told by its first message."""
+    """Open a turn; its fields are attached to its first message."""
     close_turn(conversation)
     conversation.turn = Turn(event, len(conversation.messages), dict(data))
-    if time := conversation.seen_at(event):
-        conversation.turn.told["started_at"] = time
+    if time := conversation.observe_time(event):
+        conversation.turn.fields["started_at"] = time
     return INTO_MESSAGE
 
 
 def turn_end(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
     turn = conversation.turn
-    if turn is None or not turn.is_told or turn.told.get("turnId") != data.get("turnId"):
+    if turn is None or not turn.is_attached or turn.fields.get("turnId") != data.get("turnId"):
         close_turn(conversation)
-        conversation.keep_whole(event, data)
+        conversation.append_opaque(event, data)
         return MAPPED
-    turn.told.update({name: value for name, value in data.items() if value is not None})
-    if time := conversation.seen_at(event):
-        turn.told["ended_at"] = time
+    turn.fields.update({name: value for name, value in data.items() if value is not None})
+    if time := conversation.observe_time(event):
+        turn.fields["ended_at"] = time
     conversation.turn = None
     return INTO_MESSAGE
 
 
 def close_turn(conversation: Conversation) -> None:
-    """A turn without any answer is a message of its own, where it began."""
+    """Close the open turn; one without an answer becomes a hidden message at the position where it started."""
     turn, conversation.turn = conversation.turn, None
-    if turn is None or turn.is_told:
+    if turn is None or turn.is_attached:
         return
     metadata: JsonObject = {"author_kind": "harness", "hidden": True}
     message = build.message(
-        message_id=conversation.id_of(turn.event),
+        message_id=conversation.claim_id(turn.event),
         role="system",
-        timestamp=conversation.time_of(turn.event, metadata),
+        timestamp=conversation.timestamp_for(turn.event, metadata),
         content=[build.opaque(kind=turn.event["type"], raw=turn.event["data"])],
         metadata=metadata,
     )

@@ -1,12 +1,11 @@
-"""The document of a conversation: what stands around its messages."""
+"""The document of a conversation: its title, platform, links and context around the messages."""
 
 from typing import Any
 
-from palaver.importers.github_copilot.events.conversation import Conversation
-from palaver.importers.github_copilot.events.session import Session
+from palaver.importers.github_copilot.events.session import Conversation, Session
 from palaver.model import build
 from palaver.model.build import JsonObject
-from palaver.model.timestamps import readable_timestamp
+from palaver.model.timestamps import timestamp_or_empty
 
 PLATFORM = "github_copilot"
 
@@ -25,8 +24,8 @@ def document(conversation: Conversation, *, is_final: bool = True) -> JsonObject
     is_main = conversation is session.main
     started = session.started or {}
     created_at = conversation.created_at or session.nearest_time()
-    if is_main and (stated := readable_timestamp(started.get("startTime"))):
-        created_at = min(stated, created_at)
+    if is_main and (started_at := timestamp_or_empty(started.get("startTime"))):
+        created_at = min(started_at, created_at)
     return build.conversation(
         conversation_id=conversation.conversation_id,
         title=_title(conversation, is_main=is_main),
@@ -43,31 +42,32 @@ def document(conversation: Conversation, *, is_final: bool = True) -> JsonObject
 
 
 def _title(conversation: Conversation, *, is_main: bool) -> str | None:
-    """What the user or the product called it; else the first words that a person typed, or that an agent was told."""
-    if is_main and (named := _named(conversation)):
-        return named
+    """Return the given title, else the start of the first prompt: a person's, or for an agent any prompt."""
+    if is_main and (title := _given_title(conversation)):
+        return title
     authors = ("human",) if is_main else ("human", "model", "harness")
     for message in conversation.messages:
         if message["role"] == "user" and message["metadata"].get("author_kind") in authors:
             for block in message["content"]:
-                if block["type"] == "text" and (said := " ".join(block["text"][:1000].split())):
-                    conversation.title = said[:_TITLE_LENGTH]
+                if block["type"] == "text" and (text := " ".join(block["text"][:1000].split())):
+                    conversation.title = text[:_TITLE_LENGTH]
                     return conversation.title
     if not is_main and not conversation.title:
-        name = conversation.facts.get("agent", {}).get("agentDisplayName")
+        name = conversation.platform_metadata.get("agent", {}).get("agentDisplayName")
         return name if isinstance(name, str) and name else None
     return conversation.title or None
 
 
-def _named(conversation: Conversation) -> str:
+def _given_title(conversation: Conversation) -> str:
+    """Return the title that the user or the product gave, or an empty string."""
     custom = conversation.session.custom
     workspace: JsonObject = custom.get("workspace", {})
     vscode: JsonObject = custom.get("vscode", {})
-    given = workspace.get("name") if workspace.get("user_named") else None
-    titled = conversation.facts.get("title")
-    for name in (given, vscode.get("customTitle"), titled, workspace.get("name"), workspace.get("summary")):
-        if isinstance(name, str) and name.strip():
-            return name.strip()
+    by_user = workspace.get("name") if workspace.get("user_named") else None
+    by_event = conversation.platform_metadata.get("title")
+    for title in (by_user, vscode.get("customTitle"), by_event, workspace.get("name"), workspace.get("summary")):
+        if isinstance(title, str) and title.strip():
+            return title.strip()
     return ""
 
 
@@ -79,11 +79,11 @@ def _platform(conversation: Conversation, started: JsonObject) -> JsonObject:
     models = conversation.models
     if model := max(models, key=lambda name: models[name]) if models else conversation.model:
         platform["model"] = model
-    metadata: JsonObject = dict(conversation.facts)
+    metadata: JsonObject = dict(conversation.platform_metadata)
     metadata.pop("title", None)
     if conversation is session.main:
         for name, value in started.items():
-            if value is not None and not (name in _START_MAPPED and _is_told(name, value)):
+            if value is not None and not (name in _START_MAPPED and _is_mapped(name, value)):
                 metadata.setdefault(name, value)
         for name, value in session.context.items():
             if name not in _CONTEXT_MAPPED or not isinstance(value, str):
@@ -93,10 +93,10 @@ def _platform(conversation: Conversation, started: JsonObject) -> JsonObject:
     return platform
 
 
-def _is_told(name: str, value: Any) -> bool:
-    """Whether a field of the start has a place elsewhere, and fits there."""
+def _is_mapped(name: str, value: Any) -> bool:
+    """Whether the value of a mapped start field has the type that its mapping needs."""
     if name == "startTime":
-        return bool(readable_timestamp(value))
+        return bool(timestamp_or_empty(value))
     return type(value) is (dict if name == "context" else str)
 
 
@@ -111,18 +111,18 @@ def _links(conversation: Conversation) -> JsonObject:
 
 
 def _context(session: Session, *, is_main: bool) -> JsonObject | None:
-    told: JsonObject = session.context
-    beside: JsonObject = session.custom.get("workspace", {})
+    session_context: JsonObject = session.context
+    side_file: JsonObject = session.custom.get("workspace", {})
     workspace: JsonObject = {}
     for name, value in (
-        ("path", told.get("cwd") or beside.get("cwd")),
-        ("git_branch", told.get("branch") or beside.get("branch")),
-        ("git_commit", told.get("headCommit")),
+        ("path", session_context.get("cwd") or side_file.get("cwd")),
+        ("git_branch", session_context.get("branch") or side_file.get("branch")),
+        ("git_commit", session_context.get("headCommit")),
     ):
         if isinstance(value, str) and value:
             workspace[name] = value
     context: JsonObject = {"workspace": workspace} if workspace else {}
-    if editor := _EDITORS.get(session.main.facts.get("kept_as", "")):
+    if editor := _EDITORS.get(session.main.platform_metadata.get("kept_as", "")):
         context["environment"] = {"editor": editor}
     if is_main:
         custom: JsonObject = dict(session.custom)

@@ -1,33 +1,33 @@
-"""What lies beside the log of a session: its workspace, its plan, and files that are not part of the conversation."""
+"""Files next to a session's log: its workspace, its plan, and files that are not part of the conversation."""
 
 from datetime import date, datetime
 from typing import Any
 
 from palaver.errors import PalaverError
-from palaver.importers._shared.side_files import side_value
-from palaver.importers.github_copilot.events.recognition import beside
+from palaver.importers._shared.side_files import read_side_file
+from palaver.importers.github_copilot.events.recognition import side_file_names
 from palaver.importers.github_copilot.events.session import Session
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.run import Run
+from palaver.sources.small_files import UNREADABLE_SIDE_FILE, count_file, json_document
 from palaver.sources.source import Source
-from palaver.sources.whole import UNREADABLE_SIDE_FILE, counted, json_document
 
-_LARGEST_PLAN_BYTES = 1 << 24
-_MOST_VALUES = 10_000
+_MAX_PLAN_BYTES = 1 << 24
+_MAX_VALUES = 10_000
 
 
 def add_side_files(source: Source, sessions: dict[str, Session], run: Run) -> None:
-    """Add what is beside a log to the session that it is the log of, and count the rest."""
-    names = beside(source)
-    folder = source.above()
+    """Add the workspace, plan and VS Code metadata to the first session of a log, and count all other files."""
+    names = side_file_names(source)
+    folder = source.parent_folder()
     if not names or folder is None:
         return
     folders = folder.listing()[1]
     custom: JsonObject = {}
     files = 0
     for name in names:
-        file = source.beside(name)
+        file = source.sibling(name)
         match name:
             case "workspace.yaml":
                 files += _add_workspace(file, custom, run)
@@ -40,44 +40,44 @@ def add_side_files(source: Source, sessions: dict[str, Session], run: Run) -> No
             case "plan.md":
                 files += _add_plan(file, custom, run)
             case _:
-                for other in source.under(name) if name in folders else [file]:
-                    counted(other, run)
+                for other in source.files_below(name) if name in folders else [file]:
+                    count_file(other, run)
                     run.skipped("side-file")
     if sessions:
         session = next(iter(sessions.values()))
         session.custom.update(custom)
-        session.facts += files
+        session.conversation_records += files
     else:
         run.skipped("no-conversation", files)
 
 
-def chat_session_beside(source: Source, sessions: dict[str, Session]) -> None:
-    """Name the saved chat of which a transcript of VS Code is another account, where that is still there.
+def link_saved_chat(source: Source, sessions: dict[str, Session]) -> None:
+    """Name the saved chat that a VS Code transcript duplicates, if it still exists.
 
-    What was used counts there, and not once more.
+    Usage counts in the saved chat, so the transcript's token counts are dropped.
     """
     for session in sessions.values():
-        if session.main.facts.get("kept_as") != "transcript":
+        if session.main.platform_metadata.get("kept_as") != "transcript":
             continue
-        folder = source.above()
+        folder = source.parent_folder()
         for _ in range(2):
-            folder = folder.above() if folder is not None else None
+            folder = folder.parent_folder() if folder is not None else None
         if folder is not None:
             for name in (f"chatSessions/{session.session_id}.jsonl", f"chatSessions/{session.session_id}.json"):
-                if _is_there(folder, name):
-                    session.main.facts["chat_session_file"] = name
-                    _count_nothing(session)
+                if _exists(folder, name):
+                    session.main.platform_metadata["chat_session_file"] = name
+                    _drop_token_counts(session)
                     break
 
 
-def _count_nothing(session: Session) -> None:
-    for conversation in session.all():
+def _drop_token_counts(session: Session) -> None:
+    for conversation in session.conversations():
         for message in conversation.messages:
             if (tokens := message.pop("tokens", None)) is not None:
                 message["metadata"].setdefault("usage", tokens)
 
 
-def _is_there(folder: Source, name: str) -> bool:
+def _exists(folder: Source, name: str) -> bool:
     try:
         return Source(folder.folder, name).exists()
     except (PalaverError, OSError, ValueError):
@@ -85,8 +85,8 @@ def _is_there(folder: Source, name: str) -> bool:
 
 
 def _add_workspace(file: Source, custom: JsonObject, run: Run) -> int:
-    counted(file, run)
-    value = _plain(side_value(file))
+    count_file(file, run)
+    value = _json_value(read_side_file(file))
     if not isinstance(value, dict):
         run.note(UNREADABLE_SIDE_FILE, file.name, kept=False)
         run.skipped("unreadable-side-file")
@@ -96,10 +96,10 @@ def _add_workspace(file: Source, custom: JsonObject, run: Run) -> int:
 
 
 def _add_plan(file: Source, custom: JsonObject, run: Run) -> int:
-    counted(file, run)
+    count_file(file, run)
     try:
         with file.open() as stream:
-            text = stream.read(_LARGEST_PLAN_BYTES).decode(errors="replace")
+            text = stream.read(_MAX_PLAN_BYTES).decode(errors="replace")
     except (PalaverError, OSError) as error:
         run.note(UNREADABLE_SIDE_FILE, file.name, str(error), kept=False)
         run.skipped("unreadable-side-file")
@@ -109,11 +109,11 @@ def _add_plan(file: Source, custom: JsonObject, run: Run) -> int:
     return 1
 
 
-def _plain(value: Any) -> Any:
-    """A value of YAML as one of JSON; None where it repeats itself without end, or is too large."""
-    left = _MOST_VALUES
+def _json_value(value: Any) -> Any:
+    """Return a YAML value as JSON, or None if it is recursive or too large."""
+    left = _MAX_VALUES
 
-    def copied(value: Any, depth: int) -> Any:
+    def convert(value: Any, depth: int) -> Any:
         nonlocal left
         left -= 1
         if left < 0 or depth > 20:
@@ -122,15 +122,15 @@ def _plain(value: Any) -> Any:
             case datetime() | date():
                 return normalize_timestamp(value)
             case dict():
-                return {str(key): copied(item, depth + 1) for key, item in value.items()}
+                return {str(key): convert(item, depth + 1) for key, item in value.items()}
             case list() | tuple() | set():
-                return [copied(item, depth + 1) for item in value]
+                return [convert(item, depth + 1) for item in value]
             case None | bool() | int() | float() | str():
                 return value
             case _:
                 return str(value)
 
     try:
-        return copied(value, 0)
+        return convert(value, 0)
     except ValueError:
         return None

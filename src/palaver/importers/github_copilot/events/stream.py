@@ -1,58 +1,63 @@
-"""Pieces of messages, as captures of a stream hold them: they count only where the whole never came.
+"""Handlers for streamed pieces of messages, calls and results, which matter only if the whole never arrives.
 
-They are held until then, and stand in the place of their first piece.
+Pieces are held back until the end, and then become a message at the position of the first piece.
 """
 
 from itertools import islice
 
 import orjson
 
-from palaver.importers.github_copilot.events.conversation import Conversation, Pieces
-from palaver.importers.github_copilot.events.disposition import INTO_MESSAGE, MAPPED, Disposition
-from palaver.importers.github_copilot.events.session import Call
+from palaver.importers.github_copilot.events.session import (
+    INTO_MESSAGE,
+    MAPPED,
+    Call,
+    Conversation,
+    Disposition,
+    Pieces,
+)
 from palaver.model import build
 from palaver.model.build import JsonObject
 
-_KINDS = {
+_PIECES = {
     "assistant.message_start": ("message", "messageId", ""),
     "assistant.message_delta": ("message", "messageId", "deltaContent"),
     "assistant.reasoning_delta": ("reasoning", "reasoningId", "deltaContent"),
     "assistant.tool_call_delta": ("call", "toolCallId", "inputDelta"),
     "tool.execution_partial_result": ("result", "toolCallId", "partialOutput"),
 }
-"""Of each type, what it is a piece of, what that is named by, and the field that holds the piece."""
-_LATEST = 32
-"""Reasoning without its id is looked for in so many of the last pieces: it streams right before its answer."""
+"""By event type: what it is a piece of, the field with the id of the whole, and the field with the piece."""
+_RECENT_PIECES = 32
+"""How many of the last pieces to search for an answer's reasoning, which streams right before it without an id."""
 
 
-def piece(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
-    kind, named_by, field = _KINDS[event["type"]]
-    name, part = data.get(named_by), data.get(field, "")
+def add_piece(conversation: Conversation, event: JsonObject, data: JsonObject) -> Disposition:
+    kind, id_field, field = _PIECES[event["type"]]
+    name, part = data.get(id_field), data.get(field, "")
     if not isinstance(name, str) or not isinstance(part, str):
-        conversation.keep_whole(event, data)
+        conversation.append_opaque(event, data)
         return MAPPED
-    held = conversation.pieces.get((kind, name))
-    if held is None:
-        if _is_known(conversation, kind, name):
+    pieces = conversation.pieces.get((kind, name))
+    if pieces is None:
+        if _has_whole(conversation, kind, name):
             return INTO_MESSAGE
-        held = conversation.pieces[kind, name] = Pieces(event, len(conversation.messages))
-    held.parts.append(part)
+        pieces = conversation.pieces[kind, name] = Pieces(event, len(conversation.messages))
+    pieces.parts.append(part)
     if isinstance((tool := data.get("toolName")), str):
-        held.name = held.name or tool
-    conversation.seen_at(event)
+        pieces.name = pieces.name or tool
+    conversation.observe_time(event)
     return INTO_MESSAGE
 
 
-def _is_known(conversation: Conversation, kind: str, name: str) -> bool:
-    """Whether the whole came before its piece."""
+def _has_whole(conversation: Conversation, kind: str, name: str) -> bool:
+    """Whether the whole arrived before its piece."""
     call = conversation.session.calls.get(name)
     if kind == "message":
-        return conversation.answer is not None and conversation.answer.message_id == name
+        return conversation.open_answer is not None and conversation.open_answer.message_id == name
     return call is not None and (kind == "call" or (kind == "result" and call.is_answered))
 
 
-def came_whole(conversation: Conversation, data: JsonObject) -> None:
-    """Forget the pieces of an answer that is there now."""
+def discard_pieces(conversation: Conversation, data: JsonObject) -> None:
+    """Discard the pieces of an answer that has arrived whole."""
     pieces = conversation.pieces
     if isinstance((name := data.get("messageId")), str):
         pieces.pop(("message", name), None)
@@ -61,41 +66,41 @@ def came_whole(conversation: Conversation, data: JsonObject) -> None:
             if isinstance(request, dict) and isinstance((call := request.get("toolCallId")), str):
                 pieces.pop(("call", call), None)
     thought = data.get("reasoningText")
-    for key in [*islice(reversed(pieces), _LATEST)] if thought else ():
+    for key in [*islice(reversed(pieces), _RECENT_PIECES)] if thought else ():
         if key[0] == "reasoning" and "".join(pieces[key].parts) == thought:
             del pieces[key]
 
 
-def settle(conversation: Conversation) -> None:
-    """Make messages of the pieces that are left."""
-    left = sorted(conversation.pieces.items(), key=lambda item: item[1].position)
+def flush_pieces(conversation: Conversation) -> None:
+    """Turn the remaining pieces into messages."""
+    remaining = sorted(conversation.pieces.items(), key=lambda item: item[1].position)
     conversation.pieces.clear()
-    for (kind, name), held in reversed(left):
+    for (kind, name), pieces in reversed(remaining):
         if kind == "call" and name in conversation.session.calls:
             continue
         metadata: JsonObject = {"partial": True, "author_kind": "tool" if kind == "result" else "model"}
         if kind in {"message", "reasoning"}:
             metadata["messageId" if kind == "message" else "reasoningId"] = name
         message = build.message(
-            message_id=conversation.id_of(held.event),
+            message_id=conversation.claim_id(pieces.event),
             role="tool" if kind == "result" else "assistant",
-            timestamp=conversation.time_of(held.event, metadata),
-            content=[_block(kind, name, held)],
+            timestamp=conversation.timestamp_for(pieces.event, metadata),
+            content=[_block(kind, name, pieces)],
             metadata=metadata,
         )
         if kind == "call":
             call = Call(conversation, message["message_id"], message, message["content"][0])
-            conversation.session.remember(name, call)
-        conversation.insert(held.position, message)
+            conversation.session.add_call(name, call)
+        conversation.insert(pieces.position, message)
 
 
-def _block(kind: str, name: str, held: Pieces) -> JsonObject:
-    text = "".join(held.parts)
+def _block(kind: str, name: str, pieces: Pieces) -> JsonObject:
+    text = "".join(pieces.parts)
     match kind:
         case "reasoning":
             return build.thinking(text)
         case "call":
-            return build.tool_use(id=name, name=held.name, input=_input(text))
+            return build.tool_use(id=name, name=pieces.name, input=_input(text))
         case "result":
             return build.tool_result(tool_use_id=name, content=text, metadata={"partial": True})
         case _:

@@ -1,45 +1,38 @@
-"""Logs of requests that somebody exported from the chat's debug view: replays, single entries, Markdown.
+"""Request logs exported from the chat's debug view: replays, single entries, Markdown.
 
 Where the files are
-    Where they were saved: `copilot_all_prompts_<time>.chatreplay.json` with all prompts, one alone in
-    `<prompt>_logs.chatreplay.json`, one entry in `<id>.json`, or as Markdown in `<name>_<id>.copilotmd` and
-    `tool_<tool>_<id>.copilotmd`.
+    Wherever the user saved them: `copilot_all_prompts_<time>.chatreplay.json` holds all prompts,
+    `<prompt>_logs.chatreplay.json` a single prompt, `<id>.json` a single entry; as Markdown, `<name>_<id>.copilotmd`
+    and `tool_<tool>_<id>.copilotmd`.
 
 What comes out
-    Conversations: every request repeats what was said before, and each message stands there once. Roles and kinds of
-    parts are numbers in these files. An answer is logged without the calls of tools in it; they are found in the
-    request that follows, else in the entries of the calls. Ids of calls lose their `__vscode-<number>`; a result has
-    the original in `metadata.source_id`, and when it was given in `metadata.time`. A result that no request repeats is
-    a message of its own. What somebody typed is `prompt` of the message that it was put into; a message of the user
-    without it is the editor's. Entries of one prompt that are spread over several are one turn. `prompt_elements` of an
-    answer are the parts of the prompt with their tokens. Entries without a request (`error`, Markdown) are messages of
-    the system; a prompt without entries is a message by itself, unless one with the same words has some. In Markdown,
-    texts are as they are shown there: breaks of lines in arguments cannot be told apart.
+    Conversations: every request repeats the messages before it, and each message appears once. Roles and part kinds
+    are numbers in these files. An answer is logged without its tool calls; they come from the next request, else from
+    the entries of the calls. Call ids lose their `__vscode-<number>` suffix; a result has the original id in
+    `metadata.source_id` and its time in `metadata.time`. A result that no request repeats becomes a message of its
+    own. What the user typed is in `prompt` of the message that includes it; a user message without it comes from the
+    editor. Entries of a prompt that is split into several form one turn. `prompt_elements` of an answer are the parts
+    of the prompt with their token counts. Entries without a request (`error`, Markdown) become system messages; a
+    prompt without entries becomes a message, unless another with the same text has entries. In Markdown, texts are as
+    displayed: a line break in arguments may be an escaped one or a literal one.
 
 What is left out, and counted under these rules
-    `prompt-element` (tokens of a part of a prompt in a file without requests), `empty-prompt` (a prompt without
-    words and entries), `log-note` (Markdown that is neither a request nor a call: lists of models, rules). Not kept:
-    marks for the cache.
+    `prompt-element` (token counts of a prompt part in a file without requests), `empty-prompt` (a prompt without text
+    and entries), `log-note` (Markdown that is neither a request nor a call: model lists, rules). Dropped: cache
+    markers.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from palaver.importers._shared.contract import Match
-from palaver.importers.github_copilot.replays.names import KNOWN_KINDS, OWN_NAMES
+from palaver.importers.github_copilot.replays.recognition import KNOWN_KINDS, OWN_NAMES, recognize
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
 __all__ = ["KNOWN_KINDS", "OWN_NAMES", "read", "recognize"]
 
 
-def recognize(source: Source) -> Match:
-    from palaver.importers.github_copilot.replays.shapes import recognize as look
-
-    return look(source)
-
-
 def read(source: Source, run: Run) -> Iterator[dict[str, Any]]:
-    from palaver.importers.github_copilot.replays.reading import read_unit
+    from palaver.importers.github_copilot.replays.reader import read_unit
 
     yield from read_unit(source, run)

@@ -1,7 +1,7 @@
-"""An entry of the log as the editor shows it: Markdown, read back into an entry as far as that can be done.
+"""Log entries displayed as Markdown, parsed back into entries as far as possible.
 
-Texts stand between fences that do not grow with what is in them, so a message ends at the fence behind which something
-else begins. Breaks of lines in the arguments of calls are written as they are, which JSON does not allow.
+The fences around texts do not grow with their content, so a message ends at the fence that is followed by a heading.
+Line breaks in call arguments are written literally, which is not valid JSON.
 """
 
 import json
@@ -23,14 +23,14 @@ _CACHE = "\n[copilot_cache_control: { type: 'ephemeral' }]"
 _MARKER = re.compile(r"\n\[response_id: (\S+) with ([^\]\n]*)\]$")
 _STYLE = "\n<style>\n"
 _ANCHOR = re.compile(r'^<a id="response"></a>\n(?=## (?:FAILED: |CANCELED|Response))', re.MULTILINE)
-_ASKED = re.compile(r"id *: (?P<id>[^\n]*)\ntool *: (?P<tool>[^\n]*)\nargs *: (?P<args>.*)", re.DOTALL)
-_ENDS = ("~~~", "```", "</code></pre>", "(#response)")
-_FRAME = ("> ", "# ", "- [", "  - [")
-"""How lines begin that stand in every file."""
+_TOOL_FIELDS = re.compile(r"id *: (?P<id>[^\n]*)\ntool *: (?P<tool>[^\n]*)\nargs *: (?P<args>.*)", re.DOTALL)
+_SECTION_ENDS = ("~~~", "```", "</code></pre>", "(#response)")
+_FRAME_PREFIXES = ("> ", "# ", "- [", "  - [")
+"""Starts of lines that every file has."""
 
 
-def entry_in(text: str, stem: str) -> JsonObject | None:
-    """The entry that a file shows; None for lists of models, rules, and other notes."""
+def parse_entry(text: str, stem: str) -> JsonObject | None:
+    """Return the entry that a file shows; None for model lists, rules, and other notes."""
     sections = _sections(text)
     if "Request Messages" in sections or ("Response" in sections and "Request" not in sections):
         log = _request(sections, *_title(text, stem))
@@ -38,8 +38,8 @@ def entry_in(text: str, stem: str) -> JsonObject | None:
         log = _tool(sections, _title(text, stem)[1])
     else:
         return None
-    if unread := "\n".join(line for line in sections[""].split("\n") if not line.startswith(_FRAME)).strip():
-        log["unread"] = "\n".join(one for one in (unread, log.get("unread")) if one)
+    if unread := "\n".join(line for line in sections[""].split("\n") if not line.startswith(_FRAME_PREFIXES)).strip():
+        log["unread"] = "\n".join(part for part in (unread, log.get("unread")) if part)
     return log
 
 
@@ -49,30 +49,28 @@ def _title(text: str, stem: str) -> tuple[str, str]:
 
 
 def _request(sections: dict[str, str], name: str, entry_id: str) -> JsonObject:
-    """A request with its answer."""
-    before, asked = _messages(sections.get("Request Messages", ""))
+    before, messages = _messages(sections.get("Request Messages", ""))
     log: JsonObject = {
         "id": entry_id,
         "kind": "request",
         "type": "ChatMLSuccess",
         "name": name,
         "metadata": _metadata(sections.get("Metadata", "")),
-        "requestMessages": {"messages": [_message(role, said) for role, said in asked]},
+        "requestMessages": {"messages": [_message(role, text) for role, text in messages]},
     }
     if before.strip():
         log["unread"] = before.strip()
     if "Prediction" in sections:
         log["requestMessages"]["prediction"] = sections["Prediction"].strip()
-    for heading, said in sections.items():
-        _take_answer(heading, said, log)
+    for heading, text in sections.items():
+        _add_response(heading, text, log)
     return log
 
 
 def _tool(sections: dict[str, str], entry_id: str) -> JsonObject:
-    """A call of a tool with its result."""
-    asked = _unfenced(sections["Request"])
-    log: JsonObject = {"kind": "toolCall", "id": entry_id, "tool": "unknown", "args": asked}
-    if fields := _ASKED.match(asked):
+    request = _unfenced(sections["Request"])
+    log: JsonObject = {"kind": "toolCall", "id": entry_id, "tool": "unknown", "args": request}
+    if fields := _TOOL_FIELDS.match(request):
         log |= {"id": fields["id"].strip() or entry_id, "tool": fields["tool"], "args": _arguments(fields["args"])}
     if "Response" in sections:
         log["response"] = _fenced_pieces(sections["Response"])
@@ -84,36 +82,36 @@ def _tool(sections: dict[str, str], entry_id: str) -> JsonObject:
 
 
 def _sections(text: str) -> dict[str, str]:
-    """What stands under each heading of the second level, before all under none; one within a fence is no heading."""
+    """Return the text under each second-level heading, and the text before them under ""."""
     text = _ANCHOR.sub("", text.partition(_STYLE)[0] if text.rstrip().endswith("</style>") else text)
-    marks = _marks(_SECTION, text)
-    found: dict[str, list[str]] = {"": [text[: marks[0].start()] if marks else text]}
-    for mark, said in _between(marks, text):
-        found.setdefault(mark[1], []).append(said.removeprefix("\n"))
+    headings = _headings(_SECTION, text)
+    found: dict[str, list[str]] = {"": [text[: headings[0].start()] if headings else text]}
+    for heading, section in _with_text(headings, text):
+        found.setdefault(heading[1], []).append(section.removeprefix("\n"))
     return {heading: "".join(parts) for heading, parts in found.items()}
 
 
-def _between(marks: list[re.Match[str]], text: str) -> list[tuple[re.Match[str], str]]:
-    """Marks, each with what follows it up to the next."""
-    ends = [*(mark.start() for mark in marks[1:]), len(text)]
-    return [(mark, text[mark.end() : end]) for mark, end in zip(marks, ends, strict=False)]
+def _with_text(headings: list[re.Match[str]], text: str) -> list[tuple[re.Match[str], str]]:
+    """Return each heading with the text up to the next."""
+    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    return [(heading, text[heading.end() : end]) for heading, end in zip(headings, ends, strict=False)]
 
 
-def _marks(heading: re.Pattern[str], text: str) -> list[re.Match[str]]:
-    """Headings that stand behind the end of something, or at the beginning, and not in a text."""
+def _headings(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    """Return the headings at the start or after the end of a section, not those within a fenced text."""
     third_line = text.find("\n", text.find("\n") + 1)
     found: list[re.Match[str]] = []
-    for mark in heading.finditer(text):
-        end = mark.start()
+    for heading in pattern.finditer(text):
+        end = heading.start()
         while end and text[end - 1].isspace():
             end -= 1
-        if third_line < 0 or end <= third_line or text.endswith(_ENDS, 0, end):
-            found.append(mark)
+        if third_line < 0 or end <= third_line or text.endswith(_SECTION_ENDS, 0, end):
+            found.append(heading)
     return found
 
 
 def _metadata(section: str) -> JsonObject:
-    """The fields of a request, by the names that the log has for them."""
+    """Return the fields of a request, named as in the JSON log."""
     section = section.partition("<pre><code>")[2].rpartition("</code></pre>")[0] or section
     section, tools = _without_tools(section)
     found: JsonObject = {}
@@ -126,11 +124,11 @@ def _metadata(section: str) -> JsonObject:
 
 
 def _without_tools(section: str) -> tuple[str, str]:
-    """The metadata without the list of tools that can be unfolded in them, and that list."""
+    """Return the metadata without the collapsible list of tools, and that list."""
     before, _, folded = section.partition("<summary>tools")
     _, _, inside = folded.partition("</summary>")
-    tools, end, behind = inside.partition("\n</details>")
-    return (before + behind, tools) if end else (section, "")
+    tools, end, after = inside.partition("\n</details>")
+    return (before + after, tools) if end else (section, "")
 
 
 def _value(name: str, text: str) -> Any:
@@ -142,60 +140,62 @@ def _value(name: str, text: str) -> Any:
 
 
 def _messages(section: str) -> tuple[str, list[tuple[str, str]]]:
-    """What stands before the first message, and the messages with their roles."""
-    marks = _marks(_MESSAGE, section)
-    before = section[: marks[0].start()] if marks else section
-    return before, [(mark[1].lower(), _unclosed(said)) for mark, said in _between(marks, section)]
+    """Return the text before the first message, and the roles and texts of the messages."""
+    headings = _headings(_MESSAGE, section)
+    before = section[: headings[0].start()] if headings else section
+    return before, [
+        (heading[1].lower(), _without_closing_fence(text)) for heading, text in _with_text(headings, section)
+    ]
 
 
-def _message(role: str, said: str) -> JsonObject:
+def _message(role: str, text: str) -> JsonObject:
     message: JsonObject = {"role": _ROLES.get(role, role)}
     parts: list[Any] = []
-    if marker := _MARKER.search(said):
-        said = said[: marker.start()]
+    if marker := _MARKER.search(text):
+        text = text[: marker.start()]
         parts.append(
             {"type": 2, "value": {"type": "stateful_marker", "value": {"marker": marker[1], "modelId": marker[2]}}}
         )
-    if said.endswith(_CACHE):
-        said = said.removesuffix(_CACHE)
-    if role == "tool" and said.startswith("🛠️ "):
-        name, _, said = said.removeprefix("🛠️ ").partition("\n")
+    if text.endswith(_CACHE):
+        text = text.removesuffix(_CACHE)
+    if role == "tool" and text.startswith("🛠️ "):
+        name, _, text = text.removeprefix("🛠️ ").partition("\n")
         message["toolCallId"] = name
     if role == "assistant":
-        said, calls = _calls(said)
+        text, calls = _calls(text)
         if calls:
             message["toolCalls"] = calls
-    message["content"] = [{"type": 1, "text": said}, *parts]
+    message["content"] = [{"type": 1, "text": text}, *parts]
     return message
 
 
-def _calls(said: str) -> tuple[str, list[JsonObject]]:
-    """The words of an answer, and the calls behind them."""
-    marks = list(_CALL.finditer(said))
-    if not marks:
-        return said, []
+def _calls(text: str) -> tuple[str, list[JsonObject]]:
+    """Return the text of an answer, and the calls after it."""
+    headings = list(_CALL.finditer(text))
+    if not headings:
+        return text, []
     calls: list[JsonObject] = [
-        {"id": mark[2], "type": "function", "function": {"name": mark[1], "arguments": _arguments(given)}}
-        for mark, given in _between(marks, said)
+        {"id": heading[2], "type": "function", "function": {"name": heading[1], "arguments": _arguments(arguments)}}
+        for heading, arguments in _with_text(headings, text)
     ]
-    return said[: marks[0].start()].removesuffix("\n"), calls
+    return text[: headings[0].start()].removesuffix("\n"), calls
 
 
-def _take_answer(heading: str, section: str, log: JsonObject) -> None:
+def _add_response(heading: str, section: str, log: JsonObject) -> None:
     if heading.startswith("FAILED: "):
         log |= {"type": "ChatMLFailure", "response": {"type": "failure", "reason": heading.removeprefix("FAILED: ")}}
     elif heading == "CANCELED":
         log |= {"type": "ChatMLCancelation", "response": {"type": "canceled"}}
     elif heading.startswith("Response"):
         before, found = _messages(section)
-        words, calls = _calls("\n".join(said for _, said in found)) if found else ("", [])
-        words = "\n".join(one for one in (before.strip(), words) if one)
+        answer, calls = _calls("\n".join(text for _, text in found)) if found else ("", [])
+        answer = "\n".join(part for part in (before.strip(), answer) if part)
         kind = "truncated" if heading.endswith("(truncated)") else "success"
-        log["response"] = {"type": kind, "message": words, **({"toolCalls": calls} if calls else {})}
+        log["response"] = {"type": kind, "message": answer, **({"toolCalls": calls} if calls else {})}
 
 
 def _arguments(text: str) -> Any:
-    """Arguments as JSON, which they are again where only breaks of lines were put in."""
+    """Return arguments as valid JSON if literal line breaks are their only fault, else unchanged."""
     parsed = _parsed(text.strip())
     return json.dumps(parsed) if isinstance(parsed, dict) else text.strip()
 
@@ -208,7 +208,7 @@ def _parsed(text: str) -> Any:
 
 
 def _fenced_pieces(section: str) -> list[str]:
-    """The texts between fences, one behind the other."""
+    """Return the texts of consecutive fences."""
     body = section.strip("\n")
     pieces = re.split(r"\n~~~\n~~~\n", body)
     return [_unfenced(piece) for piece in pieces] if body else []
@@ -219,8 +219,8 @@ def _unfenced(text: str) -> str:
     return text.removeprefix("~~~").removeprefix("\n").removesuffix("~~~").removesuffix("\n")
 
 
-def _unclosed(text: str) -> str:
-    """A text without the fence behind it."""
+def _without_closing_fence(text: str) -> str:
+    """Return a text without the fence that closes it."""
     text = text.rstrip("\n ")
     if text.endswith("~~~"):
         return text.removesuffix("~~~").removesuffix("\n")

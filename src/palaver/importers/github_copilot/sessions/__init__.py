@@ -1,26 +1,26 @@
-"""Chat sessions of VS Code: saved ones of every version, exported ones, and the log that newer versions append to.
+"""Chat sessions of VS Code: those saved by any version, exported ones, and the log that newer versions append to.
 
 Where the files are
     `User/workspaceStorage/<hash>/chatSessions/<id>.json` or `.jsonl`, and without a workspace
-    `User/globalStorage/emptyWindowChatSessions`; "Chat: Export Chat..." writes `chat.json` where the user likes. The
-    editor reads the log first, and so does this: a `.json` of the same name beside it is older. `workspace.json`, one
-    folder up, names the folder that a session is about; it is read and not counted.
+    `User/globalStorage/emptyWindowChatSessions`; "Chat: Export Chat..." writes `chat.json` to a place of the user's
+    choice. Like the editor, this reads the log first: a `.json` of the same name beside it is older. `workspace.json`,
+    one folder up, names the folder that a session belongs to; it is read but not counted.
 
 What comes out
-    One conversation a session, with the session's id; an export, which has none, gets one made of its first request. A
-    long one comes in fragments. A request is a `user` message (`metadata.author_kind` is `harness` where nobody typed
-    it) with a block for each thing attached to it. Its response is an `assistant` message with the parts in their
-    order: texts with the references that stand in them (`citations` tell where), `thinking`, edits as `code` with their
-    files, calls of tools as `tool_use`; all other kinds are kept whole as `opaque` blocks. A call's arguments and
-    result are found in the rounds that the extension noted: by id, else by name in order. Results stand in a message of
-    role `tool` behind the answer. Calls and thoughts that were not shown are blocks with `hidden`.
-    Undone requests, those that the log removed, and those that only the older file holds are `metadata.hidden` and not
-    `on_active_path`; the last two say where they come from in `metadata.kept_from`. What an answer took back stands in
-    `metadata.discarded_parts`. A draft is no message: it stands in `context.custom.draft`.
+    One conversation per session, with the session's id; an export, which has none, gets one derived from its first
+    request. A long session comes in fragments. A request is a `user` message (`metadata.author_kind` is `harness` if no
+    person typed it) with a block for each attachment. Its response is an `assistant` message with the parts in order:
+    texts with their inline references (`citations` give the positions), `thinking`, edits as `code` with their files,
+    tool calls as `tool_use`; all other kinds are preserved as `opaque` blocks. A call's arguments and result come from
+    the rounds that the extension recorded, matched by id, else by name in order. Results are in a message of role
+    `tool` after the answer. Calls and thoughts that were not shown are blocks with `hidden`.
+    Undone requests, those that the log removed, and those that only the older file contains are `metadata.hidden` and
+    not `on_active_path`; for the last two, `metadata.kept_from` names their origin. Retracted parts of an answer are in
+    `metadata.discarded_parts`. A draft is not a message: it is in `context.custom.draft`.
 
 What is left out, and counted under these rules
-    `empty-session` (no request was ever made). Of results that are rendered prompts, the words are kept and not
-    the layout; of texts, not which icons and HTML they may show.
+    `empty-session` (no request was ever made). Of results that are rendered prompts, the text is preserved but not the
+    layout; of texts, not which icons and HTML they may show.
 """
 
 from collections.abc import Iterator
@@ -35,12 +35,12 @@ __all__ = ["KNOWN_KINDS", "OWN_NAMES", "read", "recognize"]
 
 
 def recognize(source: Source) -> Match:
-    from palaver.importers.github_copilot.sessions.files import recognize_file
+    from palaver.importers.github_copilot.sessions.recognition import recognize_file
 
     return recognize_file(source)
 
 
 def read(source: Source, run: Run) -> Iterator[dict[str, Any]]:
-    from palaver.importers.github_copilot.sessions.reading import read_sessions
+    from palaver.importers.github_copilot.sessions.reader import read_sessions
 
     yield from read_sessions(source, run)

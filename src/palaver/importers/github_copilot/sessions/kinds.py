@@ -1,4 +1,6 @@
-"""Names of this format: parts that are kept whole on purpose, parts that only accompany others, names of our own."""
+"""Kinds of parts, attachments and findings in chat sessions, and the metadata names that Palaver adds."""
+
+from palaver.model.finding import finding_kind
 
 SHOWN_KINDS = frozenset(
     {
@@ -9,7 +11,7 @@ SHOWN_KINDS = frozenset(
         *("move", "reference", "codeCitation", "usedContext", "todoList", "todos"),
     }
 )
-"""Parts of an answer that a person sees and that no other block can express."""
+"""Visible parts of an answer that become opaque blocks, because no other block can express them."""
 
 SILENT_KINDS = frozenset(
     {
@@ -17,7 +19,7 @@ SILENT_KINDS = frozenset(
         "clearToPreviousToolInvocation",
     }
 )
-"""Parts that say nothing: they stand in the metadata of the message."""
+"""Parts without visible content; they go into the metadata of the message."""
 
 ATTACHED_KINDS = frozenset(
     {
@@ -26,9 +28,24 @@ ATTACHED_KINDS = frozenset(
         *("scmHistoryItem", "scmHistoryItemChange", "scmHistoryItemChangeRange", "terminalCommand", "debugVariable"),
     }
 )
-"""What can be attached to a request."""
+"""Attachments of a request."""
 
 KNOWN_KINDS = SHOWN_KINDS | ATTACHED_KINDS
 
 OWN_NAMES = frozenset({"source_fields", "discarded_parts", "other_parts", "kept_from", "response_state"})
-"""Names in metadata that are ours and not fields of the source."""
+"""Metadata names that Palaver defines; they are not fields of the source."""
+
+
+BAD_ENTRY = finding_kind(
+    "bad-log-entry", "error", "An entry of a session's log cannot be applied to what came before; it is set aside."
+)
+LEFT_BEHIND_REQUEST = finding_kind(
+    "left-behind-request", "note", "A request that only an earlier state of a session holds is kept, hidden."
+)
+TRUNCATED_VALUE = finding_kind(
+    "truncated-value", "warning", "The editor put a mark in place of a value that was too long to save."
+)
+REDACTED_RESPONSE = finding_kind(
+    "redacted-response", "note", "The editor has cleared an answer; nothing of it is left."
+)
+UNSENT_DRAFT = finding_kind("unsent-draft", "note", "A session without requests holds a draft, which is not kept.")

@@ -1,38 +1,40 @@
-"""Lines of traces as spans, events and metrics: OTLP's envelopes, and what JavaScript's objects look like as JSON."""
+"""Spans, events and metrics in lines of traces: OTLP envelopes, and JavaScript objects dumped as JSON.
+
+Times are nanoseconds since 1970, often as a string, or `[seconds, nanoseconds]`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.importers.github_copilot.spans.attributes import attributes_of, plain_attributes, resource_of
-from palaver.importers.github_copilot.spans.names import CONVERSATION, OPERATION
-from palaver.importers.github_copilot.spans.secrets import discreet, masked
-from palaver.importers.github_copilot.spans.times import milliseconds_between, moment
+from palaver.importers.github_copilot.spans.attributes import (
+    CONVERSATION,
+    OPERATION,
+    mask_attribute,
+    mask_attributes,
+    parse_attributes,
+    plain_attributes,
+    resource_attributes,
+)
 from palaver.model.build import JsonObject
+from palaver.model.timestamps import timestamp_or_empty
 
-_SPAN_FIELDS = frozenset(
+_MAPPED_FIELDS = frozenset(
     {
-        *(
-            "traceId",
-            "spanId",
-            "parentSpanId",
-            "parentSpanContext",
-            "_spanContext",
-            "spanContext",
-            "name",
-            "attributes",
-        ),
+        *("traceId", "spanId", "parentSpanId", "parentSpanContext", "_spanContext", "spanContext"),
+        *("name", "attributes"),
         *("startTime", "endTime", "startTimeUnixNano", "endTimeUnixNano", "_duration", "duration", "resource"),
         *("type", "hrTime", "hrTimeObserved", "timeUnixNano", "observedTimeUnixNano", "id", "parentId", "timestamp"),
         *("ended", "_ended", "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount", "_attributeCount"),
     }
 )
-_ERROR = 2
+_ERROR_STATUS = 2
+_NOTHING: tuple[Any, ...] = (None, [], {}, "")
 
 
 @dataclass(slots=True)
 class Record:
-    """A span, or an event (`is_event`)."""
+    """A span or an event."""
 
     where: str
     is_event: bool = False
@@ -44,8 +46,8 @@ class Record:
     ended_at: str = ""
     duration_ms: float | None = None
     attributes: JsonObject = field(default_factory=dict[str, Any])
-    about: JsonObject = field(default_factory=dict[str, Any])
-    """Status, events, links, scope: whatever else stands there."""
+    extra_fields: JsonObject = field(default_factory=dict[str, Any])
+    """All other fields: status, events, links, scope."""
     resource: JsonObject = field(default_factory=dict[str, Any])
     is_error: bool = False
 
@@ -55,7 +57,7 @@ class Record:
 
     @property
     def size_bytes(self) -> int:
-        """About how much it takes."""
+        """The estimated size in memory."""
         return 1500 + 2 * sum(len(value) for value in self.attributes.values() if isinstance(value, str))
 
     @property
@@ -70,106 +72,141 @@ class Record:
 
 
 def records_in(line: JsonObject, where: str) -> Iterator[Record]:
-    """The spans and events of a line; none where it holds something else."""
+    """Yield the spans and events of a line; nothing for other lines."""
     if "resourceSpans" in line or "resourceLogs" in line:
-        yield from _in_envelope(line, where)
+        yield from _records_in_envelope(line, where)
     elif is_record(line):
-        yield _of_object(line, where)
+        yield _javascript_record(line, where)
 
 
 def is_record(line: JsonObject) -> bool:
-    """Whether this is a span or an event as JavaScript has it."""
+    """Return whether the line is a span or an event as OpenTelemetry's JavaScript has it in memory."""
     if not isinstance(line.get("attributes"), dict):
         return False
     return not {"startTime", "endTime", "hrTime", "spanId", "_spanContext", "spanContext", "traceId"}.isdisjoint(line)
 
 
 def metrics_in(line: JsonObject) -> list[Any] | None:
-    """The metrics of a line by their scopes; None where it holds none."""
+    """Return the envelopes of metrics in a line, or None if it holds no metrics."""
     if isinstance(line.get("scopeMetrics"), list):
         return [line]
     envelopes = line.get("resourceMetrics")
     if isinstance(envelopes, list):
-        return [one for one in envelopes if isinstance(one, dict)]
+        return [envelope for envelope in envelopes if isinstance(envelope, dict)]
     return None
 
 
-def _in_envelope(line: JsonObject, where: str) -> Iterator[Record]:
+def _records_in_envelope(line: JsonObject, where: str) -> Iterator[Record]:
     for envelope, scopes, spans in (
         ("resourceSpans", "scopeSpans", "spans"),
         ("resourceLogs", "scopeLogs", "logRecords"),
     ):
-        for held in _listed(line.get(envelope)):
+        for held in _as_list(line.get(envelope)):
             if not isinstance(held, dict) or not isinstance(held.get(scopes), list):
-                yield Record(where, about={"unread": masked("", held)})
+                yield Record(where, extra_fields={"unread": mask_attribute("", held)})
                 continue
-            resource = resource_of(held.get("resource"))
+            resource = resource_attributes(held.get("resource"))
             for scope in held[scopes]:
                 if not isinstance(scope, dict) or not isinstance(scope.get(spans), list):
-                    yield Record(where, about={"unread": masked("", scope)}, resource=resource)
+                    yield Record(where, extra_fields={"unread": mask_attribute("", scope)}, resource=resource)
                     continue
                 for span in scope[spans]:
-                    yield _of_otlp(span, where, scope.get("scope"), resource, is_event=spans == "logRecords")
+                    yield _otlp_record(span, where, scope.get("scope"), resource, is_event=spans == "logRecords")
 
 
-def _of_otlp(span: Any, where: str, scope: Any, resource: JsonObject, *, is_event: bool) -> Record:
+def _otlp_record(span: Any, where: str, scope: Any, resource: JsonObject, *, is_event: bool) -> Record:
     if not isinstance(span, dict):
-        return Record(where, about={"unread": masked("", span)}, resource=resource)
-    attributes, unread = attributes_of(span.get("attributes"))
-    record = _record(span, where, discreet(attributes), resource, is_event=is_event)
+        return Record(where, extra_fields={"unread": mask_attribute("", span)}, resource=resource)
+    attributes, unread = parse_attributes(span.get("attributes"))
+    record = _make_record(span, where, mask_attributes(attributes), resource, is_event=is_event)
     if unread:
-        record.about["unread"] = masked("", unread)
+        record.extra_fields["unread"] = mask_attribute("", unread)
     if scope:
-        record.about["scope"] = masked("", scope)
+        record.extra_fields["scope"] = mask_attribute("", scope)
     return record
 
 
-def _of_object(line: JsonObject, where: str) -> Record:
+def _javascript_record(line: JsonObject, where: str) -> Record:
     is_event = "hrTime" in line or "_body" in line or ("startTime" not in line and "body" in line)
-    attributes = discreet(plain_attributes(line["attributes"]))
-    return _record(line, where, attributes, resource_of(line.get("resource")), is_event=is_event)
+    attributes = mask_attributes(plain_attributes(line["attributes"]))
+    return _make_record(line, where, attributes, resource_attributes(line.get("resource")), is_event=is_event)
 
 
-def _record(span: JsonObject, where: str, attributes: JsonObject, resource: JsonObject, *, is_event: bool) -> Record:
-    context = next((one for key in ("_spanContext", "spanContext") if isinstance(one := span.get(key), dict)), {})
+def _make_record(
+    span: JsonObject, where: str, attributes: JsonObject, resource: JsonObject, *, is_event: bool
+) -> Record:
+    context = next((held for key in ("_spanContext", "spanContext") if isinstance(held := span.get(key), dict)), {})
     parent = span.get("parentSpanContext")
-    started = moment(_first(span, "startTimeUnixNano", "startTime", "hrTime", "timeUnixNano", "timestamp"))
-    ended = moment(_first(span, "endTimeUnixNano", "endTime"))
+    started = timestamp_of(_first_stated(span, "startTimeUnixNano", "startTime", "hrTime", "timeUnixNano", "timestamp"))
+    ended = timestamp_of(_first_stated(span, "endTimeUnixNano", "endTime"))
     status = span.get("status")
-    about = {
-        key: masked(key, value) for key, value in span.items() if key not in _SPAN_FIELDS and value not in _NOTHING
+    extra_fields = {
+        key: mask_attribute(key, value)
+        for key, value in span.items()
+        if key not in _MAPPED_FIELDS and value not in _NOTHING
     }
     return Record(
         where,
         is_event=is_event,
-        trace_id=_word(span.get("traceId")) or _word(context.get("traceId")),
-        span_id=_word(span.get("spanId")) or _word(context.get("spanId")) or _word(span.get("id")),
-        parent_id=_word(span.get("parentSpanId"))
-        or (_word(parent.get("spanId")) if isinstance(parent, dict) else "")
-        or _word(attributes.get("virtual_parent.genai")),
-        name=_word(span.get("name")) or _word(attributes.get("event.name")),
+        trace_id=_text_or_empty(span.get("traceId")) or _text_or_empty(context.get("traceId")),
+        span_id=_text_or_empty(span.get("spanId"))
+        or _text_or_empty(context.get("spanId"))
+        or _text_or_empty(span.get("id")),
+        parent_id=_text_or_empty(span.get("parentSpanId"))
+        or (_text_or_empty(parent.get("spanId")) if isinstance(parent, dict) else "")
+        or _text_or_empty(attributes.get("virtual_parent.genai")),
+        name=_text_or_empty(span.get("name")) or _text_or_empty(attributes.get("event.name")),
         started_at=started,
         ended_at=ended,
         duration_ms=milliseconds_between(
-            _first(span, "startTimeUnixNano", "startTime"), _first(span, "endTimeUnixNano", "endTime")
+            _first_stated(span, "startTimeUnixNano", "startTime"), _first_stated(span, "endTimeUnixNano", "endTime")
         ),
         attributes=attributes,
-        about=about,
+        extra_fields=extra_fields,
         resource=resource,
-        is_error=isinstance(status, dict) and status.get("code") in (_ERROR, "STATUS_CODE_ERROR"),
+        is_error=isinstance(status, dict) and status.get("code") in (_ERROR_STATUS, "STATUS_CODE_ERROR"),
     )
 
 
-_NOTHING: tuple[Any, ...] = (None, [], {}, "")
-
-
-def _first(span: JsonObject, *names: str) -> Any:
+def _first_stated(span: JsonObject, *names: str) -> Any:
     return next((span[name] for name in names if span.get(name) is not None), None)
 
 
-def _word(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [] if value is None else [value]
+
+
+_BILLION = 1_000_000_000
+
+
+def timestamp_of(value: Any) -> str:
+    """Return a schema timestamp, or "" if the value is not a time."""
+    nanoseconds = _nanoseconds(value)
+    if nanoseconds is not None:
+        return timestamp_or_empty(nanoseconds // 1_000_000) if nanoseconds >= 10**17 else ""
+    return timestamp_or_empty(value) if isinstance(value, str | int | float) else ""
+
+
+def milliseconds_between(start: Any, end: Any) -> float | None:
+    """Return the duration, or None if it is not known."""
+    start_ns, end_ns = _nanoseconds(start), _nanoseconds(end)
+    if start_ns is None or end_ns is None or end_ns < start_ns:
+        return None
+    duration_ms = (end_ns - start_ns) / 1_000_000
+    return int(duration_ms) if duration_ms == int(duration_ms) else duration_ms
+
+
+def _nanoseconds(value: Any) -> int | None:
+    match value:
+        case [int(seconds), int(nanoseconds)] if 0 <= seconds < 10**11 and 0 <= nanoseconds < _BILLION:
+            return seconds * _BILLION + nanoseconds
+        case str() if value.isascii() and value.isdigit() and 17 < len(value) < 21:
+            return int(value)
+        case int() if 10**17 <= value < 10**21 and not isinstance(value, bool):
+            return value
+        case _:
+            return None

@@ -1,0 +1,174 @@
+"""The list of conversations: which are listed, in which order, and what each row shows."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import islice
+from typing import Any, NamedTuple
+
+import orjson
+
+from palaver.archive.conversation_tags import tags_by_conversation
+from palaver.archive.conversation_totals import ConversationTotals, conversation_totals
+from palaver.archive.filters import Filters
+from palaver.archive.selection import ShortIds
+
+_CHUNK_SIZE = 500
+"""Number of conversations bound to one statement."""
+_OPENING_MESSAGES = 20
+_MAX_TITLE_CHARACTERS = 400
+UNTITLED = "(no words)"
+
+
+class Sort(StrEnum):
+    UPDATED = "updated"
+    CREATED = "created"
+    MESSAGES = "messages"
+    TOKENS = "tokens"
+
+
+class FoundConversations(NamedTuple):
+    """Keys of the conversations that pass a filter, in order."""
+
+    keys: list[int]
+    hidden: int
+    """Number of agents that pass the filter too, but are listed with the conversation that started them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedConversation:
+    platform: str
+    conversation_id: str
+    short_id: str
+    title: str
+    has_title: bool
+    project: str | None
+    model: str | None
+    created_at: str
+    updated_at: str | None
+    status: str | None
+    totals: ConversationTotals
+    is_sidechain: bool
+    parent: str | None
+    agents: int
+    tags: list[str] = field(default_factory=list[str])
+    rating: dict[str, Any] | None = None
+    sources: list[str] = field(default_factory=list[str])
+
+
+_IS_HIDDEN = (
+    "c.is_sidechain and exists (select 1 from conversation p where p.platform = c.platform "
+    "and p.conversation_id = c.parent_conversation_id)"
+)
+_ORDERS = {
+    Sort.UPDATED: "coalesce(c.updated_at, c.created_at)",
+    Sort.CREATED: "c.created_at",
+    Sort.MESSAGES: "(select count(*) from message m where m.conversation = c.conversation_key)",
+}
+
+
+def find_conversations(
+    connection: sqlite3.Connection, filters: Filters, sort: Sort = Sort.UPDATED, *, with_agents: bool = False
+) -> FoundConversations:
+    """Return the conversations to list, in descending order.
+
+    An agent whose parent conversation is not in the archive is always listed.
+    """
+    condition, values = filters.where()
+    order = ", ".join(f"{_ORDERS[by]} desc" for by in (sort, Sort.UPDATED) if by in _ORDERS)
+    rows = connection.execute(
+        f"select c.conversation_key, {_IS_HIDDEN} from conversation c where {condition} "  # noqa: S608 - constants, bound values
+        f"order by {order}, c.platform, c.conversation_id",
+        values,
+    ).fetchall()
+    keys = [key for key, is_hidden in rows if with_agents or not is_hidden]
+    if sort is Sort.TOKENS:
+        sizes = {
+            key: totals.size for some in _chunks(keys) for key, totals in conversation_totals(connection, some).items()
+        }
+        keys.sort(key=lambda key: sizes[key], reverse=True)
+    return FoundConversations(keys, len(rows) - len(keys))
+
+
+def list_conversations(connection: sqlite3.Connection, keys: Iterable[int]) -> Iterator[ListedConversation]:
+    """Yield the rows of a list, reading several hundred conversations at a time."""
+    short_ids = ShortIds(connection)
+    for some in _chunks(keys):
+        totals = conversation_totals(connection, some)
+        rows = {key: row for key, *row in _query_keys(connection, _CONVERSATIONS, some)}
+        agents = dict(_query_keys(connection, _AGENTS, some))
+        ratings = {key: _rating(rating) for key, *rating in _query_keys(connection, _RATINGS, some)}
+        tags = tags_by_conversation(connection, some)
+        sources: dict[int, list[str]] = {}
+        for key, label in _query_keys(connection, _SOURCES, some):
+            sources.setdefault(key, []).append(label)
+        for key in some:
+            platform, name, title, project, model, created, updated, status, is_sidechain, parent = rows[key]
+            stated = title if title and title.strip() else None
+            yield ListedConversation(
+                *(platform, name, short_ids.short_id(platform, name)),
+                *(stated or opening_words(connection, key), stated is not None),
+                *(project, model, created, updated, status, totals[key], bool(is_sidechain), parent),
+                agents.get(key, 0),
+                tags.get(key, []),
+                ratings.get(key),
+                sources.get(key, []),
+            )
+
+
+_CONVERSATIONS = """
+    select conversation_key, platform, conversation_id, title, project, model, created_at, updated_at, status,
+        is_sidechain, parent_conversation_id
+    from conversation where conversation_key in ({})"""
+_AGENTS = """
+    with recursive started (root, platform, conversation_id) as (
+        select conversation_key, platform, conversation_id from conversation where conversation_key in ({})
+        union
+        select root, a.platform, a.conversation_id from started s join conversation a
+        on a.parent_conversation_id = s.conversation_id and a.platform = s.platform and a.is_sidechain
+    )
+    select root, count(*) - 1 from started group by root"""
+_RATINGS = """
+    select conversation_key, score, feedback, rated_at from conversation join rating using (platform, conversation_id)
+    where conversation_key in ({})"""
+_SOURCES = """
+    select conversation, label from origin join source on source_key = source
+    where conversation in ({}) order by label"""
+
+
+def _query_keys(connection: sqlite3.Connection, query: str, keys: Sequence[int]) -> list[tuple[Any, ...]]:
+    return connection.execute(query.format(", ".join("?" * len(keys))), keys).fetchall()
+
+
+def _rating(rating: list[Any]) -> dict[str, Any]:
+    return dict(zip(("score", "feedback", "rated_at"), rating, strict=True))
+
+
+def _chunks(keys: Iterable[int]) -> Iterator[list[int]]:
+    remaining = iter(keys)
+    while some := list(islice(remaining, _CHUNK_SIZE)):
+        yield some
+
+
+def display_title(connection: sqlite3.Connection, key: int, title: str | None) -> str:
+    return title if title and title.strip() else opening_words(connection, key)
+
+
+def opening_words(connection: sqlite3.Connection, key: int) -> str:
+    """Return the first words of a person, or else the first words of the conversation."""
+    from palaver.archive.search_text import content_texts
+
+    rows = connection.execute(
+        "select cast(b.content as blob) from (select body, position, author_kind, role from message "
+        "where conversation = ? order by author_kind is not 'human', role <> 'user', position limit ?) m "
+        "join body b on b.body_key = m.body order by m.author_kind is not 'human', m.role <> 'user', m.position",
+        (key, _OPENING_MESSAGES),
+    )
+    for (content,) in rows:
+        text, _, _ = content_texts(
+            [block for block in orjson.loads(content) if block["type"] in {"text", "code", "file"}]
+        )
+        if text.strip():
+            return text.strip()[:_MAX_TITLE_CHARACTERS]
+    return UNTITLED

@@ -1,0 +1,81 @@
+"""Statistics of usage records alone, whether or not there are conversations for them."""
+
+# ruff: noqa: S608 - conditions are constants, every value is bound
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any, Literal, get_args
+
+import orjson
+
+from palaver.archive.statistics import GroupKey, Statistics, Tally, count_answer, week_start
+from palaver.archive.usage import MODEL_COLUMN, RECORDS_AS_MESSAGES, CountedAnswer, Scope, Usage
+from palaver.prices import Prices
+
+UsageGroupBy = Literal["day", "week", "month", "model", "platform", "subject"]
+USAGE_GROUPINGS = get_args(UsageGroupBy)
+
+
+def usage_record_statistics(
+    connection: sqlite3.Connection, scope: Scope, by: UsageGroupBy, prices: Prices
+) -> Statistics:
+    """Return totals and groups; every record counts, whether a sum over a period or a single call."""
+    found = Statistics()
+    chosen, values = scope.record_condition()
+    query = (
+        f"select {_day(scope)}, {MODEL_COLUMN}, m.platform, m.subject_kind, m.subject_id, m.kind, m.timestamp, "
+        "cast(m.record as blob), m.input_tokens, m.output_tokens, m.cache_read_tokens, m.cache_write_tokens, "
+        f"m.cache_write_1h_tokens, m.thinking_tokens from {RECORDS_AS_MESSAGES} where {chosen}"
+    )
+    for day, model, platform, subject_kind, subject_id, kind, timestamp, text, *counts in connection.execute(
+        query, values
+    ):
+        record: dict[str, Any] = orjson.loads(text)
+        subject = None if subject_id is None else f"{subject_kind}:{subject_id}"
+        group = found.group(_KEYS[by](day, model, platform, subject))
+        group.usage_records += 1
+        found.periods += kind == "period"
+        _add(group, record)
+        if any(count is not None for count in counts):
+            tier = (record.get("tokens") or {}).get("service_tier")
+            columns = (None, timestamp, "", "", platform, None, day, None, model, tier, 0, 1)
+            count_answer(CountedAnswer(Usage._make((*columns, *counts)), tuple(counts), []), group, found, prices)
+    for group in found.groups.values():
+        _join(found.total, group)
+    return found
+
+
+def _day(scope: Scope) -> str:
+    """Return an SQL expression for the day of a record; a sum over a day keeps its stated day in every time zone."""
+    return f"case m.kind when 'period' then substr(m.timestamp, 1, 10) else {scope.day_column()} end"
+
+
+_KEYS: Mapping[str, Callable[[str, str | None, str, str | None], GroupKey]] = {
+    "day": lambda day, *_: day,
+    "week": lambda day, *_: week_start(day),
+    "month": lambda day, *_: day[:7],
+    "model": lambda _, model, *__: model,
+    "platform": lambda _, __, platform, ___: platform,
+    "subject": lambda _, __, ___, subject: subject,
+}
+
+
+def _add(tally: Tally, record: dict[str, Any]) -> None:
+    """Add the counts and costs that a record states besides tokens."""
+    for name, count in (record.get("counts") or {}).items():
+        tally.counts[name] = tally.counts.get(name, 0) + count
+    if cost := record.get("cost"):
+        currency = cost.get("currency") or "USD"
+        tally.stated[currency] = tally.stated.get(currency, 0.0) + cost["amount"]
+
+
+def _join(total: Tally, group: Tally) -> None:
+    total.usage_records += group.usage_records
+    total.answers += group.answers
+    total.tokens.join(group.tokens)
+    if group.cost is not None:
+        total.cost = (total.cost or Decimal(0)) + group.cost
+    for into, sums in ((total.counts, group.counts), (total.stated, group.stated)):
+        for name, count in sums.items():
+            into[name] = into.get(name, 0) + count

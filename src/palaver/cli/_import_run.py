@@ -1,0 +1,139 @@
+"""Importing with progress and closing messages, shared by `import` and `scan`.
+
+Workflows are imported when they run: a scan that finds nothing new must not load the readers.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from palaver.cli._archive import archive_path
+from palaver.cli._terminal import output
+from palaver.cli._terminal.words import display_path
+from palaver.errors import SourceError
+
+if TYPE_CHECKING:
+    from palaver.model.report import Report
+    from palaver.sources.discovery import Unit
+    from palaver.workflows.outputs import Output
+    from palaver.workflows.plan import Plan
+
+
+USAGE_NOT_WRITTEN = "{records} read and not kept; with --usage FILE they are written."
+
+
+class ResultMessages(NamedTuple):
+    """The sentences at the end of an import's summary."""
+
+    written_to: str
+    quarantine: str = ""
+    """Where refused records are; shown if there are any."""
+    next_step: str = ""
+    usage: str = "{records} read."
+    """Where usage records are; shown if there are any, with `{records}` replaced by their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where documents are written, and the messages that say so."""
+
+    output: "Output"
+    name: str
+    messages: ResultMessages
+    is_terminal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What an import took."""
+
+    size_bytes: int
+    seconds: float
+
+
+def dry_run_destination() -> Destination:
+    from palaver.workflows.outputs import NullOutput
+
+    return Destination(NullOutput(), "nowhere", ResultMessages("A dry run: nothing was written."))
+
+
+def import_into_archive(plan: "Plan", *, jobs: int | None, began: float) -> Effort:
+    """Import new and changed sources into the archive."""
+    if plan.is_empty:
+        plan.report.archive = {"added": 0, "updated": 0, "unchanged": 0, "forgotten": 0}
+        return Effort(0, time.perf_counter() - began)
+
+    from palaver.workflows.archive_import import import_into_archive
+    from palaver.workflows.parallel import available_cores, collect_rarely
+
+    collect_rarely()
+    total_bytes = sum(task.unread_bytes for task in plan.tasks)
+    with output.Progress(total_bytes) as progress:
+        import_into_archive(
+            plan.tasks,
+            plan.report,
+            archive_path(),
+            unclaimed=plan.unclaimed,
+            jobs=jobs or available_cores(),
+            advance=progress.advance,
+        )
+    return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)
+
+
+def answer_report(report: "Report") -> None:
+    """Print a report as JSON, one source at a time.
+
+    With tens of thousands of sources, building it as a whole would take more memory than reading them.
+    """
+    output.answer_json_with_list(report.outline(), "sources", (source.to_json() for source in report.sources))
+
+
+def archive_messages() -> ResultMessages:
+    return ResultMessages(
+        f"The archive is {display_path(archive_path())}.",
+        "The records that were refused are kept there: `palaver quarantine list`.",
+        "Run it again at any time: what was found once stays, even when its source is deleted.",
+        "{records} kept: `palaver stats --usage`.",
+    )
+
+
+def import_units(
+    units: "list[Unit]",
+    report: "Report",
+    destination: Destination,
+    options: dict[str, dict[str, str]],
+    *,
+    jobs: int | None,
+    began: float,
+) -> Effort:
+    """Import the units platform by platform, since each has its own options; on any failure, discard the output.
+
+    Empties the list `units`, so that finished units can be freed.
+    """
+    from palaver.workflows.import_files import import_files
+    from palaver.workflows.parallel import available_cores, collect_rarely
+
+    collect_rarely()
+    total_bytes = sum(unit.size_bytes for unit in units)
+    by_platform: dict[str, list[Unit]] = {}
+    for unit in units:
+        by_platform.setdefault(unit.platform, []).append(unit)
+    units.clear()
+    try:
+        with output.Progress(total_bytes, is_quiet=destination.is_terminal) as progress:
+            for platform, platform_units in by_platform.items():
+                import_files(
+                    platform_units,
+                    report,
+                    destination.output,
+                    options.get(platform, {}),
+                    jobs=jobs or available_cores(),
+                    advance=progress.advance,
+                )
+        destination.output.close(keep=True)
+    except BaseException as error:
+        destination.output.close(keep=False)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            raise SourceError(f"cannot write to {destination.name}: {error.strerror or error}") from error
+        raise
+    return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)

@@ -1,0 +1,72 @@
+"""Output of `cook`, `merge` and `export`."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from palaver.model.blocks import Count
+from palaver.model.json_output.answer import Answer, Part
+from palaver.model.json_output.imports import Records
+
+
+class Ingredient(Part):
+    """What became of one source."""
+
+    source: str = Field(description="The path; `ZIP!member` inside a ZIP, `-` for standard input.")
+    read_as: str = Field(description="`trace`, `exchange`, or the platform whose importer read it.")
+    records: Records = Field(description="What became of its records.")
+    findings: dict[str, Count] = Field(description="What was noticed: how often, by code.")
+    failure: str | None = Field(description="Why it could not be read to its end; null when it could be.")
+
+
+class CookAnswer(Answer):
+    """What was cooked."""
+
+    output: str | None = Field(description="The file that was written; null in a dry run.")
+    requests: Count = Field(description="Requests.")
+    messages: Count = Field(description="Messages that stand once each.")
+    tools: Count = Field(description="Tools that stand once each.")
+    sources: list[Ingredient] = Field(description="Every source that was read; empty for the archive.")
+    unclaimed: list[str] = Field(description="Files inside folders that nobody reads.")
+    refused: list[str] = Field(description="A sentence for each path that could not be read at all.")
+
+
+class MergedFile(Part):
+    """What became of one file."""
+
+    source: str = Field(description="The path; `-` for standard input.")
+    read_as: Literal["log", "chunks"] = Field(description="What it was read as.")
+    records: Records = Field(description="What became of its records; chunks are folded into streams.")
+    findings: dict[str, Count] = Field(description="What was noticed: how often, by code.")
+    failure: str | None = Field(description="Why it could not be read to its end; null when it could be.")
+
+
+class MergeAnswer(Answer):
+    """What was merged."""
+
+    output: str | None = Field(description="The file that was written; null in a dry run.")
+    entries: Count = Field(description="Entries of the log that were written.")
+    merged: Count = Field(description="Entries whose stream was put together from chunks.")
+    rebuilt: Count = Field(description="Entries whose details come from their recorded body.")
+    issues: dict[str, Count] = Field(description="What is odd about streams: how often, by type.")
+    errors: dict[str, Count] = Field(description="Lines for chunks that found no entry or could not be read, by type.")
+    sources: list[MergedFile] = Field(description="Every file that was read, the log first.")
+
+
+class ExportedFile(Part):
+    """One file that was written."""
+
+    path: str = Field(description="Where it is.")
+    bytes: Count = Field(description="Its size.")
+    conversations: Count = Field(description="How many conversations are in it.")
+
+
+class ExportAnswer(Answer):
+    """What an export wrote, and where; of a dry run, what it would write."""
+
+    format: str = Field(description="The format that was written.")
+    output: str | None = Field(description="The file or folder that was asked for; null for a dry run.")
+    conversations: Count = Field(description="Conversations that were written.")
+    messages: Count = Field(description="Messages in them.")
+    bytes: Count = Field(description="How much was written.")
+    files: list[ExportedFile] = Field(description="Every file; none for a dry run, or when no conversation fits.")

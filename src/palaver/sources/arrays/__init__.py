@@ -1,0 +1,1 @@
+"""JSON arrays of any size, read element by element: damage costs an element, not the file."""

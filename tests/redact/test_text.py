@@ -1,0 +1,75 @@
+"""Secrets in text are masked whatever the state of the record, and so are those in findings of a masked run."""
+
+import pytest
+
+from palaver.importers.github_copilot.raw_records import mask_record as mask_telemetry
+from palaver.importers.github_copilot.spans.attributes import mask_record as mask_spans
+from palaver.redact.text import is_secret_name, mask_addresses, mask_pairs, mask_text, mask_tokens
+from palaver.sources.damage import BAD_JSON
+from palaver.sources.run import MaskedRun, Run
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"api-key": "HIDDEN", "model": "m"',
+        r"{\"api-key\": \"HIDDEN\", \"model\": \"m\"}",
+        r"{\\\"api-key\\\": \\\"HIDDEN\\\"}",
+        '"{""api-key"": ""HIDDEN""}"',
+        r'{"api-key": "HID\nDEN", "model": "m"}',
+        '{"attributes": [{"key": "authorization", "value": {"stringValue": "HIDDEN"}}]}',
+        "Authorization: Bearer HIDDEN",
+        "https://user:HIDDEN@example.com/chat",
+        "https://example.com/chat?code=HIDDEN&api-version=1",
+    ],
+)
+def test_a_secret_is_masked_wherever_it_is_quoted(text):
+    masked = mask_text(text)
+    assert "HID" not in masked
+    assert "DEN" not in masked
+
+
+@pytest.mark.parametrize("text", ['{"model": "m"}', "status: 200", "https://example.com/chat?api-version=1", ""])
+def test_what_is_harmless_stays(text):
+    assert mask_text(text) == text
+    assert mask_addresses(text) == text
+
+
+def test_tokens_are_known_by_their_shape():
+    assert mask_tokens("the key sk-0123456789abcdef is wrong") == "the key [masked] is wrong"
+    long = "x " * 200
+    assert mask_tokens(f"{long}Bearer 0123456789") == f"{long}Bearer [masked]"
+
+
+def test_names_are_those_of_headers():
+    assert is_secret_name("x-api-key")
+    assert is_secret_name("Set-Cookie")
+    assert not is_secret_name("content-type")
+
+
+def test_pairs_are_masked_by_the_names_that_an_importer_gives():
+    assert mask_pairs('{"machineId": "m", "token": "t"}', lambda name: name == "machineId") == (
+        '{"machineId": "[masked]", "token": "t"}'
+    )
+
+
+@pytest.mark.parametrize("mask", [mask_text, mask_telemetry, mask_spans])
+def test_a_masked_run_masks_findings_and_quarantined_bytes(mask):
+    quarantined = []
+    run = Run("log", quarantine=quarantined.append)
+    masked = MaskedRun(run, mask)
+    masked.note(BAD_JSON, "line 1", 'near "password": "HIDDEN"')
+    masked.quarantined(BAD_JSON, b'{"password": "HIDDEN", \xff', "line 2", "at https://example.com/?password=HIDDEN")
+    assert run.ledger.quarantined == {"bad-json": 1}
+    assert [finding.where for finding in run.findings.first] == ["line 1", "line 2"]
+    assert "HIDDEN" not in "".join(finding.message for finding in run.findings.first)
+    (kept,) = quarantined
+    assert kept.raw == b'{"password": "[masked]", \xff'
+    assert "HIDDEN" not in kept.message
+
+
+def test_bytes_without_a_secret_are_the_same_object():
+    quarantined = []
+    raw = b'{"model": "m"'
+    MaskedRun(Run("log", quarantine=quarantined.append), mask_text).quarantined(BAD_JSON, raw, "line 1")
+    assert quarantined[0].raw is raw
