@@ -8,7 +8,7 @@ import pytest
 from api_trace.tracing import asked, call, calls, events, imported, lines, message, pair, sse, text_of, trace
 from palaver.cook.builder import CookBuilder
 from palaver.importers.api_trace.fragmented_calls import WINDOW_S
-from palaver.model.cooked_hashes import message_hash
+from palaver.model.ids import message_hash
 from palaver.validation.schema import is_valid
 
 TEXT = {"type": "text", "text": "Sunny."}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from archiving import exported, facts, keep_documents, keep_fixtures, keep_folder
 from importing import cases, import_folder
-from palaver.archive import foreign_archive, migrations, snapshots
+from palaver.archive import foreign_archive, migrations
 from palaver.archive.connection import open_to_write
 from palaver.importers import match_importers
 from palaver.sources.source import Source
@@ -65,7 +65,7 @@ def test_all_fixtures_arrive_with_everything_that_is_known_of_them(tmp_path):
 
 
 def test_large_conversations_arrive_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr(snapshots, "_PART_BYTES", 500)
+    monkeypatch.setattr(foreign_archive, "_PART_BYTES", 500)
     keep_fixtures(tmp_path / "a.db")
     report = keep_folder(tmp_path / "a.db", tmp_path / "b.db")
     assert report.totals()["conversations"] == len(facts(tmp_path / "a.db")["conversation"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palaver.archive.body_keys import BODY_BITS, epoch_second
+from palaver.archive.body_store import BODY_BITS, epoch_second
 from palaver.archive.connection import open_to_write
 from palaver.archive.ingest import Ingest
 from palaver.archive.query import TOKENIZER

@@ -9,7 +9,7 @@ import pytest
 from archiving import exported, keep_folder
 from importing import FIXTURES
 from palaver.archive.connection import open_to_read, open_to_write
-from palaver.archive.migrations import APPLICATION_ID, MIGRATIONS, version
+from palaver.archive.migrations import APPLICATION_ID, MIGRATIONS, schema_version
 from palaver.errors import ArchiveError
 
 STORED = Path(__file__).parent / "stored"
@@ -33,7 +33,7 @@ def test_a_stored_archive_opens_and_holds_what_it_held(number, tmp_path):
     path = tmp_path / "archive.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.executescript((STORED / f"{number}.sql").read_text(encoding="utf-8"))
-        assert version(connection) == number
+        assert schema_version(connection) == number
     open_to_write(path).close()
     assert exported(path) == (STORED / f"{number}.jsonl").read_bytes().splitlines()
     open_to_write(tmp_path / "new.db").close()
@@ -57,7 +57,7 @@ def test_a_failed_migration_leaves_the_archive_as_it_was(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert exported(path) == before
     with closing(open_to_read(path)) as connection:
-        assert version(connection) == len(MIGRATIONS)
+        assert schema_version(connection) == len(MIGRATIONS)
         assert not connection.execute("select 1 from sqlite_master where name = 'half'").fetchone()
 
 

@@ -5,8 +5,7 @@ import pytest
 
 from importing import FIXTURES
 from palaver.importers import importer
-from palaver.sources.cursors import Cursor
-from palaver.sources.run import Run
+from palaver.sources.run import Cursor, Run
 from palaver.sources.source import Source
 
 CASES = [

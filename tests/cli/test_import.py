@@ -484,6 +484,7 @@ def test_a_failure_in_one_source_is_told_and_the_others_are_imported(run, sessio
 def test_a_source_that_vanishes_is_told(run, session, damaged, tmp_path, monkeypatch):
     vanishing = tmp_path / "vanishing.jsonl"
     shutil.copy(session, vanishing)
+
     def find_and_remove(*arguments):
         found = find_units(*arguments)
         vanishing.unlink(missing_ok=True)

@@ -3,7 +3,7 @@ import io
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from palaver.sources.cursors import HEAD_BYTES, TAIL_BYTES, Cursor, Fingerprint, tail_hash
+from palaver.sources.run import HEAD_BYTES, TAIL_BYTES, Cursor, Fingerprint, tail_hash
 
 CONTENT = bytes(range(256)) * 1024  # 256 KiB: longer than the head and the tail together
 

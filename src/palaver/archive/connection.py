@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palaver.archive.migrations import APPLICATION_ID, MIGRATIONS, migrate, version
+from palaver.archive.migrations import APPLICATION_ID, MIGRATIONS, migrate, schema_version
 from palaver.errors import ArchiveError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise ArchiveError(f"cannot open the archive {path}: {_reason(error)}") from error
     with archive_errors(path):
-        if version(connection) != len(MIGRATIONS):
+        if schema_version(connection) != len(MIGRATIONS):
             _configure_new_file(connection)
             migrate(connection, str(path))
         _reject_foreign_file(connection, path)

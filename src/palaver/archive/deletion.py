@@ -13,8 +13,7 @@ import orjson
 
 from palaver.archive.search_text import index_texts
 from palaver.archive.selection import ConversationRef
-from palaver.archive.source_records import timestamp_now
-from palaver.archive.suppressed_sources import clear_source_traces
+from palaver.archive.source_records import clear_source_traces, timestamp_now
 from palaver.errors import ArchiveError
 
 _MAX_SHOWN = 5

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import orjson
 
-from palaver.archive import body_hashes, join
+from palaver.archive import body_store, join
 from palaver.archive.documents import conversation_documents
 from palaver.archive.ingest import header_columns
-from palaver.archive.migrations import MIGRATIONS, version
+from palaver.archive.migrations import MIGRATIONS, schema_version
 from palaver.archive.search_text import index_texts
 
 Verdict = Literal["ok", "warning", "problem"]
@@ -40,7 +40,7 @@ class Check:
 
 def check_tables(connection: sqlite3.Connection) -> Check:
     recorded = connection.execute("select coalesce(max(number), 0), count(*) from migration").fetchone()
-    current = version(connection)
+    current = schema_version(connection)
     if recorded != (current, current) or current != len(MIGRATIONS):
         return Check(
             "tables", "problem", f"the tables are of version {current}, their record says {recorded}", REPORT_ADVICE
@@ -142,7 +142,7 @@ def check_contents(connection: sqlite3.Connection, *, is_full: bool = False) -> 
     if unused:
         return Check("contents", "warning", f"{unused:,} contents belong to no message", REPAIR_ADVICE)
     bodies = _sampled_keys(connection, "body", "body_key", is_full=is_full)
-    if lost := sum(not body_hashes.is_known(connection, body) for body in bodies):
+    if lost := sum(not body_store.is_known(connection, body) for body in bodies):
         return Check(
             "contents", "warning", f"{lost:,} of the contents looked at would be stored a second time", REPAIR_ADVICE
         )

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from palaver.archive.body_keys import BODY_BITS, epoch_second
+from palaver.archive.body_store import BODY_BITS, epoch_second
 from palaver.archive.filters import Filters
 from palaver.archive.query import Query, ScratchIndex
 from palaver.archive.search_text import content_texts

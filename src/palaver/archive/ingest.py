@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from palaver.archive import body_hashes, join
-from palaver.archive.body_keys import BODY_BITS
+from palaver.archive import body_store, join
+from palaver.archive.body_store import BODY_BITS
 from palaver.archive.call_usage import CallUsage, join_call_usage
 from palaver.archive.conversation_totals import COUNT_COLUMNS
 from palaver.archive.join import is_redundant, version_key
 from palaver.archive.rows import BodyRow, ConversationRows, MessageRow
-from palaver.archive.suppressed_sources import suppress_source
+from palaver.archive.source_records import suppress_source
 from palaver.model.build import JsonObject
 
 _ADD_BODY = "insert into body values (?, ?, ?, ?, cast(? as text))"
@@ -95,7 +95,7 @@ class Ingest:
         for row in rows:
             if row.second < distinct.setdefault(row.hash, row).second:
                 distinct[row.hash] = row
-        known = body_hashes.known_bodies(self._connection, distinct)
+        known = body_store.known_bodies(self._connection, distinct)
         keys = {body_hash: number for body_hash, (number, _) in known.items()}
         new = [row for row in distinct.values() if row.hash not in keys]
         # The index takes keys in ascending order; they ascend with the time of the message.
@@ -104,7 +104,7 @@ class Ingest:
         numbered = [(number, _search_key(row, number), row) for number, row in enumerate(new, first)]
         many = self._connection.executemany
         many(_ADD_BODY, [(number, row.hash, search, row.is_error, row.content) for number, search, row in numbered])
-        body_hashes.add_hashes(self._connection, [(row.hash, number) for number, _, row in numbered])
+        body_store.add_hashes(self._connection, [(row.hash, number) for number, _, row in numbered])
         calls = [(number, Counter(row.tools)) for number, _, row in numbered if row.tools]
         many(_ADD_TOOL, [(number, tool, count) for number, counts in calls for tool, count in counts.items()])
         keys.update((row.hash, number) for number, _, row in numbered)

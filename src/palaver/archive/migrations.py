@@ -319,11 +319,11 @@ MIGRATIONS: tuple[Migration, ...] = (
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
     """Migrate a file to the newest schema in one transaction; concurrent processes wait for the first one."""
-    if version(connection) == len(MIGRATIONS):
+    if schema_version(connection) == len(MIGRATIONS):
         return
     connection.execute("begin immediate")
     try:
-        current = version(connection)
+        current = schema_version(connection)
         _reject_foreign_file(connection, current, path)
         for number, migration in enumerate(MIGRATIONS[current:], current + 1):
             _apply(connection, number, migration)
@@ -334,7 +334,7 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         raise
 
 
-def version(connection: sqlite3.Connection) -> int:
+def schema_version(connection: sqlite3.Connection) -> int:
     return connection.execute("pragma user_version").fetchone()[0]
 
 

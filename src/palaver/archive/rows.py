@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from palaver.archive.body_keys import epoch_second
+from palaver.archive.body_store import epoch_second
 from palaver.archive.join import is_secondhand
 from palaver.archive.search_text import encoded_index_texts
 from palaver.model.build import Document, JsonObject

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from palaver.model.build import JsonObject
-from palaver.model.cooked_hashes import MESSAGE_FIELDS, TOOL_FIELDS
+from palaver.model.ids import MESSAGE_FIELDS, TOOL_FIELDS
 
 Pieces = list[JsonObject]
 

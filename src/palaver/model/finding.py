@@ -6,7 +6,15 @@ A finding never stops a record from being read. Of frequent ones only the count 
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palaver.model.compact import CompactPickle
+
+class CompactPickle:
+    """Pickles the values of its slots only, in field order; the default protocol would also store every slot name."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return self.__class__, tuple([getattr(self, name) for name in self.__slots__])
+
 
 Severity = Literal["note", "warning", "error"]
 

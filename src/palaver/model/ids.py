@@ -1,7 +1,10 @@
-"""Deterministic identifiers for platforms that have none of their own."""
+"""Deterministic identifiers: for platforms that have none of their own, and the hashes of cooked messages and tools."""
 
 import hashlib
+import json
 import uuid
+
+from palaver.model.build import JsonObject
 
 NAMESPACE = uuid.UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8")
 _NAMESPACE_DIGEST = hashlib.sha1(NAMESPACE.bytes, usedforsecurity=False)
@@ -22,3 +25,20 @@ def deterministic_uuid(text: str) -> str:
 
 def conversation_uuid(platform: str, timestamp: object, identifier: object) -> str:
     return deterministic_uuid(f"{platform}-{timestamp}-{identifier}")
+
+
+MESSAGE_FIELDS = ("role", "content", "tool_calls", "tool_use_id", "is_error")
+TOOL_FIELDS = ("name", "description", "parameters")
+
+
+def message_hash(message: JsonObject) -> str:
+    return _hash({name: message[name] for name in MESSAGE_FIELDS})
+
+
+def tool_hash(tool: JsonObject) -> str:
+    return _hash({name: tool[name] for name in TOOL_FIELDS})
+
+
+def _hash(fields: JsonObject) -> str:
+    text = json.dumps(fields, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

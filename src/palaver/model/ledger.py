@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.model.compact import CompactPickle
+from palaver.model.finding import CompactPickle
 
 
 class Counts(dict[str, int]):

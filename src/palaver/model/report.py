@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from palaver.model.compact import CompactPickle
-from palaver.model.finding import FindingTally
+from palaver.model.finding import CompactPickle, FindingTally
 from palaver.model.ledger import Ledger
 
 

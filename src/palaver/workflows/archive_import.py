@@ -24,8 +24,7 @@ from palaver.archive.source_records import CursorRow, QuarantinedRecord, SourceO
 from palaver.archive.usage_records import UsageRow, add_usage_records, usage_row
 from palaver.model.build import Document
 from palaver.model.report import Report, SourceReport
-from palaver.sources.cursors import Cursor
-from palaver.sources.run import Quarantined, Run
+from palaver.sources.run import Cursor, Quarantined, Run
 from palaver.storage.spill import QueueSpill
 from palaver.workflows.plan import ImportTask
 from palaver.workflows.read_unit import read_unit, start_run

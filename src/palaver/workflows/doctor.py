@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import time_ns
 
-from palaver.archive import body_hashes, health
+from palaver.archive import body_store, health
 from palaver.archive.connection import archive_errors, open_to_read, open_to_write
 from palaver.archive.deletion import rewrite_file
 from palaver.archive.health import Check, format_size, rebuild_index, remove_unused_bodies
@@ -84,7 +84,7 @@ def repair(archive: Path) -> list[str]:
         connection.execute("begin immediate")
         try:
             removed = remove_unused_bodies(connection)
-            body_hashes.rebuild_hashes(connection)
+            body_store.rebuild_hashes(connection)
             indexed = rebuild_index(connection)
             connection.execute("commit")
         except BaseException:

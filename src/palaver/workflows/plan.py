@@ -87,7 +87,7 @@ class Planner:
         return plan
 
     def _is_this_archive(self, unit: "Unit") -> bool:
-        from palaver.sources.unit_files import disk_path
+        from palaver.sources.discovery import disk_path
 
         path = disk_path(unit.source)
         try:
@@ -148,7 +148,7 @@ class _Scan:
 
     def classify(self, path: Path, files: FileStamps, plan: Plan) -> None:
         """Find the units at a path, and sort them into changed, unchanged and unclaimed."""
-        from palaver.sources.unit_files import UnitFiles
+        from palaver.sources.discovery import UnitFiles
         from palaver.workflows.find_units import find_units
 
         unclaimed: dict[str, str] = {}
@@ -201,7 +201,7 @@ class _Scan:
 
 def label_of(unit: "Unit") -> str:
     """Return the archive's name of a source: its full path, or a hash of its head for standard input."""
-    from palaver.sources.unit_files import disk_path
+    from palaver.sources.discovery import disk_path
 
     if disk_path(unit.source) is not None:
         return storable_text(unit.source.label)

@@ -18,9 +18,8 @@ from palaver.importers import importer
 from palaver.model.build import Document
 from palaver.model.metrics import MetricsTally
 from palaver.model.report import SourceReport
-from palaver.sources.cursors import Cursor
 from palaver.sources.discovery import Unit
-from palaver.sources.run import Quarantined, Run
+from palaver.sources.run import Cursor, Quarantined, Run
 from palaver.validation.repair import INVALID_DOCUMENT, deliver_usage_records, make_serializable, repair_document
 from palaver.validation.schema import is_valid, schema_errors
 

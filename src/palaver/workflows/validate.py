@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from palaver.archive import documents, stored_reports
+from palaver.archive import documents
 from palaver.archive.connection import archive_errors, open_to_read
+from palaver.archive.findings import reports_by_source
 from palaver.errors import PalaverError
 from palaver.importers import description, importer, load_all_modules, match_importers, platforms, winner
 from palaver.model.build import JsonObject
@@ -113,7 +114,7 @@ def report_on_archive(path: Path, settings: ValidationSettings, *, advance: Adva
     with closing(open_to_read(path)) as connection, archive_errors(path):
         (conversations,) = connection.execute("select count(*) from conversation").fetchone()
         step_bytes = path.stat().st_size // max(1, conversations)
-        for number, (stored, keys) in enumerate(stored_reports.reports_by_source(connection)):
+        for number, (stored, keys) in enumerate(reports_by_source(connection)):
             source_tally = SourceTally(
                 stored.source, stored.platform, stored.size_bytes, max_examples=settings.max_examples
             )

@@ -8,8 +8,8 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
+from palaver.cli._terminal.layout import cut, wrapped
 from palaver.cli._terminal.words import counted, escaped_line, escaped_text, gist, size
-from palaver.cli._terminal.wrapping import cut, wrapped
 from palaver.model.build import JsonObject
 
 INDENT = 2

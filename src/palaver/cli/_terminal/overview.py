@@ -9,8 +9,8 @@ from palaver.archive.conversation_totals import ConversationCost, ConversationTo
 from palaver.archive.overview import Overview
 from palaver.archive.selection import ShortIds
 from palaver.cli._archive import platform_title
+from palaver.cli._terminal.layout import wrapped
 from palaver.cli._terminal.words import counted, display_path, duration, escaped_line, gist, local_time, short_number
-from palaver.cli._terminal.wrapping import wrapped
 
 _LABEL_WIDTH = 10
 _MAX_SUMMARIES = 3

@@ -9,7 +9,7 @@ from palaver.archive.statistics import TIME_GROUPINGS, GroupBy, GroupKey, Statis
 from palaver.archive.usage import Scope
 from palaver.cli import _archive
 from palaver.cli._terminal import output
-from palaver.cli._terminal.chart import bar, can_draw_blocks
+from palaver.cli._terminal.layout import bar, can_draw_blocks
 from palaver.cli._terminal.words import counted, display_path, escaped_line, gist, short_number, tallied, usage_records
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from palaver.archive.overview import Child, Copies, Copy, Overview, UnshownChild
 from palaver.archive.selection import ShortIds
 from palaver.archive.transcript import HiddenMessages, TranscriptEntry, UnplacedChildren, transcript_entries
 from palaver.cli._terminal.blocks import INDENT, DisplayOptions, block_lines, measured
+from palaver.cli._terminal.layout import cut
 from palaver.cli._terminal.overview import other_branches
 from palaver.cli._terminal.words import counted, escaped_line, gist, local_time, short_number
-from palaver.cli._terminal.wrapping import cut
 from palaver.model.build import JsonObject
 from palaver.prices import Prices
 

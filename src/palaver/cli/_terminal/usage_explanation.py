@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from palaver.archive.statistics import PricedAnswer, Statistics, price_answer
 from palaver.archive.usage import CountedAnswer, Counts, Scope, Usage, counted_answers
 from palaver.cli._terminal import output
-from palaver.cli._terminal.chart import can_draw_blocks
+from palaver.cli._terminal.layout import can_draw_blocks
 from palaver.cli._terminal.statistics import footnotes
 from palaver.cli._terminal.words import counted, escaped_line, short_number
 

@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from palaver.cli._terminal import chart, output
+from palaver.cli._terminal import layout, output
 from palaver.cli._terminal.verdict import verdict
 from palaver.cli._terminal.words import counted, display_path, escaped_line, size, tallied
 from palaver.model.build import JsonObject
@@ -116,7 +116,7 @@ def _parts(records: JsonObject) -> str:
 def _bar(records: JsonObject) -> Text:
     """Return a bar of the four parts, none of which vanishes unless it is zero."""
     text = Text()
-    left, read, letter = _BAR_WIDTH, records["read"], "█" if chart.can_draw_blocks() else "#"
+    left, read, letter = _BAR_WIDTH, records["read"], "█" if layout.can_draw_blocks() else "#"
     for name, style in _LEDGER:
         number = _number(records, name)
         width = min(left, max(1, round(number / read * _BAR_WIDTH))) if number else 0

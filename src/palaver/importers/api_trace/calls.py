@@ -16,19 +16,10 @@ from urllib.parse import parse_qs, urlsplit
 from palaver.importers._shared.findings import BAD_TIMESTAMP
 from palaver.importers.api_trace.bodies import Body, body_of
 from palaver.importers.api_trace.endpoints import OTHER_TRAFFIC, is_model_request, model_in_url, skip_rule, wire_of_url
-from palaver.importers.api_trace.findings import (
-    CUT_ANSWER,
-    DAMAGED_STREAM,
-    LOCAL_TIME,
-    MISSING_ANSWER,
-    MISSING_REQUEST,
-    UNREADABLE_ANSWER,
-    UNREADABLE_REQUEST,
-)
 from palaver.importers.api_trace.helper_calls import helper_kind
 from palaver.importers.api_trace.masking import are_headers, dump_json, mask_addresses, mask_value
 from palaver.model.build import JsonObject
-from palaver.model.finding import FindingKind
+from palaver.model.finding import FindingKind, finding_kind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import milliseconds_of, timestamp_or_empty
 from palaver.redact.policy import harmless_headers, mask_url
@@ -37,6 +28,26 @@ from palaver.threads.call import Call
 from palaver.wire import wire_format
 from palaver.wire._detection import WIRE_FORMAT_NAMES, detect_format
 from palaver.wire._errors import exchange_error
+
+BAD_RECORD = finding_kind("bad-record", "error", "A record of a log tells of no call; a masked copy is set aside.")
+DAMAGED_STREAM = finding_kind(
+    "damaged-stream", "warning", "A recorded answer is damaged or out of order; what can be read is kept."
+)
+CUT_ANSWER = finding_kind("cut-answer", "warning", "A recorded answer ends before its end.")
+UNREADABLE_REQUEST = finding_kind(
+    "unreadable-request", "warning", "The body of a request is no JSON; it is kept as text beside the answer."
+)
+UNREADABLE_ANSWER = finding_kind(
+    "unreadable-answer", "warning", "An answer is in no format that is known; it is kept as it is."
+)
+MISSING_REQUEST = finding_kind("missing-request", "warning", "An answer whose request is not in the log.")
+MISSING_ANSWER = finding_kind("missing-answer", "note", "A request to which the log holds no answer.")
+LOCAL_TIME = finding_kind("local-time", "note", "A time without an offset was read as UTC; it may be a local one.")
+AMBIGUOUS_CHUNKS = finding_kind(
+    "ambiguous-chunks", "warning", "Chunks without an id may belong to several calls; they are kept apart."
+)
+MERGE_ERROR = finding_kind("merge-error", "note", "A line that tells what could not be merged; it holds no call.")
+
 
 Note = Callable[[FindingKind, str, str], None]
 

@@ -5,8 +5,7 @@ from typing import Any, cast
 
 from palaver.errors import PalaverError
 from palaver.importers._shared.findings import UNFORESEEN
-from palaver.importers.api_trace.calls import LoggedCall, call_from_log
-from palaver.importers.api_trace.findings import AMBIGUOUS_CHUNKS, BAD_RECORD, MERGE_ERROR
+from palaver.importers.api_trace.calls import AMBIGUOUS_CHUNKS, BAD_RECORD, MERGE_ERROR, LoggedCall, call_from_log
 from palaver.importers.api_trace.fragmented_calls import CallParts, ChunkStreams
 from palaver.importers.api_trace.html_page import PAIRS_PATH, PageData
 from palaver.importers.api_trace.masking import dump_json

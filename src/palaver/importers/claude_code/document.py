@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from palaver.importers.claude_code.authors import without_injections
 from palaver.importers.claude_code.content import plain_text
+from palaver.importers.claude_code.line_context import without_injections
 from palaver.model import build
 from palaver.model.build import JsonObject
 

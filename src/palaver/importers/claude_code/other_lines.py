@@ -6,7 +6,6 @@ Session fields go to the conversation: titles, tags, `platform.metadata`.
 
 from typing import Any
 
-from palaver.importers.claude_code.authors import author_of
 from palaver.importers.claude_code.content import plain_text, to_blocks
 from palaver.importers.claude_code.line_context import (
     INTO_CONVERSATION,
@@ -15,6 +14,7 @@ from palaver.importers.claude_code.line_context import (
     PROGRESS,
     Disposition,
     LineContext,
+    author_of,
     skipped,
 )
 from palaver.importers.claude_code.repeated_fields import ALWAYS_MAPPED, HEADER_FIELDS, Shapes, keep_field

@@ -12,9 +12,8 @@ import orjson
 from palaver.importers.claude_code.dispatch import TranscriptRouter
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.model.build import JsonObject
-from palaver.sources.cursors import Cursor, tail_hash
 from palaver.sources.jsonl import JsonLines
-from palaver.sources.run import Run
+from palaver.sources.run import Cursor, Run, tail_hash
 from palaver.sources.source import Source
 
 _MAX_LINKS = 500

@@ -6,7 +6,6 @@ Plugins write tool calls and tool results on separate lines; they are rewritten 
 from typing import Any
 
 from palaver.importers.claude_code.assistant_lines import add_odd_message, assistant, copy_disposition
-from palaver.importers.claude_code.authors import author_of
 from palaver.importers.claude_code.content import (
     PERSISTED_MISSING,
     PERSISTED_PREFIX,
@@ -17,7 +16,7 @@ from palaver.importers.claude_code.content import (
     result_text,
     to_blocks,
 )
-from palaver.importers.claude_code.line_context import MAPPED, Disposition, LineContext
+from palaver.importers.claude_code.line_context import MAPPED, Disposition, LineContext, author_of
 from palaver.importers.claude_code.repeated_fields import Shapes, keep_field
 from palaver.importers.claude_code.transcript import Transcript, complete_line_ref, line_ref
 from palaver.model.build import JsonObject

@@ -20,13 +20,24 @@ What is left out, and counted under these rules
     call), `circular-record` (the line `{}` of an exporter), `empty-metrics` (metrics without a number),
     `saved-chat-exists` (what a debug log repeats of a chat that is saved beside it), `other-product` (items of a bill
     that are not Copilot's), `download-links` (links to reports).
+
+How the formats are found
+    Each format's package offers `recognize`, `read`, `OWN_NAMES` and `KNOWN_KINDS`. The form of a source is the
+    format's name, and after a colon what the format itself adds.
 """
 
+import importlib
+import json
+import os
+import sys
+import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from palaver.importers._shared.contract import Description, Match
+from palaver.importers._shared.vscode import user_folders
 
 if TYPE_CHECKING:
     from palaver.importers._shared.options import Options
@@ -46,24 +57,110 @@ class GitHubCopilot:
         return CopilotOptions
 
     def locations(self) -> list[Path]:
-        from palaver.importers.github_copilot.locations import locations
-
         return locations()
 
     def recognizes(self, source: "Source") -> Match:
-        from palaver.importers.github_copilot.formats import recognize
-
         return recognize(source)
 
     def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        from palaver.importers.github_copilot.formats import read
-
         yield from read(source, run)
 
     def describes(self) -> Description:
-        from palaver.importers.github_copilot.formats import description
-
         return description()
 
 
 IMPORTER = GitHubCopilot()
+
+
+_EXTENSIONS = ("github.copilot-chat", "GitHub.copilot-chat")
+
+
+def locations() -> list[Path]:
+    """Return the chat folders of every known editor, the command line, JetBrains and Visual Studio."""
+    found = [folder for user in user_folders() for folder in _editor_folders(user)]
+    home = Path(os.environ.get("COPILOT_HOME") or Path.home() / ".copilot")
+    found += [home / name for name in ("session-state", "history-session-state", "jb")]
+    if sys.platform == "win32":
+        found.append(Path(tempfile.gettempdir()) / "VSGitHubCopilotLogs" / "traces")
+    return found
+
+
+def _editor_folders(user: Path) -> list[Path]:
+    """Return the chat folders of an editor, with and without a workspace."""
+    storage = user / "globalStorage"
+    found = [storage / name for name in ("emptyWindowChatSessions", "transferredChatSessions")]
+    found += _extension_folders(storage)
+    try:
+        workspaces = sorted((user / "workspaceStorage").iterdir())
+    except OSError:
+        return found
+    for workspace in workspaces:
+        found += [workspace / "chatSessions", *_extension_folders(workspace)]
+    return found
+
+
+def _extension_folders(storage: Path) -> list[Path]:
+    return [storage / name / kind for name in _EXTENSIONS for kind in ("transcripts", "debug-logs")]
+
+
+class Format(Protocol):
+    OWN_NAMES: frozenset[str]
+    KNOWN_KINDS: frozenset[str]
+
+    def recognize(self, source: "Source") -> Match:
+        """Judge by name, head and listing alone; the form of the match starts with the format's name."""
+        ...
+
+    def read(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]: ...
+
+
+NAMES = ("sessions", "events", "completions", "replays", "spans", "metrics")
+"""In the order in which they are tried: the first that recognizes a source reads it."""
+
+
+def recognize(source: "Source") -> Match:
+    reason = ""
+    for name in NAMES:
+        match = _format(name).recognize(source)
+        if match.verdict != "no":
+            return match
+        reason = reason or match.reason
+    return Match.no(reason)
+
+
+def read(source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
+    form = run.form or recognize(source).form
+    if form:
+        yield from _format(form.partition(":")[0]).read(source, run)
+    else:
+        _quarantine_all(source, run)
+
+
+@cache
+def description() -> Description:
+    formats = [_format(name) for name in NAMES]
+    return Description(
+        own_names=frozenset().union(*(known.OWN_NAMES for known in formats)),
+        known_kinds=frozenset().union(*(known.KNOWN_KINDS for known in formats)),
+    )
+
+
+def _quarantine_all(source: "Source", run: "Run") -> None:
+    """Quarantine everything in a file that was named as Copilot's and is in none of its formats."""
+    from palaver.importers._shared.findings import BAD_CONVERSATION
+    from palaver.sources.jsonl import JsonLines
+    from palaver.sources.small_files import json_document
+
+    message = "it is in none of the formats that are known"
+    if source.suffix == ".jsonl":
+        with source.open() as stream:
+            lines = JsonLines(stream, run)
+            for _ in lines:
+                run.quarantined(BAD_CONVERSATION, lines.raw, lines.where(), message)
+    else:
+        for value in json_document(source, run):
+            run.quarantined(BAD_CONVERSATION, json.dumps(value).encode(), source.name, message)
+
+
+def _format(name: str) -> Format:
+    return cast("Format", importlib.import_module(f"palaver.importers.github_copilot.{name}"))

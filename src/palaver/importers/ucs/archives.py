@@ -8,8 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from palaver.archive.documents import conversation_documents, conversation_keys
-from palaver.archive.foreign_archive import LOG_SUFFIX, SIDE_FILE_SUFFIXES, is_archive, open_foreign_archive
-from palaver.archive.snapshots import snapshot_documents
+from palaver.archive.foreign_archive import (
+    LOG_SUFFIX,
+    SIDE_FILE_SUFFIXES,
+    is_archive,
+    open_foreign_archive,
+    snapshot_documents,
+)
 from palaver.archive.usage_records import usage_records
 from palaver.importers._shared.contract import Match
 from palaver.importers._shared.findings import UNFORESEEN

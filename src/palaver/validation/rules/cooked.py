@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 
 from palaver.model.build import JsonObject
-from palaver.model.cooked_hashes import message_hash, tool_hash
 from palaver.model.facts import names_in_cycles
+from palaver.model.ids import message_hash, tool_hash
 from palaver.model.rules import Fault, on_cooked
 
 

@@ -1,6 +1,11 @@
-"""Wrapping of text to a terminal's width; code and tables keep their lines."""
+"""Text and bars that fit the width of a terminal.
+
+Words are wrapped, code and tables keep their lines. Bars are drawn in eighths of a block, or with number signs where
+the output cannot encode blocks.
+"""
 
 import re
+import sys
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -9,6 +14,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HANGING = re.compile(r"\s*(?:[-*+>]\s+|\d{1,3}[.)]\s+)?")
@@ -51,3 +57,25 @@ def _console() -> "Console":
     from rich.console import Console
 
     return Console(width=80, color_system=None)
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def can_draw_blocks() -> bool:
+    """Return whether standard output can encode block characters."""
+    try:
+        "█▏…".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeError, LookupError):
+        return False
+    return True
+
+
+def bar(share: float, width: int, *, with_blocks: bool) -> str:
+    """Return a bar for a share of the width; a positive share is never empty."""
+    if share <= 0 or width <= 0:
+        return ""
+    if not with_blocks:
+        return "#" * max(1, round(share * width))
+    eighths = max(1, round(share * width * 8))
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

@@ -1,4 +1,6 @@
-"""Lookup of stored bodies by content hash.
+"""Keys of stored bodies, and their lookup by content hash.
+
+A key is a second above a number, so that the index yields bodies in the order of their first messages.
 
 Hashes are random: in one table of millions of rows, the hashes of a single transaction would touch nearly every page,
 and each commit would rewrite the whole table. New hashes therefore go to a small table, `recent_hash`, and move to
@@ -7,7 +9,35 @@ and each commit would rewrite the whole table. New hashes therefore go to a smal
 
 import sqlite3
 from collections.abc import Iterable
+from datetime import date
+from functools import lru_cache
 from itertools import islice
+
+BODY_BITS = 31
+"""How many of the lowest bits number the bodies of one second."""
+_MAX_SECOND = (1 << 32) - 1
+
+
+def epoch_second(timestamp: str) -> int:
+    """Return the seconds since 1970, limited to what a search key can hold."""
+    return min(_epoch_minute(timestamp[:16]) + int(timestamp[17:19]), _MAX_SECOND)
+
+
+@lru_cache(1 << 12)
+def _epoch_minute(minute: str) -> int:
+    return _epoch_day(minute[:10]) + 3600 * int(minute[11:13]) + 60 * int(minute[14:])
+
+
+@lru_cache(1 << 12)
+def _epoch_day(day: str) -> int:
+    try:
+        return max(0, 86_400 * (date.fromisoformat(day).toordinal() - _EPOCH))
+    except ValueError:  # the schema accepts dates that do not exist
+        return 0
+
+
+_EPOCH = date(1970, 1, 1).toordinal()
+
 
 _TABLES = ("recent_hash", "settled_hash")
 _CHUNK_SIZE = 400

@@ -4,13 +4,13 @@ from contextlib import closing
 
 import pytest
 
-from palaver.archive import body_hashes
+from palaver.archive import body_store
 from palaver.archive.connection import open_to_write
 
 
 @pytest.fixture
 def archive(tmp_path, monkeypatch):
-    monkeypatch.setattr(body_hashes, "_MIN_SETTLED", 10)
+    monkeypatch.setattr(body_store, "_MIN_SETTLED", 10)
     with closing(open_to_write(tmp_path / "archive.db")) as connection:
         yield connection
 
@@ -22,12 +22,12 @@ def name(number):
 def add(archive, numbers):
     bodies = [(number, name(number), number << 31, 0, "[]") for number in numbers]
     archive.executemany("insert into body values (?, ?, ?, ?, ?)", bodies)
-    body_hashes.add_hashes(archive, [(name(number), number) for number in numbers])
+    body_store.add_hashes(archive, [(name(number), number) for number in numbers])
 
 
 def lost(archive):
     bodies = [body for (body,) in archive.execute("select body_key from body")]
-    return [body for body in bodies if not body_hashes.is_known(archive, body)]
+    return [body for body in bodies if not body_store.is_known(archive, body)]
 
 
 def count(archive, table):
@@ -42,7 +42,7 @@ def test_hashes_that_became_many_move_and_are_found_as_before(archive):
     add(archive, range(13, 15))
     assert (count(archive, "recent_hash"), count(archive, "settled_hash")) == (2, 12)
     asked = [name(number) for number in range(1, 20)]
-    assert body_hashes.known_bodies(archive, asked) == {name(number): (number, number << 31) for number in range(1, 15)}
+    assert body_store.known_bodies(archive, asked) == {name(number): (number, number << 31) for number in range(1, 15)}
     assert not lost(archive)
 
 
@@ -58,21 +58,21 @@ def test_with_a_body_goes_its_hash(archive):
     add(archive, range(1, 12))
     add(archive, [12])
     archive.execute("delete from body where body_key in (3, 12)")
-    assert not body_hashes.known_bodies(archive, [name(3), name(12)])
+    assert not body_store.known_bodies(archive, [name(3), name(12)])
     assert count(archive, "recent_hash") + count(archive, "settled_hash") == 10
 
 
 def test_hashes_are_taken_in_anew(archive):
     add(archive, range(1, 12))
     add(archive, [12])
-    before = body_hashes.known_bodies(archive, map(name, range(20)))
+    before = body_store.known_bodies(archive, map(name, range(20)))
     archive.execute("delete from settled_hash where body < 5")
     archive.execute("delete from recent_hash")
     archive.execute("insert into recent_hash values (x'ffff', 77)")
     assert lost(archive) == [1, 2, 3, 4, 12]
-    body_hashes.rebuild_hashes(archive)
+    body_store.rebuild_hashes(archive)
     assert not lost(archive)
-    assert body_hashes.known_bodies(archive, map(name, range(20))) == before
+    assert body_store.known_bodies(archive, map(name, range(20))) == before
     assert not archive.execute(
         "select 1 from recent_hash union all select 1 from settled_hash where body = 77"
     ).fetchall()
@@ -80,6 +80,6 @@ def test_hashes_are_taken_in_anew(archive):
 
 def test_a_hash_whose_body_is_not_there_is_taken_over(archive):
     archive.execute("insert into recent_hash values (?, 99)", (name(1),))
-    assert not body_hashes.known_bodies(archive, [name(1)])
+    assert not body_store.known_bodies(archive, [name(1)])
     add(archive, [1])
-    assert body_hashes.known_bodies(archive, [name(1)]) == {name(1): (1, 1 << 31)}
+    assert body_store.known_bodies(archive, [name(1)]) == {name(1): (1, 1 << 31)}
