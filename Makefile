@@ -41,8 +41,10 @@ browser: $(READY_DEV)
 			echo "no browser for the tests: install Chromium or Chrome, or name one in PALAVER_BROWSER" >&2; \
 	}
 
+# ONLY names the platform, or a part of its name, whose expected output is written.
+ONLY ?= golden
 update-golden: $(READY_DEV)
-	$(BIN)/python -m pytest -q --update-golden tests/test_importers.py
+	$(BIN)/python -m pytest -q --update-golden -k "test_golden and $(ONLY)" tests/test_importers.py
 
 docs: $(READY_DEV)
 	$(BIN)/python docs/build.py

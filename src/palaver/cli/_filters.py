@@ -77,13 +77,13 @@ def parse_time(word: str | None) -> str:
 
     Dates and times without a zone are in this machine's time zone; `7d` is seven days ago.
     """
+    if not word:
+        return ""
     import re
     from datetime import UTC, datetime, timedelta
 
     from palaver.model.timestamps import normalize_timestamp
 
-    if not word:
-        return ""
     now = datetime.now(UTC).astimezone()
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     if word in {"today", "yesterday"}:

@@ -111,8 +111,8 @@ def answer_json_lines(values: "Iterable[Any]") -> None:
 
 def answer_texts(texts: "Iterable[Text]") -> None:
     """Print each text as soon as it is available, without wrapping."""
-    console = _console(sys.stdout)
-    if console.color_system is None:
+    console = None if _is_plain(sys.stdout) else _console(sys.stdout)
+    if console is None or console.color_system is None:
         for text in texts:
             sys.stdout.write(f"{text.plain}\n")
         return
@@ -122,6 +122,8 @@ def answer_texts(texts: "Iterable[Text]") -> None:
 
 def terminal_width() -> int | None:
     """Return the width available to the answer; None outside a terminal."""
+    if _is_plain(sys.stdout):
+        return None
     width = _console(sys.stdout).width
     return None if width == _UNWRAPPED else width
 
@@ -141,6 +143,10 @@ def _write_json_line(value: Any) -> None:
 
 def notify(*parts: "RenderableType") -> None:
     """Print to standard error, wrapped at the width of the terminal."""
+    texts = [part if isinstance(part, str) else getattr(part, "plain", None) for part in parts]
+    if _is_plain(sys.stderr) and None not in texts:
+        sys.stderr.writelines(f"{line.rstrip()}\n" for text in texts for line in str(text).split("\n"))
+        return
     console = _console(sys.stderr)
     for part in parts:
         _print_trimmed(console, part)
@@ -167,6 +173,11 @@ def confirm(question: str) -> bool:
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _is_plain(stream: TextIO) -> bool:
+    """Return whether a stream gets neither colours nor wrapped lines: then `rich.console` need not be imported."""
+    return not (stream.isatty() or os.environ.get("FORCE_COLOR"))
 
 
 def _console(stream: TextIO) -> "Console":
