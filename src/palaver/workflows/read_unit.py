@@ -79,7 +79,7 @@ def read_unit(
     beginning. Failures end up in the report: nothing in a source ends the run.
     """
     try:
-        yield from _read_documents(unit, run, report, encode, _measure if is_measured else _place_only)
+        yield from _read_documents(unit, run, report, encode, _measure if is_measured else _set_start_only)
     except (PalaverError, OSError) as error:
         report.failure = str(error)
     except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
@@ -163,7 +163,7 @@ def _measure(document: Document, tallies: Tallies, stated: Document | None) -> M
     return tally
 
 
-def _place_only(document: Document, tallies: Tallies, stated: Document | None) -> MetricsTally:
+def _set_start_only(document: Document, tallies: Tallies, stated: Document | None) -> MetricsTally:
     """Set a fragment's start without adding up totals; keep the metrics that the source states."""
     tally = MetricsTally()
     if "fragment" in document:
