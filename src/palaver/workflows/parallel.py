@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import tempfile
 import time
 from collections import deque
@@ -38,7 +39,10 @@ def collect_rarely() -> None:
 
 
 def available_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the number of cores that this process may use; only Linux knows of a limit below all of them."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def run_in_order(
@@ -205,7 +209,7 @@ def _stream(
 @contextmanager
 def _interrupts_held() -> Generator[None]:
     """Hold Ctrl-C back while a process starts: it must not get the signal; this process ends it in order."""
-    if not hasattr(signal, "pthread_sigmask"):
+    if sys.platform == "win32":
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
