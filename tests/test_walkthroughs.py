@@ -163,10 +163,19 @@ def test_the_importer_of_the_walk_through_keeps_all_laws(toy):
     assert len(LAWS) > 12
 
 
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=lambda command: command[0])
+@pytest.mark.parametrize("name", ["importers/toy.py", "cli/count.py"])
+def test_the_modules_of_the_walk_through_keep_the_house_style(name, command):
+    module = block_with("python", "IMPORTER" if "toy" in name else "def count(")
+    words = [sys.executable, "-m", "ruff", *command, "--stdin-filename", f"src/palaver/{name}", "-"]
+    done = subprocess.run(words, input=module, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("line", "broken", "law"),
     [
-        ("timestamp_or_empty(metadata", "normalize_timestamp(metadata", "test_any_value_of_any_record"),
+        ("timestamp_or_empty(rest", "normalize_timestamp(rest", "test_any_value_of_any_record"),
         ("content=[build.text(text)]", "content=[build.text(text[:30])]", "test_content_survives"),
         ("run.mapped()", "pass", "test_ledger_adds_up"),
     ],
