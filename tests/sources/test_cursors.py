@@ -3,7 +3,7 @@ import io
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from palaver.sources.run import HEAD_BYTES, TAIL_BYTES, Cursor, Fingerprint, tail_hash
+from palaver.sources.run import HEAD_BYTES, TAIL_BYTES, Cursor, tail_hash
 
 CONTENT = bytes(range(256)) * 1024  # 256 KiB: longer than the head and the tail together
 
@@ -71,13 +71,3 @@ def test_checking_a_cursor_reads_no_more_than_the_head_and_the_tail():
     stream = Counting(CONTENT)
     assert cursor_at(200_000).is_valid_for(stream)
     assert stream.taken == HEAD_BYTES + TAIL_BYTES
-
-
-def test_a_fingerprint_tells_size_and_time(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"{}\n")
-    before = Fingerprint.of(path)
-    assert before == Fingerprint(3, path.stat().st_mtime_ns)
-    assert Fingerprint.of(path) == before
-    path.write_bytes(b"{}\n{}\n")
-    assert Fingerprint.of(path) != before

@@ -7,7 +7,6 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from palaver.model.finding import Finding, FindingKind, FindingTally
@@ -16,19 +15,6 @@ from palaver.model.ledger import Ledger
 TAIL_BYTES = 24 << 10
 HEAD_BYTES = 4 << 10
 """A file that grew is read at both ends twice, to check the old cursor and to make the new one: 56 KB in total."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
-    """Size and modification time: a file whose fingerprint is unchanged need not be opened again."""
-
-    size_bytes: int
-    modified_ns: int
-
-    @classmethod
-    def of(cls, path: Path) -> "Fingerprint":
-        status = path.stat()
-        return cls(status.st_size, status.st_mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)

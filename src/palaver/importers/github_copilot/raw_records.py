@@ -11,9 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 from palaver.redact.text import mask_addresses, mask_pairs
-from palaver.sources.damage import replace_lone_surrogates
+from palaver.sources.damage import BOM, SPACE, replace_lone_surrogates
 from palaver.sources.parse import NOT_JSON, parse
 
+_BLANK = BOM + SPACE + b"\0"
 PRIVATE_FIELDS = (
     *("trackingid", "machineid", "deviceid", "sessionid", "sqmid", "userid", "uniqueid", "accountid", "anonid"),
     *("organizationslist", "enterpriselist", "useralias", "username", "userlogin", "email", "authenticatedid"),
@@ -60,3 +61,9 @@ def is_deep(value: Any) -> bool:
         if not level:
             return False
     return True
+
+
+def has_object_per_line(head: bytes) -> bool:
+    """Return whether the second line of a file starts an object as the first one ended one."""
+    first, _, rest = head.lstrip(_BLANK).partition(b"\n")
+    return first.rstrip().endswith(b"}") and rest.lstrip(SPACE).startswith(b"{")

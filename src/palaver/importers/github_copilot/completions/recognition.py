@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 from palaver.importers._shared.contract import Match
 from palaver.importers.github_copilot.completions.events import FLAT, event_of, is_completion_event, is_surely_flat
+from palaver.importers.github_copilot.raw_records import has_object_per_line
 from palaver.model.build import JsonObject
 from palaver.sources.damage import BOM, SPACE
 from palaver.sources.parse import NOT_JSON, parse
@@ -46,7 +47,7 @@ def layout_of(source: Source) -> Layout:
         return "array" if not _has_batch_per_line(source.head()) else "lines"
     match source.parsed_head():
         case {"events": list()}:
-            return "lines" if _has_object_per_line(source.head()) else "events"
+            return "lines" if has_object_per_line(source.head()) else "events"
         case _:
             return "lines"
 
@@ -72,11 +73,6 @@ def head_records(source: Source) -> Iterator[JsonObject]:
 
 def _objects(value: Any) -> Iterator[JsonObject]:
     yield from (cast("JsonObject", record) for record in records_of(value) if isinstance(record, dict))
-
-
-def _has_object_per_line(head: bytes) -> bool:
-    first, _, rest = head.lstrip(_BLANK).partition(b"\n")
-    return first.rstrip().endswith(b"}") and rest.lstrip(SPACE).startswith(b"{")
 
 
 def _has_batch_per_line(head: bytes) -> bool:

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, Literal, cast
 
 from palaver.importers._shared.contract import Match
+from palaver.importers.github_copilot.raw_records import has_object_per_line
 from palaver.model.build import JsonObject
 from palaver.sources.damage import BOM, SPACE
 from palaver.sources.parse import NOT_JSON, parse
@@ -64,7 +65,7 @@ def layout_of(source: Source) -> Layout:
     if source.head().lstrip(_BLANK).startswith(b"["):
         return "array"
     value = source.parsed_head()
-    if isinstance(value, dict) and not _has_object_per_line(source.head()):
+    if isinstance(value, dict) and not has_object_per_line(source.head()):
         for name in _LISTS:
             if isinstance(cast("JsonObject", value).get(name), list):
                 return name
@@ -75,11 +76,6 @@ def is_copilot_item(item: JsonObject) -> bool:
     """Return whether an item of a bill belongs to Copilot."""
     names = (item.get("product"), item.get("sku"), item.get("unitType"))
     return any("copilot" in word.lower() or word == "ai-credits" for word in names if isinstance(word, str))
-
-
-def _has_object_per_line(head: bytes) -> bool:
-    first, _, rest = head.lstrip(_BLANK).partition(b"\n")
-    return first.rstrip().endswith(b"}") and rest.lstrip(SPACE).startswith(b"{")
 
 
 def _rows(source: Source, layout: Layout) -> Iterator[Any]:
