@@ -1,12 +1,13 @@
-"""Groups that outgrow memory: what is on disk is given back as if it had stayed."""
+"""Containers that outgrow memory: what is on disk is given back as if it had stayed."""
 
 import tracemalloc
 from collections import defaultdict
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver.storage.spill import GroupSpill
+from palaver.storage.spill import GroupSpill, QueueSpill, ValueSpill
 
 LAW = settings(max_examples=100, deadline=None, derandomize=True, database=None)
 VALUES = st.recursive(
@@ -68,3 +69,30 @@ def test_a_value_of_any_kind_is_given_back():
     with GroupSpill(0) as spill:
         spill.add("\udfff", odd, 10)
         assert list(spill.groups()) == [("\udfff", [odd])]
+
+
+@pytest.mark.parametrize("limit_bytes", [0, 1 << 20])
+def test_a_value_can_be_got_any_number_of_times_while_others_are_put(limit_bytes):
+    with ValueSpill(limit_bytes) as spill:
+        first = spill.put({"a": 1})
+        second = spill.put(b"x" * 5_000)
+        assert spill.get(first) == {"a": 1}
+        third = spill.put([1, 2])
+        assert [spill.get(offset) for offset in (third, second, first, second)] == [
+            [1, 2],
+            b"x" * 5_000,
+            {"a": 1},
+            b"x" * 5_000,
+        ]
+
+
+@pytest.mark.parametrize("limit_bytes", [0, 1 << 20])
+def test_a_queue_gives_everything_in_order_and_takes_more(limit_bytes):
+    with QueueSpill(limit_bytes) as queue:
+        assert list(queue.take_all(2)) == []
+        for number in range(5):
+            queue.put(number)
+        assert list(queue.take_all(2)) == [[0, 1], [2, 3], [4]]
+        queue.put(5)
+        assert list(queue.take_all(2)) == [[5]]
+        assert list(queue.take_all(2)) == []

@@ -1,7 +1,7 @@
 """Containers that keep what outgrows memory in temporary files without a name.
 
-`GroupSpill` groups values by key, `IndexedSpill` hands values back by number, `QueueSpill` in the order they came, and
-`ByteSpill` is one long run of bytes.
+`GroupSpill` groups values by key, `IndexedSpill` hands each value back once by its number, `ValueSpill` any number of
+times by its offset, `QueueSpill` in the order they came, and `ByteSpill` is one long run of bytes.
 """
 
 import pickle
@@ -184,11 +184,31 @@ class IndexedSpill(_Closing, Generic[T]):
             self._file.close()
 
 
+class ValueSpill(_Closing, Generic[T]):
+    """Values by offset: putting and getting may alternate, and a value can be got any number of times."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._file: Any = _spooled_file(limit_bytes)
+
+    def put(self, value: T) -> int:
+        """Add a value that can be pickled, and return its offset."""
+        offset: int = self._file.seek(0, 2)
+        pickle.dump(value, self._file, protocol=5)
+        return offset
+
+    def get(self, offset: int) -> T:
+        self._file.seek(offset)
+        return pickle.load(self._file)  # noqa: S301 - only this object has written the file
+
+    def close(self) -> None:
+        self._file.close()
+
+
 class QueueSpill(_Closing, Generic[T]):
     """Values in the order they came; once all are taken, new ones can be put."""
 
     def __init__(self, limit_bytes: int) -> None:
-        self._file: Any = tempfile.SpooledTemporaryFile(max_size=limit_bytes)  # noqa: SIM115 - closed in `close`
+        self._file: Any = _spooled_file(limit_bytes)
         self._count = 0
 
     def put(self, value: T) -> None:
@@ -279,3 +299,9 @@ class ByteSpill:
 def _temporary_file(buffering: int = -1) -> Any:
     """Open a file without a name, which is gone once it is closed."""
     return tempfile.TemporaryFile(prefix="palaver-", buffering=buffering)
+
+
+def _spooled_file(limit_bytes: int) -> Any:
+    """Open a file that is in memory up to a size, and has no name beyond it."""
+    # To the standard library, a size of 0 means no limit.
+    return tempfile.SpooledTemporaryFile(max_size=limit_bytes or 1, prefix="palaver-")

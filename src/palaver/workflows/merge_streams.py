@@ -4,13 +4,11 @@ If there are chunks, the log is read twice: once to index its entries, once to w
 of chunks, spilled to disk beyond a limit, and a few ids and times for each entry and each stream.
 """
 
-import pickle
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 from palaver.errors import PalaverError, SourceError
 from palaver.importers._shared.findings import UNFORESEEN
@@ -24,7 +22,7 @@ from palaver.sources.jsonl import JsonLines
 from palaver.sources.parse import parse
 from palaver.sources.run import Quarantined, Run
 from palaver.sources.source import Source
-from palaver.storage.spill import LIMIT_BYTES, GroupSpill
+from palaver.storage.spill import LIMIT_BYTES, GroupSpill, ValueSpill
 from palaver.streams.details import encode_json, is_deeply_nested
 from palaver.streams.entry_matches import ChunkStream, Claim, EntryIndex, Unmatched, match_streams
 from palaver.streams.entry_merge import (
@@ -100,7 +98,7 @@ def merge(log: Source, chunk_files: list[Source], write: Write, *, advance: Adva
     result = MergeResult(SourceReport(log.label, "log", log.size_bytes))
     if chunk_files and isinstance(log.folder, StandardInput):
         log = Source.at(log.folder.spool())
-    with _ValueSpill() as values, GroupSpill(LIMIT_BYTES // 2) as spill:
+    with ValueSpill[Any](LIMIT_BYTES // 2) as values, GroupSpill(LIMIT_BYTES // 2) as spill:
         chunks = _Chunks(values, spill, result)
         for source in chunk_files:
             chunks.read(source, advance)
@@ -133,7 +131,7 @@ def _records(source: Source, run: Run, report: SourceReport) -> Iterator[tuple[A
 class _Chunks:
     """Reads chunk files, and groups the chunks by stream."""
 
-    def __init__(self, values: "_ValueSpill", spill: GroupSpill, result: MergeResult) -> None:
+    def __init__(self, values: ValueSpill[Any], spill: GroupSpill, result: MergeResult) -> None:
         self.damaged: list[int] = []
         """The offsets of the lines that could not be read."""
         self._values = values
@@ -190,28 +188,6 @@ class _Chunks:
         self.damaged.append(self._values.put(quarantined))
 
 
-class _ValueSpill:
-    """Values by offset, each readable any number of times; in memory up to a limit, then in a file."""
-
-    def __init__(self) -> None:
-        self._file = tempfile.SpooledTemporaryFile(max_size=LIMIT_BYTES // 2, prefix="palaver-")  # noqa: SIM115
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def put(self, value: Any) -> int:
-        offset = self._file.seek(0, 2)
-        pickle.dump(value, self._file, protocol=5)
-        return offset
-
-    def get(self, offset: int) -> Any:
-        self._file.seek(offset)
-        return pickle.load(self._file)  # noqa: S301 - only this object has written the file
-
-
 def _index_entries(log: Source, advance: Advance) -> EntryIndex:
     """Index the ids and times of the log's entries; damage is reported when the log is read again for writing."""
     index = EntryIndex()
@@ -251,7 +227,7 @@ def _merge_log(
 class _Writer:
     """Writes entries and error lines, and counts them in the result."""
 
-    def __init__(self, result: MergeResult, values: _ValueSpill, write: Write) -> None:
+    def __init__(self, result: MergeResult, values: ValueSpill[Any], write: Write) -> None:
         self._result = result
         self._values = values
         self._write = write

@@ -5,12 +5,13 @@ line, a late block of an answer), so ids must stay known. Memory holds eight byt
 which are looked up often; the rest is in a temporary file, one chunk per fragment.
 """
 
-import tempfile
 from array import array
 from bisect import bisect_left
 from typing import Any
 
 import orjson
+
+from palaver.storage.spill import ValueSpill
 
 _IDS_PER_GROUP = 1 << 15
 
@@ -23,13 +24,14 @@ class _Group:
     """Chunks with the hashes of the ids in them: a set while the group grows, then a sorted array of 8 bytes each."""
 
     def __init__(self) -> None:
-        self.chunks: list[tuple[int, int]] = []
+        self.chunks: list[int] = []
+        """Offsets of the chunks."""
         self._growing: set[int] = set()
         self._sorted_keys = array("q")
 
-    def add(self, ids: list[str], start: int, size: int) -> bool:
+    def add(self, ids: list[str], offset: int) -> bool:
         """Add a chunk; return False if the group is full."""
-        self.chunks.append((start, size))
+        self.chunks.append(offset)
         self._growing.update(map(hash, ids))
         if len(self._growing) < _IDS_PER_GROUP:
             return True
@@ -50,7 +52,7 @@ class EmittedIds:
     def __init__(self) -> None:
         self._groups = [_Group()]
         self._answers: set[int] = set()
-        self._file = tempfile.TemporaryFile(prefix="palaver-")  # noqa: SIM115 - closed in `close`
+        self._chunks = ValueSpill[bytes](0)
         self._loaded: tuple[int, Any] = (-1, None)
 
     def add(self, lines: Lines, signatures: Signatures, answers: Answers) -> None:
@@ -60,9 +62,8 @@ class EmittedIds:
         except TypeError:  # some usage is past 64 bits
             without = {api_id: (message_id, None) for api_id, (message_id, _) in answers.items()}
             chunk = orjson.dumps((lines, signatures, without))
-        if not self._groups[-1].add([*lines, *answers], self._file.seek(0, 2), len(chunk)):
+        if not self._groups[-1].add([*lines, *answers], self._chunks.put(chunk)):
             self._groups.append(_Group())
-        self._file.write(chunk)
         self._answers.update(map(hash, answers))
 
     def message_of_line(self, uuid: str) -> str | None:
@@ -78,22 +79,21 @@ class EmittedIds:
         return found[0], found[1] or {}
 
     def close(self) -> None:
-        self._file.close()
+        self._chunks.close()
 
     def _find(self, text: str, part: int) -> Any:
         """Look up an id, newest chunks first."""
         key = hash(text)
         for group in reversed(self._groups):
             if group.may_contain(key):
-                for start, size in reversed(group.chunks):
-                    if (found := self._load(start, size)[part].get(text)) is not None:
+                for offset in reversed(group.chunks):
+                    if (found := self._load(offset)[part].get(text)) is not None:
                         return found
         return None
 
-    def _load(self, start: int, size: int) -> Any:
-        if self._loaded[0] != start:
-            self._file.seek(start)
-            self._loaded = (start, orjson.loads(self._file.read(size)))
+    def _load(self, offset: int) -> Any:
+        if self._loaded[0] != offset:
+            self._loaded = (offset, orjson.loads(self._chunks.get(offset)))
         return self._loaded[1]
 
 
