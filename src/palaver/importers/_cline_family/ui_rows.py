@@ -183,12 +183,11 @@ def texts_in(value: Any) -> list[str]:
     stack = [value]
     while stack:
         value = stack.pop()
-        kind = value.__class__
-        if kind is str:
+        if isinstance(value, str):
             found.append(value)
-        elif kind is dict:
+        elif isinstance(value, dict):
             stack += value.values()
-        elif kind is list:
+        elif isinstance(value, list):
             stack += value
     return found
 

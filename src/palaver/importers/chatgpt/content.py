@@ -230,13 +230,13 @@ _CONVERTERS: dict[str, Callable[[JsonObject, MessageContext], Blocks]] = {
 }
 KNOWN_CONTENT_TYPES = frozenset(_CONVERTERS)
 
-_EMPTIABLE_TYPES = frozenset({type(None), str, list, dict})
+_EMPTY_VALUES: tuple[Any, ...] = ("", [], {})
 
 
 def _with_unmapped(block: JsonObject, raw: JsonObject, *used: str) -> JsonObject:
     """Add all other non-empty fields to the block; those that clash with its own go to `source_fields`."""
     for name, value in raw.items():
-        if name == "content_type" or name in used or (not value and value.__class__ in _EMPTIABLE_TYPES):
+        if name == "content_type" or name in used or value is None or value in _EMPTY_VALUES:
             continue
         if name in block:
             block.setdefault("source_fields", {})[name] = value

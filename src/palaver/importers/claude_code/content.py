@@ -159,17 +159,16 @@ def attach_structured_result(
         comparable, others = _keys_to_check(tuple(structured))
         for key in comparable:
             value = structured[key]
-            kind = value.__class__
-            if kind is str:
+            if isinstance(value, str):
                 length = len(value)
                 if length >= _MIN_COMPARED_LENGTH and (
                     value == text or value in known or (length < len(text) and value in text)
                 ):
                     del structured[key]
-            elif kind is list:
+            elif isinstance(value, list):
                 if value and (value in known or (isinstance(content, list) and all(part in content for part in value))):
                     del structured[key]
-            elif kind is dict and key == "file":
+            elif isinstance(value, dict) and key == "file":
                 structured[key] = _without_shown_content(value, text, content)
         for key in others:
             if key != "originalFile":
@@ -185,7 +184,7 @@ def attach_structured_result(
         if not isinstance(metadata, dict):
             metadata = result["metadata"] = {}
         metadata["tool_use_result"] = structured
-        if duration.__class__ is int and duration >= 0:
+        if type(duration) is int and duration >= 0:
             metadata["duration_ms"] = duration
 
 

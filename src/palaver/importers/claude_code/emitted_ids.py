@@ -107,11 +107,10 @@ def signature(content: list[dict[str, Any]]) -> int:
                 if isinstance(value, str):
                     ends += (len(value), value[:_END_LENGTH], value[-_END_LENGTH:])
                 else:
-                    ends.append(len(value) if value.__class__ in _CONTAINERS else 1)
+                    ends.append(len(value) if isinstance(value, dict | list) else 1)
                 break
     return hash(tuple(ends)) or 1
 
 
 _SIGNED_FIELDS = ("text", "thinking", "content", "input", "raw")
-_CONTAINERS = (dict, list)
 _END_LENGTH = 48
