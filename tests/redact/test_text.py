@@ -29,6 +29,33 @@ def test_a_secret_is_masked_wherever_it_is_quoted(text):
     assert "DEN" not in masked
 
 
+@pytest.mark.parametrize("mask", [mask_text, mask_telemetry, mask_spans])
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"api_token\": \"HIDDEN\", \"model\": \"m\"",
+        r'"api_token\": \"HIDDEN\", \"model\": \"m\"',
+        r"{\\\"api_token\\\": \\\"HIDDEN\\\"}",
+        "(see https://example.com/a)?sig=HIDDEN)",
+        '{"apiToken": "HIDDEN"}',
+        'y": "api_token", "value": {"stringValue": "HIDDEN"}}]}',
+        r"{\"key\": \"api_token\", \"value\": {\"stringValue\": \"HIDDEN\"}}",
+    ],
+)
+def test_a_record_that_is_torn_between_quotes_is_masked_by_every_importer(mask, text):
+    assert "HIDDEN" not in mask(text)
+
+
+def test_empty_values_do_not_make_the_next_one_a_secret():
+    text = '{"token": "", "model": "m", "secret": ""}'
+    assert mask_text(text) == mask_spans(text) == mask_telemetry(text) == text
+
+
+@pytest.mark.parametrize("name", ["myApiKey", "serviceCredentials", "userPassword", "x.cookie", "githubToken"])
+def test_names_of_spans_that_end_like_a_secret_are_masked_in_records(name):
+    assert mask_spans(f'{{"{name}": "HIDDEN", "model": "m"}}') == f'{{"{name}": "[masked]", "model": "m"}}'
+
+
 @pytest.mark.parametrize("text", ['{"model": "m"}', "status: 200", "https://example.com/chat?api-version=1", ""])
 def test_what_is_harmless_stays(text):
     assert mask_text(text) == text

@@ -10,10 +10,10 @@ from functools import cache, lru_cache
 
 from palaver.redact.policy import MASK, mask_header, mask_url
 
-_PAIR = re.compile(r'((?:\\+"|"")|")([^"\\\r\n]{1,80})\1(\s*:\s*)\1((?:[^"\\]++|\\[^"])++)')
-"""A name and its value in the same kind of quotes."""
+_PAIR = re.compile(r'((?:^|")([^"\\\r\n]{1,80})\\*"("?)\s*:\s*\\*"\3)(?:[^"\\]++|\\[^"])++')
+"""A name and its value. Quotes may be escaped any number of times, and the first may be torn off; CSV doubles them."""
 _ATTRIBUTE = re.compile(
-    r'("key"\s*:\s*")([^"\\\r\n]{1,80})("\s*,\s*"value"\s*:\s*\{\s*"[a-zA-Z]+"\s*:\s*")((?:[^"\\]++|\\.)++)'
+    r'((?:^|")([^"\\\r\n]{1,80})\\*"\s*,\s*\\*"value\\*"\s*:\s*\{\s*\\*"[a-zA-Z]+\\*"\s*:\s*\\*")(?:[^"\\]++|\\[^"])++'
 )
 """An attribute in OpenTelemetry's JSON."""
 _LINE = re.compile(r"(?<![A-Za-z0-9-])([A-Za-z][A-Za-z0-9-]{2,60})(: ?)(?!//)([^\r\n\"\\,{\[]+)")
@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     re.IGNORECASE,
 )
 """A secret recognised by its shape; an Azure access key has 32 hexadecimal digits."""
-_URL = re.compile(r"https?://[^\s\"'<>)\\]+")
+_URL = re.compile(r"https?://[^\s\"'<>\\]+")
 _MIN_TOKEN_LENGTH = 11
 _MAX_CACHED_LENGTH = 200
 
@@ -35,10 +35,10 @@ def is_secret_name(name: str) -> bool:
     return mask_header(name, "") == MASK
 
 
-def mask_text(text: str, is_secret: Callable[[str], bool] = is_secret_name) -> str:
+def mask_text(text: str) -> str:
     """Mask the values of secret names, parameters and users in URLs, and tokens."""
-    text = mask_pairs(text, is_secret)
-    text = _LINE.sub(lambda line: f"{line[1]}{line[2]}{MASK}" if is_secret(line[1]) else line[0], text)
+    text = mask_pairs(text, is_secret_name)
+    text = _LINE.sub(lambda line: f"{line[1]}{line[2]}{MASK}" if is_secret_name(line[1]) else line[0], text)
     text = _PARAMETER.sub(_mask_parameter, text)
     text = _USER.sub(r"\1", text)
     return mask_tokens(text)
@@ -47,15 +47,10 @@ def mask_text(text: str, is_secret: Callable[[str], bool] = is_secret_name) -> s
 def mask_pairs(text: str, is_secret: Callable[[str], bool]) -> str:
     """Mask the values of secret names in JSON, even if it is damaged, and in OpenTelemetry's attribute lists."""
 
-    def mask_pair(pair: re.Match[str]) -> str:
-        quote, name, colon, _ = pair.groups()
-        return f"{quote}{name}{quote}{colon}{quote}{MASK}" if is_secret(name) else pair[0]
+    def mask_value(found: re.Match[str]) -> str:
+        return f"{found[1]}{MASK}" if is_secret(found[2]) else found[0]
 
-    def mask_attribute(attribute: re.Match[str]) -> str:
-        before, name, between, _ = attribute.groups()
-        return f"{before}{name}{between}{MASK}" if is_secret(name) else attribute[0]
-
-    return _PAIR.sub(mask_pair, _ATTRIBUTE.sub(mask_attribute, text))
+    return _PAIR.sub(mask_value, _ATTRIBUTE.sub(mask_value, text))
 
 
 def mask_addresses(text: str) -> str:

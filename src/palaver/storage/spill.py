@@ -6,6 +6,7 @@ times by its offset, `QueueSpill` in the order they came, and `ByteSpill` is one
 
 import pickle
 import tempfile
+from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -24,7 +25,7 @@ _OVERHEAD_BYTES = 200
 _BLOCK_BYTES = 1 << 16
 
 
-class _Closing:
+class _Closing(ABC):
     """A container that is a context manager around `close`."""
 
     def __enter__(self) -> Self:
@@ -33,8 +34,8 @@ class _Closing:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def close(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def close(self) -> None: ...
 
 
 class GroupSpill(_Closing):

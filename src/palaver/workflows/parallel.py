@@ -12,7 +12,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
-from itertools import count
 from multiprocessing import connection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
@@ -56,15 +55,14 @@ def run_in_order(
     with tempfile.TemporaryDirectory(prefix="palaver-") as folder:
         write_parts = _PartWriter(work, options, Path(folder), turns)
         finished: dict[int, tuple[SourceReport, list[Quarantined]]] = {}
-        numbers = count()
-        number = next(numbers)
+        number = 0
         waiting = deque(units)
         with closing(run_as_completed(write_parts, units, jobs=jobs, advance=advance)) as parts:
             for done, report, quarantined in parts:
                 finished[done] = report, quarantined
                 while number in finished:
                     yield waiting.popleft(), _part_path(Path(folder), number), *finished.pop(number)
-                    number = next(numbers)
+                    number += 1
                     turns.release()
 
 

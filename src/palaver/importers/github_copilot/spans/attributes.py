@@ -21,6 +21,7 @@ _SECRET_NAME = re.compile(
     r"(?:access|auth|bearer|id|refresh|session|github|copilot)[._-]?token|token|secret|passw(?:or)?d|credentials?)$",
     re.IGNORECASE,
 )
+_SECRET_ENDING = re.compile(r"(?:authorization|cookie|api[_-]?key|secret|password|token|credential)s?$", re.IGNORECASE)
 _MAX_MASKED_DEPTH = 8
 
 
@@ -48,11 +49,16 @@ def mask_attribute(name: str, value: Any, depth: int = 0) -> Any:
 
 def mask_record(text: str) -> str:
     """Mask secret attributes, and credentials in addresses, in the text of a possibly damaged record."""
-    return mask_addresses(mask_pairs(text, _is_secret))
+    return mask_addresses(mask_pairs(text, _ends_like_secret))
 
 
 def _is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
+
+
+def _ends_like_secret(name: str) -> bool:
+    """Return whether to mask a name of a damaged record, which need not be an attribute: any word that ends so."""
+    return _SECRET_ENDING.search(name) is not None or _is_secret(name)
 
 
 _MAX_DEPTH = 32
