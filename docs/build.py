@@ -20,7 +20,7 @@ import palaver.sources
 import palaver.validation
 import palaver.wire._contract
 from palaver.cli._reference import Command, commands
-from palaver.model import json_output
+from palaver.model import EXCHANGE_SCHEMA_VERSION, json_output
 from palaver.model.finding import KINDS
 from palaver.model.rules import Rule
 from palaver.model.schema_markdown import fields_table, row, schema_tables, usage_tables
@@ -216,7 +216,7 @@ def wire_page() -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "schema/conversation/1.0.0.json": conversation_file,
-    "schema/exchange/1.0.0.json": exchange_file,
+    f"schema/exchange/{EXCHANGE_SCHEMA_VERSION}.json": exchange_file,
     "schema/cooked/1.0.0.json": cooked_file,
     "schema/usage/1.0.0.json": usage_file,
     **answer_files(),

@@ -85,7 +85,7 @@ def test_severities():
             "exchange-bad-token-limit",
             1,
             ("request", "max_output_tokens"),
-            "max_output_tokens is -1; it must be above 0, or left out",
+            "max_output_tokens is -2; it must be above 0, or -1 for the default of the provider",
         ),
         (
             "exchange-without-content",

@@ -5,3 +5,4 @@ modules are light, because most commands import them at start-up.
 """
 
 SCHEMA_VERSION = "1.0.0"
+EXCHANGE_SCHEMA_VERSION = "1.1.0"

@@ -12,7 +12,7 @@ Like `build`, these functions check nothing: the published schema validates the 
 
 from typing import Literal
 
-from palaver.model import SCHEMA_VERSION, build
+from palaver.model import EXCHANGE_SCHEMA_VERSION, build
 from palaver.model.build import JsonObject
 
 Role = Literal["user", "assistant", "tool"]
@@ -55,7 +55,7 @@ def exchange(
     duration_ms: float | None = None,
 ) -> JsonObject:
     """Build an exchange; unknown fields are left out."""
-    document: JsonObject = {"schema_version": SCHEMA_VERSION, "exchange_id": exchange_id}
+    document: JsonObject = {"schema_version": EXCHANGE_SCHEMA_VERSION, "exchange_id": exchange_id}
     for name, value in (("provider", provider), ("started_at", started_at), ("duration_ms", duration_ms)):
         if value is not None:
             document[name] = value

@@ -4,14 +4,17 @@ These models are the only definition of the format; the files in `schema/exchang
 in `palaver.validation.rules.exchange` checks is not constrained here, so that it is reported once, and in a sentence.
 """
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
+from palaver.model import EXCHANGE_SCHEMA_VERSION
 from palaver.model.blocks import Amount, Block, Count, OpenMap, OpenModel, WholeNumber
 from palaver.model.conversation import Identifier, Timestamp, Version
 
 ThinkingLevel = Literal["none", "low", "med", "high"]
+FinishReason = Literal["stop", "length", "tool_use", "content_filter", "error", "unknown"]
+Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 
 _PROVIDER_DATA = "What only this provider knows, kept as it is: signatures, its own words for things, further settings."
 
@@ -51,6 +54,18 @@ class GeneralChoice(OpenModel):
     type: Literal["auto", "none", "required"] = Field(description="Tells the choices apart.")
 
 
+class OutputFormat(OpenModel):
+    """What the text of the answer must look like."""
+
+    type: Literal["text", "json", "json_schema"] = Field(
+        description="Free text, any JSON object, or JSON that follows `json_schema`."
+    )
+    name: str | None = Field(default=None, description="What the schema is called.")
+    description: str | None = Field(default=None, description="What the schema is for, in words for the model.")
+    json_schema: OpenMap | None = Field(default=None, description="JSON Schema of the answer.")
+    strict: bool | None = Field(default=None, description="The answer must follow the schema exactly.")
+
+
 class Sampling(OpenModel):
     """How the next token is chosen; the provider's defaults where absent."""
 
@@ -59,6 +74,12 @@ class Sampling(OpenModel):
     top_k: Count | None = Field(default=None, description="Only this many of the likeliest tokens.")
     stop_sequences: list[str] | None = Field(default=None, description="Texts at which the answer ends.")
     seed: WholeNumber | None = Field(default=None, description="For answers that can be repeated.")
+    presence_penalty: Number | None = Field(
+        default=None, description="Above 0, tokens that occurred before become less likely."
+    )
+    frequency_penalty: Number | None = Field(
+        default=None, description="Above 0, tokens become less likely the more often they occurred before."
+    )
 
 
 class ExchangeMessage(OpenModel):
@@ -86,9 +107,23 @@ class ExchangeRequest(OpenModel):
         default=None, description="Which of the tools; the model decides when absent."
     )
     max_output_tokens: WholeNumber | None = Field(
-        default=None, description="Where the answer is cut off, above 0; the provider's default when absent."
+        default=None, description="Where the answer is cut off, above 0; the provider's default when absent or -1."
     )
     sampling: Sampling | None = Field(default=None, description="How the next token is chosen.")
+    output_format: OutputFormat | None = Field(default=None, description="What the answer must look like.")
+    parallel_tool_calls: bool | None = Field(
+        default=None, description="Whether the model may call several tools in one answer."
+    )
+    answer_count: Count | None = Field(default=None, description="How many answers are asked for; 1 when absent.")
+    logprobs: bool | None = Field(default=None, description="Whether the probability of each token is asked for.")
+    top_logprobs: Count | None = Field(
+        default=None, description="For how many of the likeliest tokens the probability is asked for."
+    )
+    user: str | None = Field(default=None, description="The end user on whose behalf the request was made.")
+    metadata: OpenMap | None = Field(default=None, description="Labels that the caller attached to the request.")
+    store: bool | None = Field(default=None, description="Whether the provider is asked to keep the exchange.")
+    service_tier: str | None = Field(default=None, description="The processing tier that was asked for.")
+    stream: bool | None = Field(default=None, description="Whether the answer was asked for as a stream.")
     provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
 
 
@@ -102,8 +137,18 @@ class ExchangeUsage(OpenModel):
         default=None, description="Tokens of the answer, without thinking where the provider reports that apart."
     )
     thinking_tokens: Count | None = Field(default=None, description="Tokens spent on reasoning, if reported apart.")
-    cached_tokens: Count | None = Field(default=None, description="Tokens read from or written to the cache.")
+    cached_tokens: Count | None = Field(default=None, description="Tokens read from the cache.")
+    cache_write_tokens: Count | None = Field(default=None, description="Tokens written to the cache.")
     total_tokens: Count | None = Field(default=None, description="The provider's own total.")
+    provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
+
+
+class AlternativeAnswer(OpenModel):
+    """A further answer to the same request."""
+
+    index: Count = Field(description="The provider's number of the answer; the first one has 0.")
+    content: list[Block] = Field(description="The answer, in order.")
+    finish_reason: FinishReason = Field(description="Why the model stopped.")
     provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
 
 
@@ -111,9 +156,15 @@ class ExchangeResponse(OpenModel):
     """What the provider sent back."""
 
     content: list[Block] = Field(description="The answer, in order; at least one block, unless an error ended it.")
-    finish_reason: Literal["stop", "length", "tool_use", "content_filter", "error", "unknown"] = Field(
+    finish_reason: FinishReason = Field(
         description="Why the model stopped; the provider's own word is kept in `provider_data`."
     )
+    alternatives: list[AlternativeAnswer] | None = Field(
+        default=None, description="Further answers, if several were asked for, by `index`."
+    )
+    response_id: str | None = Field(default=None, description="The provider's id of the answer.")
+    created_at: Timestamp | None = Field(default=None, description="When the provider made the answer, UTC.")
+    service_tier: str | None = Field(default=None, description="The processing tier that answered.")
     usage: ExchangeUsage | None = Field(default=None, description="Token usage of the call.")
     model: str | None = Field(default=None, description="The model that answered; may differ from the one asked for.")
     provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
@@ -135,7 +186,7 @@ class ExchangeError(OpenModel):
 class Exchange(OpenModel):
     """One request to a model's API with its response, whatever the provider."""
 
-    SCHEMA_VERSION: ClassVar[str] = "1.0.0"
+    SCHEMA_VERSION: ClassVar[str] = EXCHANGE_SCHEMA_VERSION
 
     schema_version: Version = Field(description="Version of this schema that the document follows.")
     exchange_id: Identifier = Field(description="Unique within the source; the provider's request id where known.")

@@ -63,8 +63,8 @@ def _blocks(messages: Iterable[Numbered], kind: str) -> Iterator[tuple[tuple[int
 def bad_token_limit(exchange: JsonObject) -> Iterator[Fault]:
     """A request allows no token to be answered."""
     limit = exchange["request"].get("max_output_tokens")
-    if limit is not None and limit <= 0:
-        sentence = f"max_output_tokens is {int(limit):,}; it must be above 0, or left out"
+    if limit is not None and limit <= 0 and limit != -1:
+        sentence = f"max_output_tokens is {int(limit):,}; it must be above 0, or -1 for the default of the provider"
         yield Fault(("request", "max_output_tokens"), sentence)
 
 
