@@ -473,6 +473,38 @@ def test_two_streams_for_one_entry_are_told_apart_by_the_message(merged):
     assert (error["type"], error["request_id"]) == ("ambiguous_chunks", "api")
 
 
+@pytest.mark.parametrize("stray_id", ["stray", None])
+@pytest.mark.parametrize("has_body", [True, False])
+def test_a_stray_chunk_with_the_same_message_id_does_not_undo_a_match_by_request_id(merged, stray_id, has_body):
+    body = {"body_raw": sse(*STREAM).decode()} if has_body else {}
+    stray = chunks(stray_id, texts(STREAM[0]), AT + 260)
+    [made] = merged([entry(request_id="r", **body)], [*chunks("r", texts(*STREAM)), *stray])
+    assert said(made) == "The gate is open — “now”."
+    assert made["response"]["streaming_details"]["reconstructed_from_chunks"] is True
+    assert "issues" not in made["response"]["streaming_details"]
+    [error] = merged.errors
+    assert (error["type"], error["request_id"], error["original_chunk"]) == ("orphaned_chunks", stray_id, stray)
+    assert merged.done.merged == 1
+    assert not merged.done.is_clean
+
+
+def test_an_entry_matched_by_message_id_is_closed_to_a_match_by_time(merged):
+    log = entry(body_raw=sse(*STREAM).decode())
+    near = chunks(None, texts(*STREAM[1:]), AT + 2.5)
+    [made] = merged([log], [*near, *chunks("q", texts(*STREAM), AT + 100)])
+    assert made["response"]["streaming_details"]["matched_by"] == "message_id"
+    [error] = merged.errors
+    assert (error["type"], error["original_chunk"]) == ("orphaned_chunks", near)
+
+
+def test_a_message_id_matches_only_entries_that_no_request_id_matched(merged):
+    log = [entry(request_id="r", body_raw=sse(*STREAM).decode()), entry(AT + 50, body_raw=sse(*STREAM).decode())]
+    first, second = merged(log, [*chunks("r", texts(*STREAM)), *chunks("q", texts(*STREAM), AT + 52)])
+    assert "matched_by" not in first["response"]["streaming_details"]
+    assert second["response"]["streaming_details"]["matched_by"] == "message_id"
+    assert not merged.errors
+
+
 # -- secrets --------------------------------------------------------------------------------------------------------
 
 SECRET = "hush-hush-0451"  # noqa: S105 - made up

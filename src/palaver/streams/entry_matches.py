@@ -1,13 +1,14 @@
 """Matches between the streams in a chunk file and the entries of a log.
 
 A stream is matched by its request id, else by the id of its message, else, if it has no request id, by time: its first
-or last chunk is within two seconds of the response. A stream with several candidates is reported, never guessed.
+or last chunk is within two seconds of the response. An entry that a stronger method matched is closed to the weaker
+ones. A stream with several candidates is reported, never guessed.
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal, NamedTuple
 
 from palaver.model.build import JsonObject
 from palaver.streams.log_entries import entry_message_id, is_merged, is_streamed, request_ids, response_time
@@ -103,54 +104,80 @@ class EntryIndex:
 
 
 def match_streams(index: EntryIndex, streams: Iterable[ChunkStream]) -> tuple[dict[int, list[Claim]], list[Unmatched]]:
-    """Return the streams of each entry, by its number, and the streams without a definite entry."""
+    """Return the streams of each entry, by its number, and the streams without a definite entry.
+
+    Each method sees only the streams and the entries that the stronger one left over.
+    """
     claims: dict[int, list[Claim]] = {}
     unmatched: list[Unmatched] = []
-    by_time: list[ChunkStream] = []
+    left_over: list[ChunkStream] = []
     for stream in sorted(streams, key=ChunkStream.sort_key):
         if stream.is_interleaved:
             detail = "several streams without request ids were written in turns: nothing tells their chunks apart"
             unmatched.append(Unmatched(stream, AMBIGUOUS, detail))
-            continue
-        found, by = _by_ids(index, stream)
-        if len(found) == 1:
-            claims.setdefault(found[0], []).append(Claim(stream, by))
-        elif found:
-            unmatched.append(
-                Unmatched(stream, AMBIGUOUS, f"{_entry_names(found)} have the same {by.replace('_', ' ')}")
-            )
-        elif stream.request_id is None:
-            by_time.append(stream)
         else:
-            unmatched.append(_unmatched(index, stream))
-    _match_by_time(index, by_time, claims, unmatched)
-    for number in list(claims):
-        if len(claims[number]) > 1:
-            _resolve_claims(index, number, claims, unmatched)
+            left_over.append(stream)
+    for by in ("request_id", "message_id"):
+        left_over = _match_by_id(index, left_over, by, claims, unmatched)
+    _match_by_time(index, left_over, claims, unmatched)
     return claims, unmatched
 
 
-def _by_ids(index: EntryIndex, stream: ChunkStream) -> tuple[list[int], str]:
+def _match_by_id(
+    index: EntryIndex,
+    streams: list[ChunkStream],
+    by: Literal["request_id", "message_id"],
+    claims: dict[int, list[Claim]],
+    unmatched: list[Unmatched],
+) -> list[ChunkStream]:
+    """Match streams to the entries with their id that no stronger method matched; return the streams without any."""
+    find = _with_request_id if by == "request_id" else _with_message_id
+    found_now: dict[int, list[Claim]] = {}
+    left_over: list[ChunkStream] = []
+    for stream in streams:
+        numbers = [number for number in find(index, stream) if number not in claims]
+        if len(numbers) == 1:
+            found_now.setdefault(numbers[0], []).append(Claim(stream, by))
+        elif numbers:
+            detail = f"{_entry_names(numbers)} have the same {by.replace('_', ' ')}"
+            unmatched.append(Unmatched(stream, AMBIGUOUS, detail))
+        else:
+            left_over.append(stream)
+    for number, rivals in found_now.items():
+        if accepted := _resolve_claims(index, number, rivals, unmatched):
+            claims[number] = accepted
+    return left_over
+
+
+def _with_request_id(index: EntryIndex, stream: ChunkStream) -> list[int]:
+    found = index.by_request(stream.request_id)
     of_message = index.by_message(stream.message_id)
-    if found := index.by_request(stream.request_id):
-        agreeing = [number for number in found if number in of_message]
-        return agreeing if len(found) > 1 and len(agreeing) == 1 else found, "request_id"
-    if len(of_message) > 1 and stream.request_id is None:
-        near = _near(index, stream)
-        agreeing = [number for number in of_message if number in near]
-        return agreeing if len(agreeing) == 1 else of_message, "message_id"
-    return of_message, "message_id"
+    return _agreeing(found, of_message) if len(found) > 1 else found
+
+
+def _with_message_id(index: EntryIndex, stream: ChunkStream) -> list[int]:
+    found = index.by_message(stream.message_id)
+    return _agreeing(found, _near(index, stream)) if len(found) > 1 and stream.request_id is None else found
+
+
+def _agreeing(found: list[int], others: Collection[int]) -> list[int]:
+    """Return the one entry on which two methods agree, else all that the stronger one found."""
+    agreeing = [number for number in found if number in others]
+    return agreeing if len(agreeing) == 1 else found
 
 
 def _near(index: EntryIndex, stream: ChunkStream) -> set[int]:
     return {*index.answered_near(stream.first), *index.answered_near(stream.last)}
 
 
-def _unmatched(index: EntryIndex, stream: ChunkStream) -> Unmatched:
+def _unmatched(index: EntryIndex, stream: ChunkStream, claims: dict[int, list[Claim]]) -> Unmatched:
     if stream.request_id in index.damaged_ids:
         return Unmatched(stream, MISSING, "the entry with this request id stands on a line that cannot be read")
     if not index.count:
         return Unmatched(stream, MISSING, "there is no entry in the log")
+    if taken := [number for number in index.by_message(stream.message_id) if number in claims]:
+        detail = f"{_entry_names(taken)} with the id of this message already got chunks by a stronger match"
+        return Unmatched(stream, ORPHANED, detail)
     if stream.request_id is not None:
         return Unmatched(stream, ORPHANED, "no entry of the log has this request id, or the id of the message")
     detail = f"no entry without chunks was answered within {TOLERANCE_SECONDS:.0f} s of these"
@@ -169,12 +196,13 @@ def _match_by_time(
             if stream.message_id is None or index.message_id(number) is None
         )
         for stream in streams
+        if stream.request_id is None
     }
     candidates_count = Counter(number for numbers in found.values() for number in numbers)
     for stream in streams:
-        numbers = found[stream.offset]
+        numbers = found.get(stream.offset)
         if not numbers:
-            unmatched.append(_unmatched(index, stream))
+            unmatched.append(_unmatched(index, stream, claims))
         elif len(numbers) > 1:
             unmatched.append(Unmatched(stream, AMBIGUOUS, f"they may belong to {_entry_names(numbers)}"))
         elif candidates_count[numbers[0]] > 1:
@@ -184,21 +212,16 @@ def _match_by_time(
             claims[numbers[0]] = [Claim(stream, "time")]
 
 
-def _resolve_claims(index: EntryIndex, number: int, claims: dict[int, list[Claim]], unmatched: list[Unmatched]) -> None:
-    """Resolve several claims to one entry: at most one stream may have a beginning, the others are its pieces."""
-    beginning = [claim for claim in claims[number] if claim.stream.message_id is not None]
+def _resolve_claims(index: EntryIndex, number: int, rivals: list[Claim], unmatched: list[Unmatched]) -> list[Claim]:
+    """Return the claims to one entry that hold: at most one stream may have a beginning, the others are its pieces."""
+    beginning = [claim for claim in rivals if claim.stream.message_id is not None]
     if len(beginning) <= 1:
-        return
+        return rivals
     own = [claim for claim in beginning if claim.stream.message_id == index.message_id(number)]
     accepted = own if len(own) == 1 else []
-    for claim in claims[number]:
-        if claim not in accepted:
-            detail = f"{_entry_names([number])} is claimed by {len(claims[number])} streams"
-            unmatched.append(Unmatched(claim.stream, AMBIGUOUS, detail))
-    if accepted:
-        claims[number] = accepted
-    else:
-        del claims[number]
+    detail = f"{_entry_names([number])} is claimed by {len(rivals)} streams"
+    unmatched += [Unmatched(claim.stream, AMBIGUOUS, detail) for claim in rivals if claim not in accepted]
+    return accepted
 
 
 def _entry_names(numbers: list[int]) -> str:
