@@ -1,14 +1,13 @@
 import json
 
 import pytest
-from anthropic.lib.streaming import _beta_messages, _messages
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cassettes import needs_samples
-from palaver.streams import assemble, assembler, recognize
+from palaver.streams import assemble, assembler
 from palaver.streams.event_parsers import events_of, events_of_lines
-from streaming import assembled, kinds, sse, streams, without_unsaid
+from stream_oracles import sdk_results
+from streaming import assembled, kinds, sse, without_unsaid
 
 START = {
     "type": "message_start",
@@ -54,27 +53,6 @@ def whole(*blocks):
     return made
 
 
-def theirs(accumulate, body, **more):
-    """The SDK's own accumulator; the SDK itself passes over pings before it."""
-    snapshot, buffers = None, {}
-    for event in events_of(body):
-        data = json.loads(event.data)
-        if data["type"] != "ping":
-            snapshot = accumulate(event=data, current_snapshot=snapshot, json_bufs=buffers, **more)
-    return snapshot.to_dict(mode="json")
-
-
-@needs_samples
-@pytest.mark.parametrize("call", streams("anthropic"), ids=lambda call: call.name)
-def test_recorded_streams_are_what_the_sdk_makes_of_them(call):
-    made = assemble("anthropic", call.stream)
-    assert (made.is_complete, made.issues) == (True, [])
-    stable = theirs(_messages.accumulate_event, call.stream)
-    beta = theirs(_beta_messages.accumulate_event, call.stream, request_headers={})
-    assert made.payload == without_unsaid(stable, made.payload) == without_unsaid(beta, made.payload)
-    assert recognize(events_of(call.stream)) == "anthropic"
-
-
 PIECES = st.lists(st.text(max_size=5), max_size=4)
 CITATION = {"type": "char_location", "cited_text": "a", "document_index": 0, "document_title": None}
 CITATION |= {"start_char_index": 0, "end_char_index": 1}
@@ -116,8 +94,8 @@ def messages(draw):
 def test_any_message_is_what_the_sdk_makes_of_it(body):
     made = assemble("anthropic", body)
     assert (made.is_complete, made.issues) == (True, [])
-    sdk = theirs(_beta_messages.accumulate_event, body, request_headers={})
-    assert made.payload == without_unsaid(sdk, made.payload)
+    for theirs in sdk_results("anthropic", body):
+        assert made.payload == without_unsaid(theirs, made.payload)
 
 
 def test_usage_is_replaced_and_null_erases_nothing():
@@ -337,4 +315,5 @@ def test_the_streaming_example_of_the_cook_specification():
         },
         True,
         [],
+        (),
     )

@@ -28,31 +28,6 @@ def parts(*chunks):
     return made.payload["candidates"][0]["content"]["parts"]
 
 
-def by_hand(chunks):
-    """The SDK has no accumulator: chunks joined here, part after part, text after text; of the rest the last counts."""
-    joined, beside, candidate = [], {}, {}
-    for one in chunks:
-        beside |= {name: value for name, value in one.items() if name != "candidates"}
-        (told,) = one["candidates"]
-        candidate |= {name: value for name, value in told.items() if name != "content"}
-        for part in told["content"]["parts"]:
-            if part.keys() == {"text"} and joined and joined[-1].keys() == {"text"}:
-                joined[-1] = {"text": joined[-1]["text"] + part["text"]}
-            else:
-                joined.append(part)
-    return beside | {"candidates": [candidate | {"content": {"role": "model", "parts": joined}}]}
-
-
-@needs_samples
-@pytest.mark.parametrize("call", streams("gemini"), ids=lambda call: call.name)
-def test_recorded_streams_are_their_parts_joined(call):
-    made = assemble("gemini", call.stream)
-    assert (made.is_complete, made.issues) == (True, [])
-    chunks = [json.loads(event.data) for event in events_of(call.stream)]
-    assert made.payload == by_hand(chunks)
-    assert recognize(events_of(call.stream)) == "gemini"
-
-
 @needs_samples
 @pytest.mark.parametrize("call", streams("gemini"), ids=lambda call: call.name)
 def test_recorded_streams_are_the_same_as_an_array(call):
@@ -135,7 +110,7 @@ def test_what_stands_beside_the_content_is_gathered():
 
 def test_a_blocked_prompt_has_no_candidate():
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": USAGE, "modelVersion": "gemini-3"}
-    assert assemble("gemini", sse(blocked)) == (blocked, True, [])
+    assert assemble("gemini", sse(blocked)) == (blocked, True, [], ())
 
 
 def test_the_names_of_the_sdk_are_read_too():

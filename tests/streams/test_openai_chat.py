@@ -3,13 +3,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from openai.lib.streaming.chat import ChatCompletionStreamState
-from openai.types.chat import ChatCompletionChunk
 
-from cassettes import needs_samples
-from palaver.streams import assemble, assembler, recognize
+from palaver.streams import assemble, assembler
 from palaver.streams.event_parsers import events_of, events_of_lines
-from streaming import assembled, kinds, sse, streams, without_unsaid
+from stream_oracles import chat_completion
+from streaming import assembled, kinds, sse, without_unsaid
 
 HEAD = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 5, "model": "gpt-5", "service_tier": "auto"}
 USAGE = {"prompt_tokens": 9, "completion_tokens": 12, "total_tokens": 21}
@@ -52,29 +50,6 @@ def whole(*chunks, reason="stop"):
 
 def message(made, index=0):
     return made.payload["choices"][index]["message"]
-
-
-def theirs(body):
-    """The SDK's own accumulator, without what only a stream has: the index of a call, and what the SDK parsed."""
-    state = ChatCompletionStreamState()
-    for event in events_of(body):
-        if event.data != b"[DONE]":
-            state.handle_chunk(ChatCompletionChunk.model_validate(json.loads(event.data)))
-    made = state.current_completion_snapshot.to_dict(mode="json")
-    for one in made["choices"]:
-        for tool_call in one["message"].get("tool_calls") or ():
-            tool_call.pop("index")
-            tool_call["function"].pop("parsed_arguments", None)
-    return made
-
-
-@needs_samples
-@pytest.mark.parametrize("call", streams("openai_chat"), ids=lambda call: call.name)
-def test_recorded_streams_are_what_the_sdk_makes_of_them(call):
-    made = assemble("openai_chat", call.stream)
-    assert (made.is_complete, made.issues) == (True, [])
-    assert made.payload == without_unsaid(theirs(call.stream), made.payload)
-    assert recognize(events_of(call.stream)) == "openai_chat"
 
 
 TEXTS = st.lists(st.text(max_size=4), max_size=4)
@@ -121,7 +96,7 @@ def completions(draw):
 def test_any_completion_is_what_the_sdk_makes_of_it(body):
     made = assemble("openai_chat", body)
     assert (made.is_complete, made.issues) == (True, [])
-    assert made.payload == without_unsaid(theirs(body), made.payload)
+    assert made.payload == without_unsaid(chat_completion(body), made.payload)
 
 
 def test_a_completion_is_one_object():

@@ -1,15 +1,10 @@
-import json
-
 import pytest
-from openai._models import construct_type_unchecked
-from openai._types import omit
-from openai.lib.streaming.responses._responses import ResponseStreamState
-from openai.types.responses import ResponseStreamEvent
 
 from cassettes import needs_samples
-from palaver.streams import assemble, assembler, recognize
+from palaver.streams import assemble, assembler
 from palaver.streams.event_parsers import events_of
-from streaming import assembled, kinds, sse, streams, without_unsaid
+from stream_oracles import data_of, response_state
+from streaming import assembled, kinds, sse, streams
 
 HEAD = {"id": "resp_1", "object": "response", "model": "gpt-5", "status": "in_progress", "error": None}
 CREATED = {"type": "response.created", "response": HEAD | {"output": []}}
@@ -35,36 +30,10 @@ def output(*events):
     return made.payload["output"]
 
 
-def told(call):
-    return [json.loads(event.data) for event in events_of(call.stream)]
-
-
-def sdk_state(events):
-    state = ResponseStreamState(input_tools=omit, text_format=omit)
-    for one in events:
-        state.handle_event(construct_type_unchecked(type_=ResponseStreamEvent, value=one))
-    return state
-
-
-@needs_samples
-@pytest.mark.parametrize("call", streams("openai_responses"), ids=lambda call: call.name)
-def test_recorded_streams_are_what_the_sdk_makes_of_them(call):
-    made = assemble("openai_responses", call.stream)
-    assert (made.is_complete, made.issues) == (True, [])
-    assert made.payload == told(call)[-1]["response"]
-    sdk = sdk_state(told(call))._completed_response.to_dict(mode="json", warnings=False)
-    for item in sdk["output"]:
-        item.pop("parsed_arguments", None)
-        for part in item.get("content") or ():
-            part.pop("parsed", None)
-    assert without_unsaid(sdk, made.payload) == made.payload
-    assert recognize(events_of(call.stream)) == "openai_responses"
-
-
 @needs_samples
 @pytest.mark.parametrize("call", streams("openai_responses"), ids=lambda call: call.name)
 def test_without_the_terminal_object_the_items_that_were_done_stand_in(call):
-    *events, last = told(call)
+    *events, last = data_of(call.stream)
     made = assemble("openai_responses", sse(*events))
     assert not made.is_complete
     assert made.payload["id"] == last["response"]["id"]
@@ -78,7 +47,7 @@ def test_without_the_terminal_object_the_items_that_were_done_stand_in(call):
 @pytest.mark.parametrize("call", streams("openai_responses"), ids=lambda call: call.name)
 def test_without_items_that_were_done_the_deltas_stand_in(call):
     """Status and what is only told at the end (search queries, sources, results of code) cannot be there."""
-    *events, last = told(call)
+    *events, last = data_of(call.stream)
     deltas = [one for one in events if not one["type"].endswith(".done")]
     made = assemble("openai_responses", sse(*deltas))
     assert len(made.payload["output"]) == len(last["response"]["output"])
@@ -90,7 +59,7 @@ def test_without_items_that_were_done_the_deltas_stand_in(call):
         for name in ("arguments", "code"):
             if ours["type"] != "tool_search_call":
                 assert ours.get(name) == theirs.get(name)
-    snapshot = sdk_state(one for one in deltas)._ResponseStreamState__current_snapshot.to_dict(
+    snapshot = response_state(one for one in deltas)._ResponseStreamState__current_snapshot.to_dict(
         mode="json", warnings=False
     )
     for ours, theirs in zip(made.payload["output"], snapshot["output"], strict=True):
@@ -105,7 +74,7 @@ def test_the_terminal_object_is_the_answer(verb):
     end = {"type": f"response.{verb}", "response": HEAD | {"status": verb, "output": [{"type": "message", "id": "m"}]}}
     item = {"type": "message", "id": "other", "content": []}
     made = assemble("openai_responses", numbered(CREATED, added(item), event("output_item.done", item=item), end))
-    assert made == (end["response"], True, [])
+    assert made == (end["response"], True, [], ())
 
 
 def test_a_message_is_put_together_part_by_part():
@@ -307,7 +276,7 @@ def test_what_is_odd_is_an_issue(case):
 def test_harmless_events_are_no_issue():
     end = {"type": "response.completed", "response": HEAD | {"output": []}}
     made = assemble("openai_responses", sse(CREATED, {"type": "keepalive"}, end, "[DONE]"))
-    assert made == (end["response"], True, [])
+    assert made == (end["response"], True, [], ())
 
 
 def test_nothing_gives_nothing():

@@ -21,14 +21,20 @@ def assembler(wire_format: str) -> "Assembler":
 
 
 def assemble(wire_format: str, body: bytes | Iterable[bytes]) -> "Assembled":
-    """Assemble the response from a recorded body."""
+    """Assemble the response from a recorded body; if there are several, the first, with the others in `following`."""
     from palaver.streams.event_parsers import events_of
 
     return assemble_events(wire_format, events_of(body))
 
 
+def assemble_all(wire_format: str, body: bytes | Iterable[bytes]) -> "list[Assembled]":
+    """Assemble every message of a recorded body, in order; nearly every body holds exactly one."""
+    first = assemble(wire_format, body)
+    return [first, *first.following]
+
+
 def assemble_events(wire_format: str, events: "Iterable[Event]") -> "Assembled":
-    """Assemble the response from its events."""
+    """Assemble the response from its events, as `assemble` does from a body."""
     fed = assembler(wire_format)
     for event in events:
         fed.feed(event)

@@ -80,6 +80,12 @@ class Issues:
         return data
 
 
+def with_following(messages: list[Assembled]) -> Assembled:
+    """Return the first message of a stream, with those that followed it."""
+    first, *others = messages
+    return first._replace(following=tuple(others)) if others else first
+
+
 def merge_fields(target: JsonObject, new: JsonObject) -> None:
     """Update an object in place; null replaces no value."""
     for name, value in new.items():

@@ -27,7 +27,9 @@ from palaver.streams._event_data import (
     is_index,
     merge_fields,
     parse,
+    with_following,
 )
+from palaver.streams.message_starts import ANOTHER_MESSAGE, another_message_detail, is_another_message
 
 EventBatch = tuple[int, str, JsonObject]
 """The number of events that were joined, the name of the first, and the joined data."""
@@ -74,8 +76,14 @@ class _Block:
 class Assembler:
     def __init__(self) -> None:
         self._sequence = -1
+        self._earlier: list[Assembled] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a message."""
         self._issues = Issues()
         self._message: JsonObject | None = None
+        self._has_start = False
         self._usage: JsonObject = {}
         self._blocks: dict[int, _Block] = {}
         self._writers: dict[int, dict[str, tuple[str, Callable[[str], int]]]] = {}
@@ -115,7 +123,9 @@ class Assembler:
         return True
 
     def result(self) -> Assembled:
-        events = self._sequence + 1
+        return with_following([*self._earlier, self._assembled(self._sequence + 1)])
+
+    def _assembled(self, events: int) -> Assembled:
         closing: list[Issue] = []
         if self._message is None and not self._blocks and self._error is not None:
             payload: JsonObject = {"type": "error", "error": self._error}
@@ -149,6 +159,11 @@ class Assembler:
             self._issues.note_unreadable("corrupted_data", self._sequence, TOO_DEEP)
 
     def _take(self, kind: Any, data: JsonObject) -> None:
+        if kind == "message_start" and self._is_another_message(data):
+            known = (self._message or {}).get("id")
+            self._note(ANOTHER_MESSAGE, another_message_detail(known, data["message"].get("id")))
+            self._earlier.append(self._assembled(self._sequence))
+            self._begin()
         if isinstance(kind, str) and kind in _EVENTS:
             if self._has_stopped:
                 self._note("out_of_order", f"{kind} after message_stop")
@@ -178,6 +193,13 @@ class Assembler:
     def _note(self, kind: str, detail: object) -> None:
         self._issues.note(kind, self._sequence, detail)
 
+    def _is_another_message(self, data: JsonObject) -> bool:
+        message = data.get("message")
+        if self._message is None or not isinstance(message, dict):
+            return False
+        has_ended = self._has_stopped or not self._has_start
+        return is_another_message(self._message.get("id"), message.get("id"), has_ended=has_ended)
+
     def _start_message(self, data: JsonObject) -> None:
         message = data.get("message")
         if not isinstance(message, dict):
@@ -186,6 +208,7 @@ class Assembler:
             self._note("repeated_event", "a second message_start")
         else:
             self._message = message
+            self._has_start = True
             usage = message.get("usage")
             if isinstance(usage, dict):
                 self._usage = dict(usage)

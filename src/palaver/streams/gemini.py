@@ -13,7 +13,8 @@ from typing import Any
 from palaver.model.build import JsonObject
 from palaver.streams._accumulator import ObjectAccumulator
 from palaver.streams._contract import Assembled, Event, Issue
-from palaver.streams._event_data import TOO_DEEP, Issues, as_list, is_index, merge_fields
+from palaver.streams._event_data import TOO_DEEP, Issues, as_list, is_index, merge_fields, with_following
+from palaver.streams.message_starts import ANOTHER_MESSAGE, GeminiMessage, another_message_detail, response_id
 
 _RECOGNIZED_KEYS = {
     *("candidates", "usageMetadata", "promptFeedback", "modelVersion", "responseId"),
@@ -33,7 +34,13 @@ def recognizes(data: JsonObject) -> bool:
 class Assembler:
     def __init__(self) -> None:
         self._sequence = -1
+        self._earlier: list[Assembled] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a response."""
         self._issues = Issues()
+        self._identity = GeminiMessage()
         self._top: JsonObject = {}
         self._candidates: dict[int, _Candidate] = {}
 
@@ -50,6 +57,11 @@ class Assembler:
         if _RECOGNIZED_KEYS.isdisjoint(data) and "error" not in data:
             self._note("unknown_event", data.get("type") or event.name)
             return
+        if not self._identity.take(data):
+            self._note(ANOTHER_MESSAGE, another_message_detail(self._identity.id, response_id(data)))
+            self._earlier.append(self._assembled(self._sequence))
+            self._begin()
+            self._identity.take(data)
         for name, value in data.items():
             if name == "candidates":
                 self._take_candidates(value)
@@ -61,7 +73,9 @@ class Assembler:
                 self._note("error_event", value)
 
     def result(self) -> Assembled:
-        events = self._sequence + 1
+        return with_following([*self._earlier, self._assembled(self._sequence + 1)])
+
+    def _assembled(self, events: int) -> Assembled:
         closing: list[Issue] = []
         payload = dict(self._top)
         if self._candidates:

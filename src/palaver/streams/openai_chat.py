@@ -12,7 +12,17 @@ import msgspec
 from palaver.model.build import JsonObject
 from palaver.streams._accumulator import ObjectAccumulator, TextWriter
 from palaver.streams._contract import Assembled, Event, Issue
-from palaver.streams._event_data import DONE, FAST_PATH_ERRORS, TOO_DEEP, Issues, as_list, is_index, merge_fields
+from palaver.streams._event_data import (
+    DONE,
+    FAST_PATH_ERRORS,
+    TOO_DEEP,
+    Issues,
+    as_list,
+    is_index,
+    merge_fields,
+    with_following,
+)
+from palaver.streams.message_starts import ANOTHER_MESSAGE, ChatMessage, another_message_detail
 
 _FIRST_VALUE_WINS = {"id", "object", "created", "model"}
 _CHOICES = b'{"choices":'
@@ -51,12 +61,17 @@ def recognizes(data: JsonObject) -> bool:
 class Assembler:
     def __init__(self) -> None:
         self._sequence = -1
+        self._earlier: list[Assembled] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a message."""
         self._issues = Issues()
+        self._identity = ChatMessage()
         self._top: JsonObject = {}
         self._last_top: JsonObject = {}
         self._choices: dict[int, _Choice] = {}
         self._open: dict[int, _Choice] = {}
-        self._is_done = False
         self._opening = _NO_OPENING
         self._opening_bytes = 0
         self._openings = 0
@@ -69,7 +84,11 @@ class Assembler:
                 choice = self._open[piece.index]
                 if piece.content_filter_results:
                     choice.check_filter_results(piece.content_filter_results)
-                delta = piece.delta if len(piece.delta) == 1 else choice.new_fields(piece.delta)
+                delta = piece.delta
+                if len(delta) != 1:
+                    if delta.get("role"):
+                        self._identity.repeats_role = True
+                    delta = choice.new_fields(delta)
                 ((name, text),) = delta.items()
                 if name == "tool_calls":
                     choice.write_arguments(text)
@@ -81,7 +100,9 @@ class Assembler:
         self._feed_carefully(event)
 
     def result(self) -> Assembled:
-        events = self._sequence + 1
+        return with_following([*self._earlier, self._assembled(self._sequence + 1)])
+
+    def _assembled(self, events: int) -> Assembled:
         closing: list[Issue] = []
         payload = dict(self._top)
         if self._choices:
@@ -90,12 +111,13 @@ class Assembler:
         elif "error" not in payload:
             closing.append(Issue("incomplete_stream_start", events, "there is no choice"))
         is_finished = bool(self._choices) and all(choice.is_finished for choice in self._choices.values())
-        if not self._is_done:
+        is_done = self._identity.is_done
+        if not is_done:
             closing.append(Issue("incomplete_stream_end", events, "[DONE] is missing"))
         elif self._choices and not is_finished:
             closing.append(Issue("incomplete_stream_end", events, "there is no finish_reason"))
         # Some servers and some logs leave [DONE] out: nothing is missing after the last finish_reason and usage.
-        has_ended = self._is_done or (is_finished and payload.get("usage") is not None)
+        has_ended = is_done or (is_finished and payload.get("usage") is not None)
         is_complete = has_ended and bool(self._choices) and "error" not in payload and not self._issues.has_unreadable
         return self._issues.assembled(payload, events, is_complete=is_complete, closing=closing)
 
@@ -104,9 +126,9 @@ class Assembler:
 
     def _feed_carefully(self, event: Event) -> None:
         if event.data.strip() == DONE:
-            if self._is_done:
+            if self._identity.is_done:
                 self._note("repeated_event", "[DONE] again")
-            self._is_done = True
+            self._identity.is_done = True
             self._open.clear()
             return
         data = self._issues.parse_object(event, self._sequence)
@@ -116,6 +138,11 @@ class Assembler:
             if _RECOGNIZED_KEYS.isdisjoint(data):
                 self._note("unknown_event", data.get("type") or event.name)
                 return
+            if not self._identity.take(data, self._sequence):
+                self._note(ANOTHER_MESSAGE, another_message_detail(self._identity.id, data.get("id")))
+                self._earlier.append(self._assembled(self._sequence))
+                self._begin()
+                self._identity.take(data, self._sequence)
             self._learn_opening(event.data)
             self._take(data)
         except RecursionError:
@@ -163,11 +190,12 @@ class Assembler:
         if not is_index(index):
             self._note("unexpected_value", f"a choice with index {index}")
             index = position
-        if self._is_done:
+        is_done = self._identity.is_done
+        if is_done:
             self._note("out_of_order", "a chunk after [DONE]")
         if index not in self._choices:
             self._choices[index] = _Choice(index)
-        if not self._is_done:
+        if not is_done:
             self._open[index] = self._choices[index]
         self._choices[index].take(choice, self._issues, self._sequence)
 

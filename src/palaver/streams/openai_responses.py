@@ -21,7 +21,9 @@ from palaver.streams._event_data import (
     is_index,
     merge_fields,
     parse,
+    with_following,
 )
+from palaver.streams.message_starts import ANOTHER_MESSAGE, another_message_detail, is_another_message
 
 _STARTS = {"response.created", "response.queued", "response.in_progress"}
 _ENDS = {"response.completed", "response.incomplete", "response.failed"}
@@ -63,8 +65,14 @@ def recognizes(data: JsonObject) -> bool:
 class Assembler:
     def __init__(self) -> None:
         self._sequence = -1
+        self._earlier: list[Assembled] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a response."""
         self._issues = Issues()
         self._response: JsonObject | None = None
+        self._has_start = False
         self._terminal: JsonObject | None = None
         self._items: dict[int, _OutputItem] = {}
         self._writers: dict[tuple[str, int, int | None], TextWriter] = {}
@@ -91,7 +99,9 @@ class Assembler:
         self._feed_carefully(event, data)
 
     def result(self) -> Assembled:
-        events = self._sequence + 1
+        return with_following([*self._earlier, self._assembled(self._sequence + 1)])
+
+    def _assembled(self, events: int) -> Assembled:
         closing: list[Issue] = []
         payload = dict(self._terminal or self._response or {})
         has_all = bool(payload.get("output")) or not self._items
@@ -121,6 +131,10 @@ class Assembler:
         if data is None:
             return
         kind = data.get("type") or event.name
+        if kind == "response.created" and self._is_another_response(data.get("response")):
+            self._note(ANOTHER_MESSAGE, another_message_detail(self._known_id(), data["response"].get("id")))
+            self._earlier.append(self._assembled(self._sequence))
+            self._begin()
         try:
             if not isinstance(kind, str):
                 self._note("unknown_event", kind)
@@ -128,6 +142,15 @@ class Assembler:
                 self._take(kind, data)
         except RecursionError:
             self._issues.note_unreadable("corrupted_data", self._sequence, TOO_DEEP)
+
+    def _is_another_response(self, response: Any) -> bool:
+        if (self._response is None and self._terminal is None) or not isinstance(response, dict):
+            return False
+        has_ended = self._terminal is not None or not self._has_start
+        return is_another_message(self._known_id(), response.get("id"), has_ended=has_ended)
+
+    def _known_id(self) -> Any:
+        return (self._response or self._terminal or {}).get("id")
 
     def _is_repeated(self, number: Any) -> bool:
         if not is_index(number):
@@ -176,6 +199,7 @@ class Assembler:
             self._writers.clear()
         else:
             self._response = response
+            self._has_start = True
             for index, item in enumerate(as_list(response.get("output"))):
                 if isinstance(item, dict):
                     self._items.setdefault(index, _OutputItem()).update(item)

@@ -2,7 +2,8 @@
 
 A check holds no text, so that a stream of any length can be checked while it is running. It reports these issues of
 `_contract`: `incomplete_stream_start`, `incomplete_stream_end`, `unclosed_block`, `unknown_block`, `repeated_event`,
-`out_of_order`, `error_event`, `unknown_event`, `unexpected_value`.
+`out_of_order`, `another_message`, `error_event`, `unknown_event`, `unexpected_value`. Where another message begins, the
+one before is checked as at the end of a stream.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,14 @@ from typing import Any, Protocol
 
 from palaver.model.build import JsonObject
 from palaver.streams._event_data import as_list, is_index
+from palaver.streams.message_starts import (
+    ANOTHER_MESSAGE,
+    ChatMessage,
+    GeminiMessage,
+    another_message_detail,
+    is_another_message,
+    response_id,
+)
 
 Note = Callable[[str, str], None]
 """A function that takes the type and the detail of an issue with the current event."""
@@ -53,8 +62,13 @@ class _Anthropic:
     """Anthropic: `message_start`, each block from its start to its stop, `message_delta`, `message_stop`."""
 
     def __init__(self, note: Note) -> None:
-        self.has_ended = False
         self._note = note
+        self._begin()
+
+    def _begin(self) -> None:
+        self.has_ended = False
+        self._id: Any = None
+        self._has_start = False
         self._phase = -1
         self._blocks = 0
         self._open: set[int] = set()
@@ -68,6 +82,8 @@ class _Anthropic:
             else:
                 self._note("unknown_event", kind)
             return
+        if phase == 0:
+            self._take_start(data.get("message"))
         if self.has_ended:
             self._note("out_of_order", f"{kind} after message_stop")
         elif self._phase < 0:
@@ -81,6 +97,16 @@ class _Anthropic:
             self._take_block(kind, data)
         self._phase = max(self._phase, phase)
         self.has_ended = self.has_ended or kind == "message_stop"
+
+    def _take_start(self, message: Any) -> None:
+        stated = message.get("id") if isinstance(message, dict) else None
+        has_ended = self.has_ended or not self._has_start
+        if self._phase >= 0 and isinstance(message, dict) and is_another_message(self._id, stated, has_ended=has_ended):
+            self.close()
+            self._note(ANOTHER_MESSAGE, another_message_detail(self._id, stated))
+            self._begin()
+        self._has_start = True
+        self._id = self._id or stated
 
     def _take_block(self, kind: str, data: JsonObject) -> None:
         index = data.get("index")
@@ -121,33 +147,40 @@ class _OpenAIChat:
     """Chat Completions: chunks, a `finish_reason` per choice, `[DONE]`, which some servers and logs leave out."""
 
     def __init__(self, note: Note) -> None:
-        self.has_ended = False
         self._note = note
-        self._is_finished: dict[int, bool] = {}
+        self._chunks = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self.has_ended = False
+        self._identity = ChatMessage()
 
     def take(self, kind: str, data: JsonObject) -> None:
         _ = kind
+        self._chunks += 1
+        if not self._identity.take(data, self._chunks):
+            self.close()
+            self._note(ANOTHER_MESSAGE, another_message_detail(self._identity.id, data.get("id")))
+            self._begin()
+            self._identity.take(data, self._chunks)
         if data.get("error") is not None:
             self._note("error_event", _error_text(data["error"]))
         if self.has_ended:
             self._note("out_of_order", "a chunk after [DONE]")
-        for position, choice in enumerate(as_list(data.get("choices"))):
+        choices = data.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
             if not isinstance(choice, dict):
                 self._note("unexpected_value", "a choice that is no object")
-                continue
-            index: Any = choice.get("index", position)
-            index = index if is_index(index) else position
-            self._is_finished[index] = self._is_finished.get(index, False) or bool(choice.get("finish_reason"))
 
     def take_done(self) -> None:
         if self.has_ended:
             self._note("repeated_event", "[DONE] again")
-        self.has_ended = True
+        self.has_ended = self._identity.is_done = True
 
     def close(self) -> None:
-        if not self._is_finished:
+        if not self._identity.is_finished:
             self._note("incomplete_stream_start", "there is no choice")
-        if not self._is_finished or not all(self._is_finished.values()):
+        if not self._identity.has_ended:
             detail = (
                 "[DONE] comes without a finish_reason" if self.has_ended else "finish_reason and [DONE] are missing"
             )
@@ -158,8 +191,13 @@ class _OpenAIResponses:
     """Responses: `response.created`, items from `added` to `done`, then the whole response; all events are numbered."""
 
     def __init__(self, note: Note) -> None:
-        self.has_ended = False
         self._note = note
+        self._begin()
+
+    def _begin(self) -> None:
+        self.has_ended = False
+        self._id: Any = None
+        self._has_start = False
         self._has_begun = False
         self._number: int | None = None
         self._open: set[int] = set()
@@ -171,6 +209,8 @@ class _OpenAIResponses:
         if not kind.startswith("response."):
             self._note("unknown_event", kind)
             return
+        if kind in _FIRST_EVENTS | _LAST_EVENTS:
+            self._take_response(kind, data.get("response"))
         if self.has_ended:
             self._note("out_of_order", f"{kind} after the end")
         if not self._has_begun and kind not in _FIRST_EVENTS | _LAST_EVENTS:
@@ -186,6 +226,17 @@ class _OpenAIResponses:
             self._open.discard(index)
         elif kind in _LAST_EVENTS:
             self.has_ended = True
+
+    def _take_response(self, kind: str, response: Any) -> None:
+        if not isinstance(response, dict):
+            return
+        stated, has_ended = response.get("id"), self.has_ended or not self._has_start
+        if kind == "response.created" and self._has_begun and is_another_message(self._id, stated, has_ended=has_ended):
+            self.close()
+            self._note(ANOTHER_MESSAGE, another_message_detail(self._id, stated))
+            self._begin()
+        self._has_start = self._has_start or kind in _FIRST_EVENTS
+        self._id = self._id or stated
 
     def _check_number(self, number: Any) -> None:
         if not is_index(number):
@@ -210,28 +261,31 @@ class _Gemini:
     """Gemini: responses with candidates, each with a final `finishReason`; or a blocked prompt."""
 
     def __init__(self, note: Note) -> None:
-        self.has_ended = False
         self._note = note
+        self._begin()
+
+    def _begin(self) -> None:
+        self.has_ended = False
+        self._identity = GeminiMessage()
         self._has_begun = False
-        self._is_finished: dict[int, bool] = {}
 
     def take(self, kind: str, data: JsonObject) -> None:
         _ = kind
         if data.get("error") is not None:
             self._note("error_event", _error_text(data["error"]))
             return
+        if not self._identity.take(data):
+            self.close()
+            self._note(ANOTHER_MESSAGE, another_message_detail(self._identity.id, response_id(data)))
+            self._begin()
+            self._identity.take(data)
         self._has_begun = True
         feedback = data.get("promptFeedback") or data.get("prompt_feedback")
         is_blocked = isinstance(feedback, dict) and bool(feedback.get("blockReason") or feedback.get("block_reason"))
-        for position, candidate in enumerate(as_list(data.get("candidates"))):
+        for candidate in as_list(data.get("candidates")):
             if not isinstance(candidate, dict):
                 self._note("unexpected_value", "a candidate that is no object")
-                continue
-            index: Any = candidate.get("index", position)
-            index = index if is_index(index) else position
-            is_last = bool(candidate.get("finishReason") or candidate.get("finish_reason"))
-            self._is_finished[index] = self._is_finished.get(index, False) or is_last
-        self.has_ended = is_blocked or (bool(self._is_finished) and all(self._is_finished.values()))
+        self.has_ended = is_blocked or self._identity.has_ended
 
     def take_done(self) -> None:
         pass

@@ -108,12 +108,16 @@ class Recording:
         return self._body.size_bytes
 
     def payload(self) -> JsonObject:
-        """Return the response as the API sends it without streaming; slow for a spilled recording."""
+        """Return the response as the API sends it without streaming, or {}; slow for a spilled recording."""
+        return next(iter(self.payloads()), {})
+
+    def payloads(self) -> list[JsonObject]:
+        """Return the response, and those that followed it if the stream held several messages."""
         if self.wire_format is None:
-            return {}
-        if self._assembler is not None:
-            return self._assembler.result().payload
-        return assemble(self.wire_format, self._body.pieces()).payload
+            return []
+        fed = self._assembler
+        first = assemble(self.wire_format, self._body.pieces()) if fed is None else fed.result()
+        return [made.payload for made in (first, *first.following)]
 
     def body(self) -> Iterator[bytes]:
         """Yield the raw body."""
@@ -137,9 +141,10 @@ class Recording:
         yield b"}"
 
     def to_json(self) -> JsonObject:
-        """Return one object with `body_raw`, `streaming_details` and `payload`."""
+        """Return `body_raw`, `streaming_details`, `payload`, and `following_payloads` if there are any."""
         response: Any = json.loads(b"".join(self.response()))
-        return {**response, "payload": self.payload()}
+        first, *following = self.payloads() or [{}]
+        return {**response, "payload": first, **({"following_payloads": following} if following else {})}
 
     def close(self) -> None:
         """Close the files."""
