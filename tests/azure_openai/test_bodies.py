@@ -88,3 +88,16 @@ def test_lines_that_are_no_events_are_kept():
     found = decode_body(f'data: {json.dumps(event)}\n\n{{"glued": "behind it"}}\ndata: [DONE]\n\n')
     assert found.value["choices"][0]["message"]["content"] == "flour"
     assert found.unread_tail == '{"glued": "behind it"}'
+
+
+def test_further_messages_of_a_stream_are_kept_beside_the_first():
+    def chunks(name, text):
+        deltas = [({"role": "assistant", "content": ""}, None), ({"content": text}, None), ({}, "stop")]
+        return [
+            {"id": name, "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]} for delta, reason in deltas
+        ]
+
+    found = decode_body("".join(f"data: {json.dumps(one)}\n\n" for one in [*chunks("a", "One."), *chunks("b", "Two.")]))
+    assert found.value["choices"][0]["message"]["content"] == "One."
+    assert json.loads(found.unread_tail)["choices"][0]["message"]["content"] == "Two."
+    assert [kind.code for kind, _ in found.remarks] == ["several-messages"]

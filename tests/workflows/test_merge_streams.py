@@ -380,6 +380,60 @@ def test_an_entry_without_a_place_for_the_stream(merged, odd):
     assert error["original_chunk"] == lines
 
 
+def test_a_chunk_line_that_repeats_the_one_before_it_is_kept_and_remarked(merged):
+    lines = chunks("r", texts(*STREAM))
+    lines.insert(3, deepcopy(lines[2]))
+    [made] = merged([entry(request_id="r")], lines)
+    details = made["response"]["streaming_details"]
+    assert details["issues"] == [
+        {
+            "type": "repeated_chunk",
+            "sequence": 4,
+            "detail": "the line of this chunk repeats the one before it; both are kept",
+        }
+    ]
+    assert said(made) == "The gate The gate is open — “now”."
+    assert [remark.type for remark in merged.done.remarks] == ["repeated_chunk"]
+    assert merged.done.is_clean
+
+
+def test_equal_texts_at_different_times_are_no_repetition(merged):
+    events = message("msg_1", "ha", "ha", "ha")
+    assert merged.issues([entry(request_id="r")], chunks("r", texts(*events))) == []
+
+
+def test_a_repeated_line_that_begins_a_stream_without_a_request_id_begins_no_other(merged):
+    lines = chunks(None, texts(*STREAM))
+    lines.insert(1, deepcopy(lines[0]))
+    [made] = merged([entry()], lines)
+    assert said(made) == "The gate is open — “now”."
+    assert {issue["type"] for issue in made["response"]["streaming_details"]["issues"]} == {
+        "repeated_chunk",
+        "repeated_event",
+    }
+    assert not merged.errors
+
+
+def test_a_stream_with_two_messages_has_both_in_its_details(merged):
+    both = [*STREAM, *message("msg_2", "It was ", "closed.")]
+    [made] = merged([entry(request_id="r")], chunks("r", texts(*both)))
+    details = made["response"]["streaming_details"]
+    assert [chunk["data"] for chunk in details["chunks"]] == both
+    assert made["response"]["body_raw"] == sse(*both).decode()
+    [issue] = details["issues"]
+    assert (issue["type"], issue["sequence"]) == ("another_message", len(STREAM) + 1)
+    assert [remark.type for remark in merged.done.remarks] == ["another_message"]
+
+
+def test_every_message_of_a_body_is_compared(merged):
+    both = [*STREAM, *message("msg_2", "It was closed.")]
+    body = sse(*STREAM, *message("msg_2", "It was open.")).decode()
+    issues = merged.issues([entry(request_id="r", body_raw=body)], chunks("r", texts(*both)))
+    assert issues == ["another_message", "body_mismatch"]
+    body = sse(*both).decode()
+    assert merged.issues([entry(request_id="r", body_raw=body)], chunks("r", texts(*both))) == ["another_message"]
+
+
 # -- the body -------------------------------------------------------------------------------------------------------
 
 

@@ -34,10 +34,11 @@ def merge(
     LOG holds one request with its response a line, as claude-trace and other proxies write it. Chunks are lines with
     `timestamp`, `chunk_data` and mostly `request_id`; without --chunks, `X.stream.jsonl` beside `X.jsonl` is taken, if
     there is one. Every entry comes out in its order, and those that were streamed have `streaming_details`: every
-    event with its time, and what is not as it should be. Without chunks the details come from `body_raw`; nobody knows
-    when its events came, so all have the time of the response. A `body_raw` that is there stays as it is, and is
-    compared. Chunks that belong to no entry, to more than one, or cannot be read follow as lines with an `error`.
-    Authentication headers, cookies and the parameters of addresses are masked.
+    event with its time, and the issues found. A chunk that repeats the line before it is kept and remarked, and so is a
+    second message in one stream. Without chunks the details come from `body_raw`, and all events have the time of the
+    response, as their own is unknown. An existing `body_raw` is kept and compared. Chunks that belong to no entry, to
+    more than one, or cannot be read follow as lines with an `error`. Authentication headers, cookies and the parameters
+    of addresses are masked.
 
     Exit codes: 0 it was merged, 1 some chunks were refused, or say something else than the log, 2 a file could not be
     read or written.

@@ -1,11 +1,12 @@
 """Merge a stream into its log entry: from chunks in a separate file, or from the entry's own recorded body."""
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import NamedTuple
 
 from palaver.model.build import JsonObject
-from palaver.streams import assemble, assemble_events
-from palaver.streams._contract import Event
+from palaver.streams import assemble_all, assemble_events
+from palaver.streams._contract import Assembled, Event
 from palaver.streams.details import StreamingDetails, details_object, details_of_body, sse_bytes
 from palaver.streams.entry_matches import Claim
 from palaver.streams.log_entries import (
@@ -20,6 +21,8 @@ from palaver.streams.log_entries import (
 )
 
 _TIMING_ANOMALY = "timing_anomaly"
+_REPEATED_CHUNK = "repeated_chunk"
+_INDEPENDENT_OF_ORDER = {_TIMING_ANOMALY, _REPEATED_CHUNK}
 
 
 class TimedChunk(NamedTuple):
@@ -120,13 +123,16 @@ def _replay_in_best_order(chunks: list[TimedChunk]) -> _Replayed:
     """Replay the chunks in order of time, or in file order if only that has no issues: clocks are set back."""
     order = sorted(range(len(chunks)), key=lambda position: chunks[position].sort_time())
     replayed = _replay(chunks, order)
-    if order != list(range(len(chunks))) and any(
-        issue["type"] != _TIMING_ANOMALY for issue in replayed.details.issues()
-    ):
+    if order != list(range(len(chunks))) and _has_issues(replayed):
         as_logged = _replay(chunks, range(len(chunks)))
-        if all(issue["type"] == _TIMING_ANOMALY for issue in as_logged.details.issues()):
+        if not _has_issues(as_logged):
             return as_logged
     return replayed
+
+
+def _has_issues(replayed: _Replayed) -> bool:
+    """Return whether a replay has issues that another order of the chunks might not have."""
+    return any(issue["type"] not in _INDEPENDENT_OF_ORDER for issue in replayed.details.issues())
 
 
 def _replay(chunks: list[TimedChunk], order: Iterable[int]) -> _Replayed:
@@ -142,6 +148,11 @@ def _replay(chunks: list[TimedChunk], order: Iterable[int]) -> _Replayed:
         if position < before:
             details.note(
                 _TIMING_ANOMALY, "a chunk was logged before the one that it follows in time", details.count + 1
+            )
+        if position and chunks[position].record == chunks[position - 1].record:
+            # The line may have been written twice, or the API may have sent two equal pieces of text at once.
+            details.note(
+                _REPEATED_CHUNK, "the line of this chunk repeats the one before it; both are kept", details.count + 1
             )
         before = position
         events += details.feed(raw, chunks[position].time)
@@ -163,15 +174,22 @@ def _check_body(entry: JsonObject, replayed: _Replayed) -> None:
     raw, body = response.get("body_raw"), response.get("body")
     if wire_format is None or not (isinstance(raw, str) or isinstance(body, dict)):
         return
-    assembled = assemble_events(wire_format, replayed.events).payload
+    first = assemble_events(wire_format, replayed.events)
+    assembled = first.payload
     if isinstance(raw, str) and raw.strip():
-        recorded = assemble(wire_format, encode_text(raw)).payload
-        differing = sorted(
-            name for name in assembled.keys() | recorded.keys() if assembled.get(name) != recorded.get(name)
-        )
+        recorded = assemble_all(wire_format, encode_text(raw))
+        differing = _differing_fields([assembled, *(later.payload for later in first.following)], recorded)
         if differing:
             replayed.details.note("body_mismatch", f"body_raw says something else: {', '.join(differing)}")
     if isinstance(body, dict):
         differing = sorted(name for name in assembled.keys() & body.keys() if assembled[name] != body[name])
         if differing:
             replayed.details.note("body_mismatch", f"body says something else: {', '.join(differing)}")
+
+
+def _differing_fields(payloads: list[JsonObject], recorded: list[Assembled]) -> list[str]:
+    """Return the fields in which the messages of two streams differ."""
+    differing: set[str] = set()
+    for ours, theirs in zip_longest(payloads, (message.payload for message in recorded), fillvalue={}):
+        differing |= {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
+    return sorted(differing)

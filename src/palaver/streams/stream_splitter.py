@@ -133,6 +133,11 @@ class StreamSplitter:
                 return
         if current is None:
             self._begin_stream()
+        elif kind in _START_TYPES and message_id is not None and message_id == current.message_id:
+            # The same start again is a repetition, unless it comes after the end.
+            if current.has_ended:
+                self._leave_stream(current)
+                self._begin_stream()
         elif kind in _START_TYPES or (message_id is not None and current.message_id is not None):
             self._leave_stream(current)
             self._begin_stream()

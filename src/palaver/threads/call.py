@@ -49,6 +49,8 @@ class Call:
     """Token counts logged beside the payload, named as in a message's `tokens`; used where the payload has none."""
     where: str = ""
     """The position in the source."""
+    following: "list[Call]" = field(default_factory=list["Call"])
+    """Further answers to this request in the same stream, each with the request; they have no followers themselves."""
 
     def exchange(self) -> JsonObject:
         """Return the call as an exchange document."""

@@ -93,10 +93,17 @@ class Threads:
                 for call in calls:
                     self._add_alone(call, "the response that it continues is not in this source")
 
-    def _add(self, call: Call, after: Position | None) -> None:
+    def _add(self, call: Call, after: Position | None, conversation_id: str = "") -> None:
+        """Add a call after a known position; without a conversation's id, to the one that its content belongs to."""
+        conversation_id = self._add_threaded(call, after, conversation_id)
+        for later in call.following:
+            self._add(later, after, conversation_id)
+
+    def _add_threaded(self, call: Call, after: Position | None, conversation_id: str) -> str:
+        """Add a call, and return the id of its conversation, or "" if it stays alone."""
         if call.is_request_cut:
             self._add_alone(call, "the request is cut off")
-            return
+            return ""
         if after is not None and (instructions := call.request.get("instructions")):
             call.answer = {**call.answer, "instructions": instructions}
         reader = self._history_reader
@@ -104,12 +111,12 @@ class Threads:
         answers = answers_of(call)
         turns = request.turns if after is None else _rebased(request.turns, after)
         end = _end(turns, after or request.known_position)
-        conversation_id = (after or request.known_position or _START).conversation_id
+        conversation_id = conversation_id or (after or request.known_position or _START).conversation_id
         if not conversation_id:
             conversation_id = self._conversation_id(call, turns, end, answers)
         if not conversation_id:
             self._add_alone(call, "the answer is cut off" if answers else "there is no answer")
-            return
+            return ""
         if prefixes is not None:
             prefixes.remember(request.turns, conversation_id)
         self._store_turns(conversation_id, call, request, turns)
@@ -121,6 +128,7 @@ class Threads:
             if len(self._responses) > _MAX_REMEMBERED:
                 self._responses.clear()
             self._responses[name] = position
+        return conversation_id
 
     def _conversation_id(self, call: Call, turns: list[Turn], end: Position, answers: list[Answer]) -> str:
         """Return the conversation's id, or "" if the model's first answer is not known."""

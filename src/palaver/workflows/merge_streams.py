@@ -42,6 +42,8 @@ Write = Callable[[bytes], object]
 RECONSTRUCTION_ERROR = "stream_reconstruction_error"
 SERIOUS_ISSUES = {"corrupted_data", "cut_event", "malformed_sse", "request_id_mismatch", "body_mismatch"}
 """Issues that mean unread or contradictory data: the result is then not clean."""
+_REMARKED_ISSUES = SERIOUS_ISSUES | {"another_message", "repeated_chunk"}
+"""Issues that users are shown one by one, not only as a number."""
 _MAX_REMARKS = 20
 _REQUEST_ID = re.compile(rb'(?i)"(?:x-)?request[-_]?id"\s*:\s*"([^"\\]+)"')
 _SUFFIXES = ("", ".gz", ".zst")
@@ -255,7 +257,7 @@ class _Writer:
         self._write(line + b"\n")
         for issue in (details or {}).get("issues", ()):
             self._result.issues[issue["type"]] += 1
-            if issue["type"] in SERIOUS_ISSUES:
+            if issue["type"] in _REMARKED_ISSUES:
                 where = f"entry {number}, chunk {issue['sequence']}"
                 self._result.remark(where, issue["type"], issue["detail"])
         for fault in faults:

@@ -16,6 +16,9 @@ MADE_MESSAGE_ID = finding_kind(
 MADE_CALL_ID = finding_kind("made-call-id", "note", "A tool call without an id got one; its result is found by order.")
 UNKNOWN_BLOCK = finding_kind("unknown-block", "note", "A content block of an unknown type is kept whole.")
 UNKNOWN_EVENT = finding_kind("unknown-event", "note", "An event of an unknown kind is kept whole.")
+SEVERAL_MESSAGES = finding_kind(
+    "several-messages", "warning", "A recorded stream holds several messages, not one; all are kept, each by itself."
+)
 BAD_CONVERSATION = finding_kind(
     "bad-conversation", "error", "A conversation does not have the shape of one; its bytes are set aside."
 )

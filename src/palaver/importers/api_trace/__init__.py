@@ -19,9 +19,10 @@ What comes out
     `request-id` of the answer's headers, else the id in the record, else derived from the content and the time.
     `metadata` of an answer's message has `status_code`, `url`, `headers` and `request_headers` (only harmless ones),
     `request_body` if it is unreadable, `reply` if the response is no answer, and `source_fields` for unmapped fields.
-    `platform.metadata` has `log` (the recorder), `client` and `recording`. Bedrock's own token count replaces the
-    stream's; the model is taken from the address if the request does not name it. A time without an offset is read as
-    UTC.
+    If a stream holds several messages, each is an answer to the request, with its own `api_message_id` and usage; if
+    the log states an id of the request, the `request_id` of the second ends in `-2`. `platform.metadata` has `log` (the
+    recorder), `client` and `recording`. Bedrock's own token count replaces the stream's; the model is taken from the
+    address if the request does not name it. A time without an offset is read as UTC.
 
 What never comes out
     Credentials: headers that are not known to be harmless, cookies, user and password of an address, the values of its
@@ -80,8 +81,9 @@ class ApiTrace:
 
         masked = masked_run(run)
         for call in calls_in(source, masked):
-            with quarantine_on_error(call, masked):
-                yield call.exchange()
+            for answered in (call, *call.following):
+                with quarantine_on_error(answered, masked):
+                    yield answered.exchange()
 
     def describes(self) -> Description:
         from palaver.model import build

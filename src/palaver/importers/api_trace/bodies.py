@@ -38,6 +38,8 @@ class Body(NamedTuple):
     issues: tuple[Issue, ...] = ()
     text: str = ""
     """The raw text, if the body is not a valid JSON object."""
+    following: "tuple[Body, ...]" = ()
+    """Further messages, if the stream held several."""
 
     @property
     def is_answer(self) -> bool:
@@ -79,12 +81,20 @@ def body_of_events(events: list[Event], hint: str | None = None, counts: JsonObj
 
 
 def _assembled(wire: str, assembled: Assembled, counts: JsonObject | None = None) -> Body:
+    """Return the body of a stream; `counts` are those of its last message."""
     payload = assembled.payload
-    if counts:
+    following = [_assembled(wire, later) for later in assembled.following]
+    if following and counts:
+        following[-1] = _assembled(wire, assembled.following[-1], counts)
+    elif counts:
         stated = payload.get("usage")
         payload = {**payload, "usage": {**(cast("JsonObject", stated) if isinstance(stated, dict) else {}), **counts}}
     return Body(
-        payload, wire.replace("_", "-"), not assembled.is_complete and "error" not in payload, tuple(assembled.issues)
+        payload,
+        wire.replace("_", "-"),
+        not assembled.is_complete and "error" not in payload,
+        tuple(assembled.issues),
+        following=tuple(following),
     )
 
 

@@ -7,13 +7,13 @@ clients write there names the caller, and no session.
 
 import hashlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-from palaver.importers._shared.findings import BAD_TIMESTAMP
+from palaver.importers._shared.findings import BAD_TIMESTAMP, SEVERAL_MESSAGES
 from palaver.importers.api_trace.bodies import Body, body_of
 from palaver.importers.api_trace.endpoints import OTHER_TRAFFIC, is_model_request, model_in_url, skip_rule, wire_of_url
 from palaver.importers.api_trace.helper_calls import helper_kind
@@ -55,6 +55,8 @@ PLATFORM = "api_trace"
 _masked_url = lru_cache(1 << 6)(mask_url)
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "anthropic-request-id", "apim-request-id")
 _MAX_QUOTED_ISSUES = 3
+_REPORTED_ELSEWHERE = {"error_event", "incomplete_stream_end", "another_message"}
+"""Issues of a stream with a finding of their own."""
 _UTC_OFFSET = re.compile(r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
 
 
@@ -85,6 +87,30 @@ class LoggedCall:
 
 def call_from_log(logged: LoggedCall, note: Note) -> Call | str:
     """Return the call, or the rule under which it is skipped, or "" if there is no call at all."""
+    call = _call_from_log(logged, note)
+    if isinstance(call, Call) and logged.reply.following:
+        note(SEVERAL_MESSAGES, logged.where, f"{len(logged.reply.following) + 1:,} messages")
+        call.following = list(_following_calls(logged, call.call_id, note))
+    return call
+
+
+def _following_calls(logged: LoggedCall, call_id: str, note: Note) -> Iterator[Call]:
+    """Yield a call for each further answer of the stream; only the first has the duration of the whole."""
+
+    def note_stream(kind: FindingKind, where: str, message: str) -> None:
+        if kind in {DAMAGED_STREAM, CUT_ANSWER}:  # the rest was noted with the first answer
+            note(kind, where, message)
+
+    for number, reply in enumerate(logged.reply.following, 2):
+        call = _call_from_log(replace(logged, reply=reply), note_stream)
+        if isinstance(call, Call):
+            call.duration_ms = None
+            if call.call_id == call_id:
+                call.call_id = f"{call_id}-{number}"
+            yield call
+
+
+def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
     request, request_text, is_cut = _request(logged.request)
     if rule := skip_rule(logged.url, request):
         return rule
@@ -271,7 +297,7 @@ def _set_times(call: Call, logged: LoggedCall, note: Note) -> None:
 
 def _note_problems(call: Call, logged: LoggedCall, request_text: str, note: Note) -> None:
     reply = logged.reply
-    problems = [issue for issue in reply.issues if issue.type not in {"error_event", "incomplete_stream_end"}]
+    problems = [issue for issue in reply.issues if issue.type not in _REPORTED_ELSEWHERE]
     if problems:
         quoted = "; ".join(f"{issue.type}: {issue.detail}" for issue in problems[:_MAX_QUOTED_ISSUES])
         note(

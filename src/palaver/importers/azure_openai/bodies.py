@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from palaver.importers._shared.findings import SEVERAL_MESSAGES
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.sources.damage import repair
@@ -47,7 +48,7 @@ class Body:
     wire: str = ""
     """The wire format of the stream that the value was assembled from."""
     unread_tail: str = ""
-    """The text of a stream that is not a complete event: the start of the last event, or other lines."""
+    """The text of a stream that is no part of the value: the start of the last event, other lines, further messages."""
     remarks: list[tuple[FindingKind, str]] = field(default_factory=list[tuple[FindingKind, str]])
 
     @property
@@ -141,9 +142,13 @@ def _from_stream(text: str) -> Body | None:
         tail += "\n".join(line for line in text.splitlines() if line.startswith("{"))
     if (wire := recognize(events)) is not None:
         assembled = assemble_events(wire, events)
-        return Body(
+        found = Body(
             assembled.payload, is_cut=is_cut or not assembled.is_complete, is_stream=True, wire=wire, unread_tail=tail
         )
+        if assembled.following:
+            found.unread_tail += "\n".join(json.dumps(later.payload) for later in assembled.following)
+            found.remarks.append((SEVERAL_MESSAGES, "all but the first are in unread_events"))
+        return found
     for event in events:
         if (value := _object(event.data)) is not None:
             return Body(value, is_cut=is_cut, is_stream=True, unread_tail=tail) if "error" in value else None

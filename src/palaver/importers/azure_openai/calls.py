@@ -84,7 +84,7 @@ def _wire_name(kind: Kind) -> str:
 
 def _match_formats(payloads: Payloads, endpoint: str) -> tuple[Kind, JsonObject, Any]:
     """Return the format of the call, and both payloads in that format."""
-    request, response = payloads.request.value, _join_chunks(payloads.response.value)
+    request, response = payloads.request.value, _join_chunks(payloads.response)
     request_kind, answer_kind = payloads.request_kind, _answer_kind(response)
     if is_other_service(request, response, endpoint):
         raise NoConversationError
@@ -110,10 +110,14 @@ def _match_formats(payloads: Payloads, endpoint: str) -> tuple[Kind, JsonObject,
     return kind, request, response
 
 
-def _join_chunks(response: Any) -> Any:
-    """Assemble a Gemini answer that was logged as an array of chunks."""
+def _join_chunks(payload: Payload) -> Any:
+    """Assemble a Gemini answer that was logged as an array of chunks; several answers are preserved as they are."""
+    response = payload.value
     if isinstance(response, list) and response and response_kind(response[0]) == "gemini":
-        return assemble_events("gemini", events_of(json.dumps(response).encode())).payload
+        assembled = assemble_events("gemini", events_of(json.dumps(response).encode()))
+        if assembled.following:
+            payload.preserve_body()
+        return assembled.payload
     return response
 
 
