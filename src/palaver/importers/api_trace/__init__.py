@@ -19,6 +19,8 @@ What comes out
     `request-id` of the answer's headers, else the id in the record, else derived from the content and the time.
     `metadata` of an answer's message has `status_code`, `url`, `headers` and `request_headers` (only harmless ones),
     `request_body` if it is unreadable, `reply` if the response is no answer, and `source_fields` for unmapped fields.
+    The duration of a streamed call ends with its last chunk, if the log states when that came; then
+    `time_to_first_chunk_ms` counts from the request to the first chunk and `stream_ms` from there to the last one.
     If a stream holds several messages, each is an answer to the request, with its own `api_message_id` and usage; if
     the log states an id of the request, the `request_id` of the second ends in `-2`. `platform.metadata` has `log` (the
     recorder), `client` and `recording`. Bedrock's own token count replaces the stream's; the model is taken from the
@@ -32,7 +34,7 @@ What is left out, and counted under these rules
     `count-tokens` (requests that only count tokens), `other-traffic` (requests that ask no model: embeddings, models,
     files, telemetry, pages), `text-completion` (a `prompt` that is no conversation), `page` (the page beside a log),
     `control-frame` (start and end of a recording), `merge-error` (lines that report a failed merge). Not kept:
-    timings, sizes and cache entries of HAR files, and the numbers and times of chunks.
+    timings, sizes and cache entries of HAR files, and the numbers and times of single chunks.
 """
 
 from collections.abc import Iterator
@@ -91,7 +93,7 @@ class ApiTrace:
         return Description(
             own_names=frozenset(
                 {*build.METADATA, "status_code", "url", "headers", "request_headers", "request_body", "reply"}
-                | {"source_fields", "log", "client", "recording", "helper"}
+                | {"source_fields", "log", "client", "recording", "helper", "time_to_first_chunk_ms", "stream_ms"}
             )
         )
 

@@ -40,6 +40,9 @@ UNREADABLE_REQUEST = finding_kind(
 UNREADABLE_ANSWER = finding_kind(
     "unreadable-answer", "warning", "An answer is in no format that is known; it is kept as it is."
 )
+ODD_STREAM_TIMES = finding_kind(
+    "odd-stream-times", "note", "A stream ends before its request or its first chunk; the time of the response stands."
+)
 MISSING_REQUEST = finding_kind("missing-request", "warning", "An answer whose request is not in the log.")
 MISSING_ANSWER = finding_kind("missing-answer", "note", "A request to which the log holds no answer.")
 LOCAL_TIME = finding_kind("local-time", "note", "A time without an offset was read as UTC; it may be a local one.")
@@ -55,6 +58,7 @@ PLATFORM = "api_trace"
 _masked_url = lru_cache(1 << 6)(mask_url)
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "anthropic-request-id", "apim-request-id")
 _MAX_QUOTED_ISSUES = 3
+_STREAM_TIMES = ("time_to_first_chunk_ms", "stream_ms")
 _REPORTED_ELSEWHERE = {"error_event", "incomplete_stream_end", "another_message"}
 """Issues of a stream with a finding of their own."""
 _UTC_OFFSET = re.compile(r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
@@ -77,6 +81,10 @@ class LoggedCall:
     stated_id: Any = None
     started: Any = None
     ended: Any = None
+    """When the response came; of a streamed one, its headers."""
+    first_chunk: Any = None
+    last_chunk: Any = None
+    """When a streamed response was complete."""
     logged_at: Any = None
     duration_ms: Any = None
     error: Any = None
@@ -105,6 +113,7 @@ def _following_calls(logged: LoggedCall, call_id: str, note: Note) -> Iterator[C
         call = _call_from_log(replace(logged, reply=reply), note_stream)
         if isinstance(call, Call):
             call.duration_ms = None
+            call.answer = {name: value for name, value in call.answer.items() if name not in _STREAM_TIMES}
             if call.call_id == call_id:
                 call.call_id = f"{call_id}-{number}"
             yield call
@@ -270,11 +279,19 @@ def _call_id(logged: LoggedCall, received_headers: dict[str, str], call: Call) -
 
 
 def _set_times(call: Call, logged: LoggedCall, note: Note) -> None:
-    times = [timestamp_or_empty(value) for value in (logged.started, logged.ended, logged.logged_at)]
-    for value, time in zip((logged.started, logged.ended, logged.logged_at), times, strict=True):
+    stated_times = (logged.started, logged.ended, logged.logged_at, logged.first_chunk, logged.last_chunk)
+    times = [timestamp_or_empty(value) for value in stated_times]
+    for value, time in zip(stated_times, times, strict=True):
         if value is not None and not time:
             note(BAD_TIMESTAMP, logged.where, f"{value!r:.60}")
-    started, ended, logged_at = times
+    started, ended, logged_at, first, last = times
+    # Details that were made from a body state the time of the response for every event.
+    if last and not first == last == ended:
+        if last < max(started, first):
+            note(ODD_STREAM_TIMES, logged.where, "")
+        else:
+            ended = last
+            call.answer |= _stream_times(started, first, last)
     if (
         logged_at
         and not started
@@ -293,6 +310,17 @@ def _set_times(call: Call, logged: LoggedCall, note: Note) -> None:
     if call.ended_at is None and call.started_at and call.duration_ms:
         late = milliseconds_of(call.started_at) + round(call.duration_ms)
         call.ended_at = timestamp_or_empty(late) or None
+
+
+def _stream_times(started: str, first: str, last: str) -> JsonObject:
+    """Return how long the first chunk took, and all that followed, as far as the times are known and in order."""
+    if not first:
+        return {}
+    times: JsonObject = {}
+    if started and started <= first:
+        times["time_to_first_chunk_ms"] = milliseconds_of(first) - milliseconds_of(started)
+    times["stream_ms"] = milliseconds_of(last) - milliseconds_of(first)
+    return times
 
 
 def _note_problems(call: Call, logged: LoggedCall, request_text: str, note: Note) -> None:

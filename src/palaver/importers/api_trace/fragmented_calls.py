@@ -131,17 +131,19 @@ class ChunkStreams:
             entries = [(where, entry) for kind, where, _, entry in group if kind == _ENTRY]
             chunks = [(where, time, text) for kind, where, time, text in group if kind == _CHUNK]
             records = [(where, {"chunk_data": item} if kind == _CHUNK else item) for kind, where, _, item in group]
+            if not entries and stream.is_answered:
+                yield None, records
+                continue
+            reply = _assemble_chunks(chunks)
             if entries:
                 where, entry = entries[0]
-                yield pair_call(entry, where, _assemble_chunks(chunks)), records
-            elif stream.is_answered:
-                yield None, records
+                logged = pair_call(entry, where, reply)
             else:
                 stated = "" if stream.is_legacy else key
-                logged = LoggedCall(
-                    chunks[0][0], "claude-trace", reply=_assemble_chunks(chunks), stated_id=stated, ended=chunks[-1][1]
-                )
-                yield logged, records
+                logged = LoggedCall(chunks[0][0], "claude-trace", reply=reply, stated_id=stated, ended=chunks[-1][1])
+            times = [time for _, time, _ in chunks if isinstance(time, int | float)]
+            logged.first_chunk, logged.last_chunk = min(times, default=None), max(times, default=None)
+            yield logged, records
 
 
 def is_unanswered(entry: JsonObject) -> bool:
@@ -193,15 +195,20 @@ def _calls_of_group(group: list[Part]) -> Iterator[tuple[LoggedCall, list[Part]]
         if not any(part[1] == known for _, known in parts[-1:]):
             parts.append(part)
     where, request = requests[0] if requests else (answers[0][0], {})
-    response, reply = _assemble_response([record for _, record in answers])
+    response, reply, times = _assemble_response([record for _, record in answers])
     others = requests[1:]
-    yield recorded_call(request, response, reply, where), [part for part in group if part not in others]
+    logged = recorded_call(request, response, reply, where)
+    logged.first_chunk, logged.last_chunk = times
+    yield logged, [part for part in group if part not in others]
     for part in others:
         yield recorded_call(part[1], {}, Body(), part[0]), [part]
 
 
-def _assemble_response(records: list[JsonObject]) -> tuple[JsonObject, Body]:
-    """Return the fields of the response records and the body: as logged whole, else assembled from its events."""
+def _assemble_response(records: list[JsonObject]) -> tuple[JsonObject, Body, tuple[Any, Any]]:
+    """Return the fields of the response records, the body, and the times of the first and the last event.
+
+    The body is as logged whole, else assembled from its events.
+    """
     fields: JsonObject = {}
     body = Body()
     chunks: list[JsonObject] = []
@@ -214,12 +221,14 @@ def _assemble_response(records: list[JsonObject]) -> tuple[JsonObject, Body]:
                 fields |= record
             case _:
                 fields = {**record, **fields}
+    times: tuple[Any, Any] = (None, None)
     if chunks:
         chunks.sort(key=_chunk_index)
+        times = chunks[0].get("timestamp"), chunks[-1].get("timestamp")
         fields = {**chunks[0], "timestamp": chunks[-1].get("timestamp"), **fields}
         if not body.is_answer:
             body = body_of_events([_event(chunk.get("content")) for chunk in chunks])
-    return fields, body
+    return fields, body, times
 
 
 def _chunk_index(chunk: JsonObject) -> int:

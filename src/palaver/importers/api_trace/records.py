@@ -91,6 +91,7 @@ def pair_call(record: JsonObject, where: str, reply: Body | None = None) -> Logg
     response: Any = record.get("response")
     request = request if isinstance(request, dict) else {}
     response = response if isinstance(response, dict) else {}
+    first_chunk, last_chunk = _chunk_times(response)
     extra_fields = _unmapped_fields(record, _PAIR_FIELDS)
     if more := _unmapped_fields(request, _PAIR_REQUEST_FIELDS):
         extra_fields["request"] = more
@@ -108,9 +109,24 @@ def pair_call(record: JsonObject, where: str, reply: Body | None = None) -> Logg
         stated_id=_text(record.get("request_id")) or _request_id_header(request) or _text(record.get("id")),
         started=request.get("timestamp"),
         ended=response.get("timestamp"),
+        first_chunk=first_chunk,
+        last_chunk=last_chunk,
         logged_at=record.get("logged_at"),
         extra_fields=extra_fields,
     )
+
+
+def _chunk_times(response: JsonObject) -> tuple[Any, Any]:
+    """Return the stated times of the first and the last chunk, else those of the listed chunks."""
+    details, events = response.get("streaming_details"), response.get("events")
+    if not isinstance(details, dict):
+        details = {"chunks": events}
+    first, last = details.get("first_chunk_timestamp"), details.get("last_chunk_timestamp")
+    if last is None and isinstance(chunks := details.get("chunks"), list):
+        times = [chunk.get("timestamp") for chunk in chunks if isinstance(chunk, dict)]
+        times = [time for time in times if time is not None]
+        first, last = (first if first is not None else times[0], times[-1]) if times else (first, None)
+    return first, last
 
 
 def reply_of(response: JsonObject) -> Body:
