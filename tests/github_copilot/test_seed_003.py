@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from importing import check, import_folder
 from palaver.model.ids import conversation_uuid
 
@@ -67,3 +69,52 @@ def test_completions_in_one_file_within_a_time_window_are_one_conversation(tmp_p
     events = [{**EVENT, "timestamp": f"2026-02-03T10:{minute:02}:00.000Z"} for minute in (0, 4, 8, 20)]
     found = conversation_of(tmp_path, *events)
     assert [len(document["messages"]) for document in found] == [6, 2]
+
+
+MINIMUM = {"timestamp": "2026-02-03T10:02:00Z", "file": "src/bakery/oven.py", "completion": "door.close()"}
+
+
+def test_a_time_a_completion_and_a_file_alone_are_recognized_and_make_a_conversation(tmp_path):
+    (document,) = conversation_of(tmp_path, MINIMUM)
+    (completion,) = document["messages"]
+    assert (completion["role"], completion["timestamp"]) == ("assistant", "2026-02-03T10:02:00.000Z")
+    assert completion["content"] == [{"type": "code", "code": "door.close()", "file_path": MINIMUM["file"]}]
+    assert document["context"]["custom"]["file"] == MINIMUM["file"]
+
+
+def test_a_minimum_record_joins_the_fuller_ones_of_its_file(tmp_path):
+    (document,) = conversation_of(tmp_path, EVENT, MINIMUM)
+    assert [message["content"][0]["code"] for message in document["messages"]] == [
+        EVENT["promptContext"],
+        EVENT["completion"],
+        MINIMUM["completion"],
+    ]
+
+
+def test_what_was_before_the_cursor_stands_in_for_the_file(tmp_path):
+    event = {"timestamp": MINIMUM["timestamp"], "promptContext": "oven.", "completion": "open()"}
+    (document,) = conversation_of(tmp_path, event)
+    assert [message["role"] for message in document["messages"]] == ["user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    ("record", "missing"),
+    [
+        ({"timestamp": "2026-02-03T10:00:00Z", "completion": "x"}, "neither a `file` nor a `promptContext`"),
+        ({"timestamp": "2026-02-03T10:00:00Z", "file": "a.py"}, "neither the `name` of an event nor a `completion`"),
+        ({"timestamp": "2026-02-03T10:00:00Z", "file": "a.py", "completion": 5}, "its `completion` is not a text"),
+    ],
+)
+def test_a_refused_record_names_the_field_that_it_lacks(tmp_path, record, missing):
+    (tmp_path / "completions.jsonl").write_text(f"{json.dumps(EVENT)}\n{json.dumps(record)}\n", "utf-8")
+    imported = import_folder(tmp_path)
+    check(imported)
+    (refused,) = imported.quarantined
+    assert refused.code == "bad-event"
+    assert missing in refused.message
+
+
+def test_a_prompt_with_its_completion_and_no_file_is_not_taken_for_copilot(tmp_path):
+    record = {"timestamp": "2026-02-03T10:00:00Z", "prompt": "Say hello.", "completion": "Hello."}
+    (tmp_path / "training.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
+    assert not import_folder(tmp_path).units

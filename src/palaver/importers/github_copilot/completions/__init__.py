@@ -5,7 +5,7 @@ Where the files are
     recorded them, as JSON Lines, as an array, as `{"events": […]}`, bare (`{name, properties, measurements}`), in
     envelopes (`{data: {baseData: {…}}}`), or as rows of a table (`customDimensions`). An event may also be flat, one
     for a whole completion: `{timestamp, extensionVersion, file, language, promptContext, completion, accepted,
-    completionIndex}`.
+    completionIndex}`, of which `completion` and one of `file` and `promptContext` suffice.
 
 What comes out
     Events of one request (`headerRequestId`, else `clientCompletionId`, else `opportunityId`), in any order, form one

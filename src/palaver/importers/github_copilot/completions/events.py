@@ -5,6 +5,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, cast
 
+from palaver.importers.github_copilot.completions.properties import FILES
 from palaver.importers.github_copilot.raw_records import MAX_DEPTH, is_deep, is_private_field, parse_or_text
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import is_canonical, timestamp_or_empty
@@ -47,8 +48,10 @@ class Event:
 
 
 def is_flat(record: JsonObject) -> bool:
-    """Return whether a record describes a whole completion by itself."""
-    return isinstance(record.get("completion"), str) and len(_FLAT_FIELDS & record.keys()) > 1
+    """Return whether a record describes a whole completion by itself: its text, and where it was suggested."""
+    if not isinstance(record.get("completion"), str):
+        return False
+    return bool(_first_text(record, ("promptContext", *FILES))) or len(_FLAT_FIELDS & record.keys()) > 1
 
 
 def is_surely_flat(record: JsonObject) -> bool:
@@ -57,6 +60,26 @@ def is_surely_flat(record: JsonObject) -> bool:
         and len(_FLAT_FIELDS & record.keys()) >= _FLAT_FIELDS_WHEN_SURE
         and isinstance(record.get("file"), str)
     )
+
+
+def is_probably_flat(record: JsonObject) -> bool:
+    """Return whether a record is unlikely to be of another product.
+
+    The least that makes a completion is a time, the text and the path of a file.
+    """
+    if not is_flat(record):
+        return False
+    is_minimum = isinstance(record.get("file"), str) and bool(_first_present(record, _TIMES))
+    return is_minimum or "promptContext" in record or len(_FLAT_FIELDS & record.keys()) > 1
+
+
+def missing_field(record: JsonObject) -> str:
+    """Return what a record lacks to be an event, in words."""
+    if isinstance(record.get("completion"), str):
+        return "it has a `completion`, but neither a `file` nor a `promptContext`"
+    if "completion" in record:
+        return "its `completion` is not a text"
+    return "it has neither the `name` of an event nor a `completion`"
 
 
 def plain_event(record: JsonObject) -> Event | None:

@@ -14,6 +14,7 @@ from palaver.importers.github_copilot.completions.events import (
     event_of,
     has_nested,
     is_completion_event,
+    missing_field,
     plain_event,
 )
 from palaver.importers.github_copilot.completions.interaction import (
@@ -97,7 +98,8 @@ class _EventGrouper:
         if not isinstance(record, dict):
             self._run.quarantined(NOT_AN_OBJECT, _record_bytes(record, reader), reader.where())
         elif (event := event_of(cast("JsonObject", record))) is None:
-            self._run.quarantined(BAD_EVENT, _record_bytes(record, reader), reader.where())
+            missing = missing_field(cast("JsonObject", record))
+            self._run.quarantined(BAD_EVENT, _record_bytes(record, reader), reader.where(), missing)
         elif not is_completion_event(event):
             self._run.skipped("other-event")
         elif has_nested(event.fields) and is_deep(event.fields):

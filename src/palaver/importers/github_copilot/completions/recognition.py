@@ -7,7 +7,13 @@ from itertools import islice
 from typing import Any, Literal, cast
 
 from palaver.importers._shared.contract import Match
-from palaver.importers.github_copilot.completions.events import FLAT, event_of, is_completion_event, is_surely_flat
+from palaver.importers.github_copilot.completions.events import (
+    FLAT,
+    event_of,
+    is_completion_event,
+    is_probably_flat,
+    is_surely_flat,
+)
 from palaver.importers.github_copilot.raw_records import has_object_per_line
 from palaver.model.build import JsonObject
 from palaver.sources.damage import BOM, SPACE
@@ -20,7 +26,7 @@ _BLANK = BOM + SPACE + b"\0"
 _MAX_RECORDS = 12
 _HALLMARKS = (
     *(b"ghostText.", b"solution.", b'engine.prompt"', b'engine.completion"', b"completion."),
-    *(b'"promptContext"', b'"completionIndex"'),
+    *(b'"promptContext"', b'"completionIndex"', b'"completion"'),
 )
 
 
@@ -38,7 +44,8 @@ def recognize(source: Source) -> Match:
             return Match.yes("telemetry of completions", form=form)
         if is_surely_flat(record):
             return Match.yes("completions with what was before them", form=form)
-        found = Match.maybe("what may be completions", form=form)
+        if is_probably_flat(record):
+            found = Match.maybe("what may be completions", form=form)
     return found
 
 
