@@ -212,16 +212,76 @@ def test_a_response_that_continues_what_is_not_here_stays_alone():
     assert notes == ["unthreaded"]
 
 
-def test_further_choices_are_further_answers():
-    several = call("openai-chat", [], "one", "ONE", minute=1, number=1)
-    assert several.response is not None
-    other = {"index": 1, "finish_reason": "stop", "message": {"role": "assistant", "content": "UNO"}}
-    several.response["choices"].append(other)
-    documents, _ = threaded(several)
-    assert all_told(documents) == ["assistant: ONE", "assistant: UNO", "user: one"]
-    uno = next(m for d in documents for m in d["messages"] if m["content"][0]["text"] == "UNO")
-    assert uno["metadata"]["completion_index"] == 1
+def with_choices(one: Call, *choices: tuple[int | None, str]) -> Call:
+    """Return a call whose response has these choices, each with its index."""
+    made = [{"index": index, "finish_reason": "stop", "message": {"content": text}} for index, text in choices]
+    return replace(one, response={**(one.response or {}), "choices": made})
+
+
+def answers_in(documents: list[Json]) -> list[tuple[str, int | None]]:
+    return [
+        (message["content"][0]["text"], message["metadata"].get("completion_index"))
+        for document in documents
+        for message in document["messages"]
+        if message["role"] == "assistant"
+    ]
+
+
+@pytest.mark.parametrize("choices", [[(0, "ONE"), (1, "UNO")], [(1, "UNO"), (0, "ONE")]])
+def test_all_choices_come_in_one_document_in_the_order_of_their_indexes(choices):
+    documents, _ = threaded(with_choices(FIRST, *choices))
+    assert told(documents) == [["system: P", "user: one", "assistant: ONE", "assistant: UNO"]]
+    assert "fragment" not in documents[0]
+    assert answers_in(documents) == [("ONE", 0), ("UNO", 1)]
+    one, uno = documents[0]["messages"][-2:]
+    assert one["parent_message_id"] == uno["parent_message_id"] == documents[0]["messages"][1]["message_id"]
+    assert "tokens" in one
     assert "tokens" not in uno
+
+
+def test_a_conversation_continues_after_its_choices():
+    documents, _ = threaded(with_choices(FIRST, (1, "UNO"), (0, "ONE")), SECOND)
+    assert told(documents) == [
+        ["system: P", "user: one", "assistant: ONE", "assistant: UNO", "user: two", "assistant: TWO"]
+    ]
+
+
+def test_a_choice_that_the_conversation_continues_is_a_branch():
+    history = [("user", "one"), ("assistant", "ONE"), ("user", "two"), ("assistant", "DUE")]
+    third = call("openai-chat", history, "three", "THREE", prompt="P", minute=3, number=3)
+    documents, _ = threaded(FIRST, with_choices(SECOND, (0, "TWO"), (1, "DUE"), (2, "DOS")), third)
+    assert told(documents) == [
+        ["system: P", "user: one", "assistant: ONE", "user: two", "assistant: TWO", "assistant: DOS"],
+        ["assistant: DUE", "user: three", "assistant: THREE"],
+    ]
+
+
+def test_choices_with_one_index_for_all_keep_their_order():
+    documents, _ = threaded(with_choices(FIRST, (0, "ONE"), (0, "UNO"), (None, "EIN")))
+    assert answers_in(documents) == [("ONE", 0), ("UNO", 1), ("EIN", 2)]
+
+
+def test_a_single_choice_has_no_index():
+    documents, _ = threaded(with_choices(FIRST, (3, "ONE")))
+    assert answers_in(documents) == [("ONE", None)]
+
+
+def test_candidates_of_gemini_come_in_the_order_of_their_indexes_too():
+    request = {"contents": [{"role": "user", "parts": [{"text": "one"}]}]}
+    candidates = [{"index": 1, "content": {"parts": [{"text": "UNO"}]}}, {"content": {"parts": [{"text": "ONE"}]}}]
+    documents, _ = threaded(Call("call-1", "gemini", request, {"candidates": candidates}, started_at=TIME))
+    assert told(documents) == [["user: one", "assistant: ONE", "assistant: UNO"]]
+    assert answers_in(documents) == [("ONE", 0), ("UNO", 1)]
+
+
+def test_choices_of_a_call_that_stays_alone_are_in_order_too():
+    cut = replace(with_choices(FIRST, (1, "UNO"), (0, "ONE")), is_request_cut=True)
+    documents, _ = threaded(cut)
+    assert answers_in(documents) == [("ONE", 0), ("UNO", 1)]
+    assert [message["message_id"] for message in documents[0]["messages"][-2:]] == [
+        f"{cut.call_id}-response",
+        f"{cut.call_id}-response-1",
+    ]
 
 
 def test_a_helper_call_is_flagged():

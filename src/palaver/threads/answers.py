@@ -27,25 +27,22 @@ _NOTHING: tuple[Any, ...] = (None, [], {}, "")
 class Answer(NamedTuple):
     content: list[JsonObject]
     number: int
-    """The index among several answers to one request."""
+    """The position among several answers to one request, in the order of their indexes."""
     metadata: JsonObject
     tokens: JsonObject | None
 
 
 def answers_of(call: Call) -> list[Answer]:
-    """Return the answer, and the alternatives if the request asked for several."""
+    """Return the answer, or all of them in the order of their indexes if the request asked for several."""
     if call.response is None:
         return []
-    payloads = [call.response, *_further_payloads(call.wire, call.response)]
-    return [
-        Answer(
-            _content(call.wire, payload),
-            number,
-            _metadata(call, payload),
-            tokens_of(call) if number == 0 else None,
-        )
-        for number, payload in enumerate(payloads)
-    ]
+    found: list[Answer] = []
+    for number, (index, payload) in enumerate(_payloads(call.wire, call.response)):
+        metadata = _metadata(call, payload)
+        if index is not None:
+            metadata["completion_index"] = index
+        found.append(Answer(_content(call.wire, payload), number, metadata, None if number else tokens_of(call)))
+    return found
 
 
 def _content(wire: str, payload: JsonObject) -> list[JsonObject]:
@@ -92,13 +89,24 @@ def api_message_id(call: Call) -> str | None:
     return None
 
 
-def _further_payloads(wire: str, payload: JsonObject) -> list[JsonObject]:
+def _payloads(wire: str, payload: JsonObject) -> list[tuple[int | None, JsonObject]]:
+    """Return a payload for each answer with its index, in order; the index is None if there is only one answer."""
     field = {"openai-chat": "choices", "gemini": "candidates"}.get(wire, "")
     choices = payload.get(field)
-    if not isinstance(choices, list):
-        return []
-    rest = {key: value for key, value in payload.items() if key not in {field, "usage", "usageMetadata"}}
-    return [{**rest, field: [choice]} for choice in choices[1:]]
+    if not isinstance(choices, list) or len(choices) < 2:
+        return [(None, payload)]
+    indexes = [_stated_index(choice) for choice in choices]
+    if len(set(indexes)) < len(indexes):
+        indexes = list(range(len(choices)))
+    rest = {key: value for key, value in payload.items() if key != field}
+    in_order = sorted(range(len(choices)), key=indexes.__getitem__)
+    return [(indexes[position], {**rest, field: [choices[position]]}) for position in in_order]
+
+
+def _stated_index(choice: Any) -> int:
+    """Return the index that a choice states, or 0, which Gemini leaves out."""
+    stated = choice.get("index") if isinstance(choice, dict) else None
+    return stated if _is_count(stated) else 0
 
 
 def _metadata(call: Call, payload: JsonObject) -> JsonObject:

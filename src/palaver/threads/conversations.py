@@ -170,9 +170,8 @@ class Threads:
         parent = end.chain.hex() or None
         for answer in answers:
             chain = chain_after(end.chain, "assistant", answer.content)
-            metadata = answer.metadata if not answer.number else {**answer.metadata, "completion_index": answer.number}
             time = call.ended_at or call.started_at
-            node = (chain.hex(), parent, end.depth, "assistant", answer.content, "", time, metadata)
+            node = (chain.hex(), parent, end.depth, "assistant", answer.content, "", time, answer.metadata)
             self._store(conversation_id, MessageVersion(*node, _estimated_size(answer.content), answer.tokens))
             if not answer.number:
                 position = Position(chain, end.depth + 1, conversation_id)

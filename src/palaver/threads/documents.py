@@ -188,8 +188,15 @@ def _times(versions: dict[str, list[MessageVersion]], fallback: str) -> dict[str
 
 
 def _message_runs(copies: list[MessageVersion], times: dict[str, tuple[str, bool]]) -> Iterator[list[MessageVersion]]:
-    """Yield runs of messages, each one level deeper than the previous, following parents where possible."""
-    ordered = sorted(copies, key=lambda version: (version.depth, times[version.message_id], version.message_id))
+    """Yield runs of messages, each one level deeper than the previous, following parents where possible.
+
+    Further answers to a request that no message continues follow the first one.
+    """
+    copies, alternatives = _split_alternatives(copies)
+    ordered = sorted(
+        copies,
+        key=lambda version: (version.depth, times[version.message_id], _index(version), version.message_id),
+    )
     runs: list[list[MessageVersion]] = []
     by_end: dict[str, list[MessageVersion]] = {}
     by_depth: dict[int, list[MessageVersion]] = {}
@@ -200,7 +207,32 @@ def _message_runs(copies: list[MessageVersion], times: dict[str, tuple[str, bool
             runs.append(run)
         run.append(version)
         by_end[version.message_id] = by_depth[version.depth] = run
+    if alternatives:
+        runs = [[copy for one in run for copy in (one, *alternatives.get(one.message_id, ()))] for run in runs]
     return chain.from_iterable(map(_pieces, runs))
+
+
+def _split_alternatives(
+    copies: list[MessageVersion],
+) -> tuple[list[MessageVersion], dict[str, list[MessageVersion]]]:
+    """Return the messages to arrange in runs, and the further answers to put after them, by the first answer's id."""
+    answers: dict[tuple[str | None, str], list[MessageVersion]] = defaultdict(list)
+    for version in copies:
+        if "completion_index" in version.metadata and not version.known_from:
+            answers[version.parent_id, str(version.metadata.get("request_id"))].append(version)
+    if not answers:
+        return copies, {}
+    continued = {version.parent_id for version in copies}
+    alternatives: dict[str, list[MessageVersion]] = {}
+    for versions in answers.values():
+        first, *others = sorted(versions, key=_index)
+        alternatives[first.message_id] = [version for version in others if version.message_id not in continued]
+    moved = {version.message_id for versions in alternatives.values() for version in versions}
+    return [version for version in copies if version.message_id not in moved], alternatives
+
+
+def _index(version: MessageVersion) -> int:
+    return version.metadata.get("completion_index", 0)
 
 
 def _pieces(run: list[MessageVersion]) -> Iterator[list[MessageVersion]]:
