@@ -284,12 +284,72 @@ def test_choices_of_a_call_that_stays_alone_are_in_order_too():
     ]
 
 
-def test_a_helper_call_is_flagged():
+def test_a_helper_call_is_flagged_and_claims_to_be_no_agent():
     helper = call("anthropic", [], "Please write a title", "A title", minute=1, number=1, session_id="s")
     helper.helper = "title"
     (document,), _ = threaded(helper)
-    assert document["session"]["is_sidechain"] is True
+    assert document["session"] == {"session_id": "s"}
     assert document["messages"][-1]["metadata"]["helper"] == "title"
+
+
+def starting_agent(asked: str, prompt: str, minute: int, caller: str = "") -> Call:
+    """Return a call whose answer starts an agent with this prompt."""
+    started = {"type": "tool_use", "id": f"call-{minute}", "name": "Task", "input": {"prompt": prompt}}
+    made = call("anthropic", [], asked, "", minute=minute, number=minute, caller=caller)
+    return replace(made, response={**(made.response or {}), "content": [started]})
+
+
+def parents_by_question(documents: list[Json]) -> dict[str, tuple[bool, str | None]]:
+    """Return by its first question whether a conversation is an agent's, and which conversation started it."""
+    ids = {document["conversation_id"]: document["messages"][0]["content"][-1]["text"] for document in documents}
+    sessions = [document.get("session") or {} for document in documents]
+    return {
+        ids[document["conversation_id"]]: (
+            session.get("is_sidechain", False),
+            ids.get(session.get("parent_conversation_id", "")),
+        )
+        for document, session in zip(documents, sessions, strict=True)
+    }
+
+
+@pytest.mark.parametrize("is_parent_first", [True, False])
+def test_the_conversation_of_an_agent_names_the_one_that_started_it(is_parent_first):
+    calls = [starting_agent("plan", "Count the pears.", 1), call("anthropic", [], "Count the pears.", "Six.", minute=2)]
+    content = [
+        {"type": "text", "text": "<system-reminder>Be brief.</system-reminder>"},
+        {"type": "text", "text": "Count the pears."},
+    ]
+    calls[1].request["messages"] = [{"role": "user", "content": content}]
+    documents, _ = threaded(*calls if is_parent_first else reversed(calls))
+    assert parents_by_question(documents) == {"plan": (False, None), "Count the pears.": (True, "plan")}
+    authors = {d["messages"][0]["content"][-1]["text"]: d["messages"][0]["metadata"]["author_kind"] for d in documents}
+    assert authors == {"plan": "human", "Count the pears.": "model"}
+
+
+def test_an_agent_is_known_from_a_later_request_that_repeats_its_start():
+    started = {"type": "tool_use", "id": "t", "name": "Agent", "input": {"prompt": "Count the pears."}}
+    later = call("anthropic", [], "x", "Done.", minute=3, number=3)
+    later.request["messages"] = [
+        {"role": "user", "content": "plan"},
+        {"role": "assistant", "content": [started]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "Six."}]},
+    ]
+    documents, _ = threaded(call("anthropic", [], "Count the pears.", "Six.", minute=2, number=2), later)
+    assert parents_by_question(documents)["Count the pears."] == (True, "plan")
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [starting_agent("plan", "Count the apples.", 1)],
+        [starting_agent("plan", "Count the pears.", 1, caller="somebody else")],
+        [starting_agent("plan", "Count the pears.", 1), starting_agent("another plan", "Count the pears.", 3)],
+    ],
+    ids=["another prompt", "another caller", "two that may have started it"],
+)
+def test_a_conversation_without_a_certain_start_claims_to_be_no_agent(others):
+    documents, _ = threaded(*others, call("anthropic", [], "Count the pears.", "Six.", minute=2, number=2))
+    assert parents_by_question(documents)["Count the pears."] == (False, None)
 
 
 def test_tools_settings_filters_and_counts_are_kept():

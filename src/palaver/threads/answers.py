@@ -105,8 +105,11 @@ def _payloads(wire: str, payload: JsonObject) -> list[tuple[int | None, JsonObje
 
 def _stated_index(choice: Any) -> int:
     """Return the index that a choice states, or 0, which Gemini leaves out."""
-    stated = choice.get("index") if isinstance(choice, dict) else None
-    return stated if _is_count(stated) else 0
+    match choice:
+        case {"index": int(stated)} if stated > 0:
+            return int(stated)
+        case _:
+            return 0
 
 
 def _metadata(call: Call, payload: JsonObject) -> JsonObject:

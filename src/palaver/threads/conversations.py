@@ -17,6 +17,7 @@ from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.ids import deterministic_uuid
 from palaver.storage.spill import LIMIT_BYTES, GroupSpill
+from palaver.threads.agent_calls import AgentCalls
 from palaver.threads.answers import Answer, answers_of, failure_of, platform_of
 from palaver.threads.call import Call
 from palaver.threads.chain import Chain, canonical_json, chain_after
@@ -48,6 +49,7 @@ class Threads:
         self._has_waiting = False
         self._history_reader = HistoryReader()
         self._responses: dict[str, Position] = {}
+        self._agent_calls = AgentCalls()
         self._tools: set[tuple[str, bytes]] = set()
         self._digests: dict[int, bytes] = {}
         """Digests of tool lists by the hash of their spelling, as thousands of calls offer the same tools."""
@@ -75,7 +77,7 @@ class Threads:
         """Yield the documents of all conversations. No call can be added afterwards."""
         self._add_waiting()
         for conversation_id, records in self._spill.groups():
-            yield from conversation_documents(conversation_id, records, self._time)
+            yield from conversation_documents(conversation_id, records, self._time, self._agent_calls)
 
     def _add_waiting(self) -> None:
         """Add the calls that waited for another response; those whose response never came stay alone."""
@@ -147,6 +149,8 @@ class Threads:
             self._store(conversation_id, node)
         fresh = max(0, len(turns) - request.fresh_count)
         for index, turn in enumerate(turns):
+            if turn.role == "assistant":
+                self._agent_calls.add(_caller(call), conversation_id, turn.content)
             is_fresh = index >= fresh
             metadata = turn.metadata | _unanswered(call) if index + 1 == len(turns) else turn.metadata
             self._store(
@@ -169,6 +173,7 @@ class Threads:
         position = Position(end.chain, end.depth, conversation_id)
         parent = end.chain.hex() or None
         for answer in answers:
+            self._agent_calls.add(_caller(call), conversation_id, answer.content)
             chain = chain_after(end.chain, "assistant", answer.content)
             time = call.ended_at or call.started_at
             node = (chain.hex(), parent, end.depth, "assistant", answer.content, "", time, answer.metadata)
@@ -190,10 +195,9 @@ class Threads:
                 self._tools.add((conversation_id, digest))
                 self._spill.add(conversation_id, ToolDefinitions(digest, tools), 3 * len(canonical_json(tools)))
         session: JsonObject = {"session_id": call.session_id} if call.session_id else {}
-        if call.helper:
-            session["is_sidechain"] = True
         time = call.ended_at or call.started_at or ""
-        self._spill.add(conversation_id, CallHeader(time, platform_of(call, self._platform), session, digest), 500)
+        header = CallHeader(time, platform_of(call, self._platform), session, digest, _caller(call))
+        self._spill.add(conversation_id, header, 500)
 
     def _tools_digest(self, tools: list[Any]) -> bytes:
         try:
@@ -245,6 +249,11 @@ class Threads:
 
 
 _START = Position(b"", 0, "")
+
+
+def _caller(call: Call) -> str:
+    """Return whose calls may be related: those of one caller, and of one session where it is stated."""
+    return f"{call.caller}\n{call.session_id}"
 
 
 def _unanswered(call: Call) -> JsonObject:

@@ -15,6 +15,7 @@ import msgspec
 
 from palaver.model import build
 from palaver.model.build import JsonObject
+from palaver.threads.agent_calls import AgentCalls
 from palaver.threads.answers import answers_of, failure_of, platform_of
 from palaver.threads.call import Call
 from palaver.threads.chain import canonical_json, without_reminders
@@ -53,6 +54,7 @@ class CallHeader(msgspec.Struct, frozen=True, gc=False):
     session: JsonObject
     tools: bytes | None = None
     """The digest of the tools that the model was offered."""
+    caller: str = ""
 
 
 class ToolDefinitions(msgspec.Struct, frozen=True, gc=False):
@@ -63,7 +65,10 @@ class ToolDefinitions(msgspec.Struct, frozen=True, gc=False):
 
 
 def conversation_documents(
-    conversation_id: str, records: list[MessageVersion | CallHeader | ToolDefinitions], fallback_time: str
+    conversation_id: str,
+    records: list[MessageVersion | CallHeader | ToolDefinitions],
+    fallback_time: str,
+    agent_calls: AgentCalls,
 ) -> Iterator[JsonObject]:
     """Yield the documents of a conversation: one, unless it branches, was repeated, or is too large."""
     versions = _ranked_versions(record for record in records if isinstance(record, MessageVersion))
@@ -80,6 +85,13 @@ def conversation_documents(
     created_at = min([*stated, *(time for time, _ in times.values())])
     header = _header(records)
     title = _title(first)
+    prompt = next((version for version in runs[0] if version.role == "user"), None)
+    parent = agent_calls.parent_of(header.caller, conversation_id, prompt.content) if prompt else None
+    session = header.session
+    if prompt and parent:
+        session = {**session, "parent_conversation_id": parent, "is_sidechain": True}
+        written_by_model = msgspec.structs.replace(prompt, metadata={**prompt.metadata, "author_kind": "model"})
+        runs[0] = [written_by_model if version is prompt else version for version in runs[0]]
     for sequence, run in enumerate(runs):
         fragment: JsonObject | None = None
         if len(runs) > 1:
@@ -90,7 +102,7 @@ def conversation_documents(
             conversation_id=conversation_id,
             title=title,
             platform=header.platform,
-            session=header.session or None,
+            session=session or None,
             created_at=created_at,
             updated_at=max(stated, default=None),
             messages=[_message(version, *times[version.message_id]) for version in run],
@@ -261,7 +273,8 @@ def _header(records: list[MessageVersion | CallHeader | ToolDefinitions]) -> Cal
         session |= header.session
         if header.tools:
             metadata["tools"] = tools[header.tools]
-    return CallHeader("", {**platform, "metadata": metadata} if metadata else platform, session)
+    platform = {**platform, "metadata": metadata} if metadata else platform
+    return CallHeader("", platform, session, caller=headers[0].caller if headers else "")
 
 
 def _header_order(header: CallHeader) -> tuple[str, bytes, bytes]:

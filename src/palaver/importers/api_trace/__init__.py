@@ -12,7 +12,9 @@ Where the files are
     of LiteLLM, which differ from one callback to the next.
 
 What comes out
-    Conversations, joined from the messages that requests repeat and answers add. A call that a client makes for itself
+    Conversations, joined from the messages that requests repeat and answers add. Several answers to one request follow
+    each other, each with its `completion_index`. A conversation that starts with the prompt of a `Task` or `Agent` call
+    in the same log is that agent's and names the conversation that called it. A call that a client makes for itself
     is a separate conversation; its `helper` is `quota`, `title`, `topic`, `command_prefix`, `command_paths`,
     `web_page`, `summary`, `warmup`, or `side` if only the small model without tools gives it away. `metadata.user_id`
     of a request, in each of its three forms, names the caller and the session of Claude Code. The id of a call is the
