@@ -41,6 +41,7 @@ from importing import (
 )
 from palaver.importers import importer, match_importers, platforms, winner
 from palaver.workflows.find_units import find_units
+from palaver.workflows.validate import ValidationSettings
 
 CASES = cases()
 LAW = settings(
@@ -137,6 +138,15 @@ def test_both_validators_accept_every_document(case, tmp_path):
     for document in import_folder(case.lay_out(tmp_path), case.platform).documents:
         assert validator().is_valid(document)
         assert not [error.message for error in reference_validator().iter_errors(document)]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.platform != "ucs"], ids=str)
+def test_no_document_of_an_importer_is_an_error_by_the_rules(case, tmp_path):
+    """`ucs` hands on the documents of others, faults included."""
+    judge = ValidationSettings().new_judge()
+    said = [judge.judge(document) for document in import_folder(case.lay_out(tmp_path), case.platform).documents]
+    said += [[verdict] for _, verdict in judge.close()]
+    assert [verdict for verdicts in said for verdict in verdicts if verdict.severity == "error"] == []
 
 
 @every_case

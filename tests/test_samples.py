@@ -28,6 +28,7 @@ from palaver.importers import importer, match_importers, platforms
 from palaver.model.report import Report
 from palaver.sources.arrays.splitter import ArrayElements, elements_path
 from palaver.sources.source import Source
+from palaver.workflows.validate import ValidationSettings
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
 
@@ -92,6 +93,19 @@ def test_both_validators_accept_every_document(imported):
         for error in reference_validator().iter_errors(document)
     ]
     assert not faults
+
+
+def test_no_document_is_an_error_by_the_rules_of_validate(imported):
+    """Results of calls that a made-up session of Claude Code never made are errors, and stay so."""
+    judge = ValidationSettings().new_judge()
+    said = [(document, verdict) for document in imported.documents for verdict in judge.judge(document)]
+    assert judge.close() == []
+    assert [
+        (document["platform"]["name"], document["conversation_id"], verdict)
+        for document, verdict in said
+        if verdict.severity == "error"
+        and (document["platform"]["name"], verdict.code) != ("claude_code", "orphan-tool-result")
+    ] == []
 
 
 def test_content_survives(imported):

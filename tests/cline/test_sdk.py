@@ -196,6 +196,12 @@ def test_the_database_tells_which_session_started_which(tmp_path, monkeypatch):
     assert elsewhere["session"]["parent_conversation_id"] == SESSION
 
 
+def test_an_agent_of_an_unknown_session_claims_no_sidechain(tmp_path):
+    (document,), _ = read(session_in(tmp_path, user(), agent="subagent"))
+    assert document["session"] == {"session_id": SESSION, "is_sidechain": False}
+    assert document["messages"][0]["metadata"]["author_kind"] == "model"
+
+
 @pytest.mark.parametrize("raw", [b"", b"no database", b"SQLite format 3\0" + b"x" * 200])
 def test_a_broken_database_costs_nothing(raw, tmp_path):
     source = session_in(tmp_path, user())

@@ -292,6 +292,13 @@ def test_a_helper_call_is_flagged_and_claims_to_be_no_agent():
     assert document["messages"][-1]["metadata"]["helper"] == "title"
 
 
+@pytest.mark.parametrize("error", [None, {"message": "Overloaded"}])
+def test_a_helper_call_without_an_answer_is_flagged_too(error):
+    helper = replace(call("anthropic", [], "Please write a title", None, minute=1), helper="title", error=error)
+    (document,), _ = threaded(helper)
+    assert document["messages"][-1]["metadata"]["helper"] == "title"
+
+
 def starting_agent(asked: str, prompt: str, minute: int, caller: str = "") -> Call:
     """Return a call whose answer starts an agent with this prompt."""
     started = {"type": "tool_use", "id": f"call-{minute}", "name": "Task", "input": {"prompt": prompt}}

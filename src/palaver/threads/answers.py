@@ -77,6 +77,8 @@ def failure_of(call: Call) -> tuple[list[JsonObject], JsonObject]:
     metadata: JsonObject = {"author_kind": "harness", "request_id": call.call_id, "error": error, **call.answer}
     if call.duration_ms is not None and call.duration_ms >= 0:
         metadata["duration_ms"] = call.duration_ms
+    if call.helper:
+        metadata["helper"] = call.helper
     return [build.text(str(error.get("message") or error.get("category") or ""))], metadata
 
 

@@ -260,7 +260,8 @@ def _unanswered(call: Call) -> JsonObject:
     """Return metadata for the last message of a call without a response, as no answer can carry it."""
     if call.response is not None or call.error is not None:
         return {}
-    return {"unanswered": {"request_id": call.call_id, **call.answer}}
+    helper: JsonObject = {"helper": call.helper} if call.helper else {}
+    return {"unanswered": {"request_id": call.call_id, **call.answer}, **helper}
 
 
 def _digest_of(tools: list[Any]) -> bytes:

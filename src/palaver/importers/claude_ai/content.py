@@ -164,9 +164,12 @@ class _Call:
 def pair_tool_calls(messages: Iterable[JsonObject], note: Callable[[FindingKind, str], None]) -> None:
     """Give calls and results without ids generated ones, so that every result names its call.
 
-    Exports often omit the ids; results then belong to the first waiting call of the same name.
+    Exports often omit the ids; results then belong to the first waiting call of the same name. A message with a result
+    whose call is nowhere is marked `context_incomplete`.
     """
     waiting: list[_Call] = []
+    results: list[tuple[JsonObject, JsonObject]] = []
+    calls: list[_Call] = []
     for message in messages:
         made_id = f"{message['message_id']}:tool-"
         blocks = [block for block in message["content"] if block["type"] in {"tool_use", "tool_result"}]
@@ -176,8 +179,10 @@ def pair_tool_calls(messages: Iterable[JsonObject], note: Callable[[FindingKind,
                 if not has_own_id:
                     block["id"] = f"{made_id}{number}"
                     note(MADE_CALL_ID, f"message {message['message_id']}: the call of {block.get('name')!r}")
-                waiting.append(_Call(block, has_own_id))
+                calls.append(_Call(block, has_own_id))
+                waiting.append(calls[-1])
                 continue
+            results.append((message, block))
             has_own_id = _take_id(block, "tool_use_id")
             call = _matching_call(waiting, block, has_own_id=has_own_id)
             if call is not None:
@@ -189,6 +194,10 @@ def pair_tool_calls(messages: Iterable[JsonObject], note: Callable[[FindingKind,
             if call is None or call.has_own_id:
                 note(MADE_CALL_ID, f"message {message['message_id']}: the result of {block.get('name')!r}")
             block["tool_use_id"] = call.block["id"] if call else f"{made_id}{number}"
+    call_ids = {call.block["id"] for call in calls}
+    for message, result in results:
+        if result["tool_use_id"] not in call_ids:
+            message.setdefault("metadata", {})["context_incomplete"] = True
 
 
 def _take_id(block: JsonObject, name: str) -> bool:

@@ -214,10 +214,14 @@ class Header:
                 metadata.setdefault("source_fields", {})[name] = value
 
     def _session(self) -> JsonObject:
-        session: JsonObject = {"session_id": self.session_id, "is_sidechain": self.is_sidechain}
-        if (parent := self._parent()) is not None and parent != self.session_id:
-            session["parent_conversation_id"] = parent
-        return session
+        parent = self._parent()
+        if parent is None or parent == self.session_id:
+            return {"session_id": self.session_id, "is_sidechain": False}
+        return {
+            "session_id": self.session_id,
+            "is_sidechain": self.is_sidechain,
+            "parent_conversation_id": parent,
+        }
 
     def _parent(self) -> str | None:
         """Return the session that started this one or that it was forked from, or None."""

@@ -18,9 +18,11 @@ _SECOND_LENGTH = 19
 
 @on_conversation("no-messages", "error")
 def no_messages(thread: Thread) -> Iterator[Fault]:
-    """A conversation holds no message."""
+    """A conversation holds no message; only a note where its metrics say so, as those of an unused chat do."""
     if not thread.messages:
-        yield Fault(("messages",), "No messages found")
+        metrics = thread.header.get("metrics")
+        is_stated = isinstance(metrics, dict) and metrics.get("total_messages") == 0
+        yield Fault(("messages",), "No messages found", "note" if is_stated else None)
 
 
 @on_conversation("no-user-message", "warning")

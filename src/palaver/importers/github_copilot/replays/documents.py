@@ -75,17 +75,22 @@ def _text_length(document: JsonObject) -> int:
     return sum(len(text) for text in texts if isinstance(text, str))
 
 
-def with_author(message: JsonObject, typed: list[str], *, is_sidechain: bool = False) -> JsonObject:
+def is_helper(messages: list[JsonObject]) -> bool:
+    """Return whether messages are of a call that the editor made for itself."""
+    return any("helper" in (message.get("metadata") or {}) for message in messages)
+
+
+def with_author(message: JsonObject, typed: list[str], *, is_from_program: bool = False) -> JsonObject:
     """Return a user message with its author, and the typed part as `prompt`; `typed` has the longest texts first.
 
-    The editor frames what a person typed with text of its own. In a sidechain, all prompts come from the program.
+    The editor frames what a person typed with text of its own. All prompts of agents and helper calls come from it.
     """
     if message["role"] != "user" or any(block["type"] == "tool_result" for block in message["content"]):
         return message
     full_text = "\n".join(block["text"] for block in message["content"] if block["type"] == "text")
     found = next((text for text in typed if text in full_text), None)
     metadata = message.get("metadata") or {}
-    if is_sidechain:
+    if is_from_program:
         return {**message, "metadata": {**metadata, "author_kind": "harness"}}
     if found is not None:
         framed: JsonObject = {} if found.strip() == full_text.strip() else {"prompt": found}

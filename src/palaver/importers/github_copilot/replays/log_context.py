@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from palaver.importers.github_copilot.replays.documents import with_author
+from palaver.importers.github_copilot.replays.documents import is_helper, with_author
 from palaver.importers.github_copilot.replays.entries import Entry, Prompt
 from palaver.importers.github_copilot.replays.tool_runs import ToolRun, standalone_messages
 from palaver.importers.github_copilot.spans.attributes import mask_attribute
@@ -31,12 +31,13 @@ class LogContext:
         typed = sorted(
             {prompt.text for prompt in prompts or self._prompts if prompt.text.strip()}, key=len, reverse=True
         )
-        is_sidechain = document.pop("session", {}).get("is_sidechain") is True  # the session id is a made-up one
-        if is_sidechain:
-            document["session"] = {"is_sidechain": True}
-        document["messages"] = [
-            with_author(message, typed, is_sidechain=is_sidechain) for message in document["messages"]
-        ]
+        session = document.pop("session", {})
+        session.pop("session_id", None)  # it is a made-up one
+        if session:
+            document["session"] = session
+        messages = document["messages"]
+        is_from_program = bool(session) or is_helper(messages)
+        document["messages"] = [with_author(message, typed, is_from_program=is_from_program) for message in messages]
         return self.enrich(document, prompts)
 
     def prompts_of(self, document: JsonObject) -> list[Prompt]:

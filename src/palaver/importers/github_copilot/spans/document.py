@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palaver.importers.github_copilot.replays.documents import with_author
+from palaver.importers.github_copilot.replays.documents import is_helper, with_author
 from palaver.importers.github_copilot.spans.attributes import CONTENT, token_counts
 from palaver.importers.github_copilot.spans.message_attributes import attribute_values
 from palaver.importers.github_copilot.spans.operations import model_of, other_attributes, span_fields
@@ -30,8 +30,8 @@ def conversation_document(
     typed: list[str],
 ) -> JsonObject:
     texts = sorted(typed, key=len, reverse=True)
-    is_helper = (base.get("session") or {}).get("is_sidechain") is True
-    messages = [with_author(message, texts, is_sidechain=bool(parent) or is_helper) for message in messages]
+    is_from_program = bool(parent) or is_helper(messages)
+    messages = [with_author(message, texts, is_from_program=is_from_program) for message in messages]
     stated = [
         message["timestamp"] for message in messages if "timestamp_inferred" not in (message.get("metadata") or {})
     ]
@@ -39,8 +39,6 @@ def conversation_document(
     session: JsonObject = {"session_id": conversation_id.partition(":agent-")[0]}
     if parent:
         session |= {"parent_conversation_id": parent, "is_sidechain": True}
-    elif is_helper:
-        session["is_sidechain"] = True
     return build.conversation(
         conversation_id=conversation_id,
         title=_title(messages, typed),
