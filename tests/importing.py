@@ -659,6 +659,14 @@ class Usage:
             elif usage is not None:
                 self.unnamed += token_counts(usage)
 
+    def add_used(self, records: list[Json]) -> None:
+        """Take the numbers of usage records."""
+        for record in records:
+            if api_id := record.get("api_message_id"):
+                self._add(api_id, record.get("tokens") or {})
+            else:
+                self.unnamed += token_counts(record.get("tokens") or {})
+
     def _add(self, api_id: str, usage: Json) -> None:
         self.best[api_id] = self.best.get(api_id, Counter()) | token_counts(usage)
 

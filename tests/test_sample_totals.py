@@ -3,8 +3,8 @@
 The counter below reads with the standard library alone. An answer is an object with an id and its usage: the message of
 an `assistant` line, also inside a progress line of an agent, also the beginning of a stream. Each id counts once over
 all files, with the greatest figure of each kind; an `assistant` line whose message has no id counts by its uuid, once.
-What counts nothing, by the format's own rules: words of the product (`<synthetic>`), agents that were started to warm
-up, and the usage of a tool result or of a whole run, which repeats what its answers say.
+What counts nothing, by the format's own rules: words of the product (`<synthetic>`), and the usage of a tool result or
+of a whole run, which repeats what its answers say. Agents that were started to warm up count like any other.
 
 Some samples are written by hand and call their lines a1, a2 and so on, in one session over and over. No two lines of
 the world's real files share an id, so two such files contradict each other in one archive: each is compared alone.
@@ -48,8 +48,6 @@ class Count:
 
     def add_file(self, path):
         records = list(objects(read(path)))
-        if path.name.startswith("agent-") and is_warm_up(records):
-            return
         began = None
         for number, record in enumerate(records):
             message = record.get("message")
@@ -107,12 +105,6 @@ def nested(value):
             stack.extend(value.values())
         elif isinstance(value, list):
             stack.extend(value)
-
-
-def is_warm_up(records):
-    first = next((record["message"] for record in records if isinstance(record.get("message"), dict)), {})
-    calls = (value for record in records for value in nested(record) if value.get("type") == "tool_use")
-    return first.get("content") == "Warmup" and not any(calls)
 
 
 def is_hand_made(path):

@@ -44,6 +44,16 @@ def test_they_are_written_to_the_file_that_is_named(run, records, tmp_path, monk
     assert "6 usage records without a conversation were written to" in " ".join(result.stderr.split())
 
 
+def test_usage_of_a_warmup_agent_is_written_beside_the_conversations(run, tmp_path):
+    source = ROOT / "fixtures" / "claude_code" / "warmup_inline" / "source"
+    out, usage = tmp_path / "out.jsonl", tmp_path / "usage.jsonl"
+    result = run("import", source, "--output", out, "--usage", usage)
+    assert result.exit_code == 0, result.stderr
+    (record,) = map(json.loads, usage.read_text("utf-8").splitlines())
+    assert record["api_message_id"] == "msg_01WarmupInlineAnswer"
+    assert "Warmup" not in out.read_text("utf-8")
+
+
 def test_with_standard_output_they_are_written_as_well(finish, records, tmp_path):
     done = finish("import", records, "--output", "-", "--usage", tmp_path / "usage.jsonl")
     assert (done.returncode, done.stdout) == (0, b"")

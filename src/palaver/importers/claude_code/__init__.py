@@ -11,14 +11,16 @@ What comes out
     that share an API message id become one message; its usage is the field-wise maximum, counted once. Lines keep their
     order; `metadata.author_kind` names the author. Events and attachments become `system` messages, hidden if they are
     housekeeping. `toolUseResult` is stored in the tool result's `metadata`, without what the result or the call already
-    contains. Prompts of deleted sessions come from `history.jsonl`, with the status `archived`.
+    contains. Prompts of deleted sessions come from `history.jsonl`, with the status `archived`. Warm-up agents are no
+    conversations, but their answers were billed: these become usage records.
 
 What is left out, and counted under these rules
     `progress` (states of running tools and hooks), `file-history` (names of backups), `queue-operation` (without a
-    text), `warmup-agent`, `stream-event` (parts of messages that also come whole), `session-file-exists` (prompts that
-    the session itself holds), `no-conversation` (session fields in a file without any message), `unreferenced-output`,
-    `side-file`. Dropped from imported lines: fields that repeat the conversation's first line (`cwd`, `gitBranch`,
-    `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on), HTTP headers of failed calls.
+    text), `warmup-agent` (all but the usage), `stream-event` (parts of messages that also come whole),
+    `session-file-exists` (prompts that the session itself holds), `no-conversation` (session fields in a file without
+    any message), `unreferenced-output`, `side-file`. Dropped from imported lines: fields that repeat the conversation's
+    first line (`cwd`, `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on),
+    HTTP headers of failed calls.
 """
 
 import os

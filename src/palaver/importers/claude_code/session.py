@@ -11,7 +11,7 @@ import orjson
 from palaver.errors import SourceError
 from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.claude_code.assistant_lines import without_metadata
-from palaver.importers.claude_code.content import plain_text, to_blocks
+from palaver.importers.claude_code.content import to_blocks
 from palaver.importers.claude_code.dispatch import HANDLERS, Handler, TranscriptRouter, handler_for
 from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.files import (
@@ -24,7 +24,14 @@ from palaver.importers.claude_code.files import (
     read_agent_meta,
     sort_side_files,
 )
-from palaver.importers.claude_code.line_context import INTO_CONVERSATION, PROGRESS, Disposition, LineContext
+from palaver.importers.claude_code.line_context import (
+    INTO_CONVERSATION,
+    MAPPED,
+    PROGRESS,
+    Disposition,
+    LineContext,
+    skipped,
+)
 from palaver.importers.claude_code.repeated_fields import HEADER_FIELDS
 from palaver.importers.claude_code.resume import (
     continuation_cursor,
@@ -34,6 +41,7 @@ from palaver.importers.claude_code.resume import (
     restore_transcript,
 )
 from palaver.importers.claude_code.transcript import Transcript
+from palaver.importers.claude_code.warmup import is_warmup, usage_records
 from palaver.model.build import JsonObject
 from palaver.model.ids import conversation_uuid
 from palaver.sources.damage import NOT_AN_OBJECT
@@ -175,9 +183,19 @@ class SessionReader:
         """Yield the rest of every conversation, and enter the records into the ledger."""
         has_document = False
         for transcript in router.transcripts():
-            if (document := transcript.finish()) is not None:
+            is_conversation = not is_warmup(transcript)
+            if (document := transcript.finish()) is None:
+                continue
+            if is_conversation:
                 has_document = True
                 yield document
+            else:
+                used = usage_records(document)
+                if used:
+                    self.run.used(*used)
+                without_usage = len(document["messages"]) - len(used)
+                tally[MAPPED] -= without_usage
+                tally[skipped("warmup-agent")] += without_usage
         if not has_document and (count := tally.pop(INTO_CONVERSATION, 0)):
             self.run.skipped("no-conversation", count)
         self._record_outcomes(tally)
@@ -275,10 +293,9 @@ class SessionReader:
                 replace(context, records=records) if context else LineContext(records, self.keep_original_files)
             )
             tally = yield from self.read_records(router, agent_context, main)
-        if _is_warmup(transcript):
-            self.run.skipped("warmup-agent", tally.total())
-        else:
-            yield from self.finish(router, tally)
+        is_whole_again = is_warmup(transcript)  # if it grows, it may become a conversation
+        yield from self.finish(router, tally)
+        if not is_whole_again:
             self._save_cursor(agent.source, records, router)
         self.tasks.update(transcript.tasks)
         router.close()
@@ -299,13 +316,6 @@ def link_agent(agent: Transcript, caller: Transcript | None, meta: JsonObject, t
         agent.platform_metadata["parent_tool_use_id"] = call_id
         if task := tasks.get(call_id):
             agent.fork_point = task[0]
-
-
-def _is_warmup(transcript: Transcript) -> bool:
-    """Detect the agents that versions around 2.0.28 ran on start-up: the prompt "Warmup", an answer, no tool call."""
-    if transcript.sequence or not transcript.messages or plain_text(transcript.messages[0]["content"]) != "Warmup":
-        return False
-    return not any(block["type"] == "tool_use" for message in transcript.messages for block in message["content"])
 
 
 def _is_in_parent(parent: Transcript, record: JsonObject) -> bool:
