@@ -12,7 +12,9 @@ What comes out
     order; `metadata.author_kind` names the author. Events and attachments become `system` messages, hidden if they are
     housekeeping. `toolUseResult` is stored in the tool result's `metadata`, without what the result or the call already
     contains. Prompts of deleted sessions come from `history.jsonl`, with the status `archived`. Warm-up agents are no
-    conversations, but their answers were billed: these become usage records.
+    conversations, but their answers were billed: these become usage records. A slash command that a person typed has
+    the `author_kind` `human` and reads as it was typed, `/name arguments`; the tags in which it is stored are in
+    `metadata.stored_text`. What a command expands to, and what it prints, is of the `harness`.
 
 What is left out, and counted under these rules
     `progress` (states of running tools and hooks), `file-history` (names of backups), `queue-operation` (without a

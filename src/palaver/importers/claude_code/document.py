@@ -62,7 +62,9 @@ def _title(transcript: "Transcript", messages: list[JsonObject]) -> str | None:
             return title
     authors = ("human", "model") if transcript.is_sidechain else ("human",)
     for message in messages:
-        if message["role"] == "user" and message["metadata"].get("author_kind") in authors:
+        metadata = message["metadata"]
+        is_bare_command = "command_name" in metadata and not metadata.get("command_args")
+        if message["role"] == "user" and metadata.get("author_kind") in authors and not is_bare_command:
             words = " ".join(without_injections(plain_text(message["content"]))[:_TITLE_SCAN_LENGTH].split())
             if not words.isprintable():
                 words = " ".join(words.translate(_CONTROL_CHARACTERS).split())

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from palaver.importers.claude_code.commands import is_from_program, parse_command
 from palaver.sources.source import Source
 
 Disposition = tuple[str, str]
@@ -63,8 +64,6 @@ class LineContext:
 
 
 _INTERRUPT = "[Request interrupted by user"
-_COMMAND = "<command-name>"
-_BASH_INPUT = "<bash-input>"
 _HARNESS_PREFIXES = (
     "<task-notification>",
     "<teammate-message",
@@ -72,10 +71,7 @@ _HARNESS_PREFIXES = (
     "<local-command-",
     "<bash-stdout>",
     "<bash-stderr>",
-    "<command-message>",
-    "<command-args>",
-    "<command-contents>",
-    _COMMAND,
+    "<command-",
     "<user-prompt-submit-hook>",
     "<session-start-hook>",
     "<tick>",
@@ -86,14 +82,18 @@ _HARNESS_PREFIXES = (
 )
 _ODD_STARTS = frozenset("<[TC \n")
 _INJECTED = re.compile(r"<(system-reminder|ide_[a-z_]+)>.*?</\1>", re.DOTALL)
-_COMMAND_PARTS = re.compile(r"<command-(name|args)>(.*?)</command-\1>", re.DOTALL)
 
 
 def author_of(text: str, metadata: dict[str, Any]) -> str:
-    """Return `human` or `harness` for a user line without tool results.
+    """Return `human` or `harness` for a user line without tool results, by its text as it is stored.
 
     A command's name and arguments are added to the metadata.
     """
+    if (command := parse_command(text)) is not None:
+        metadata["command_name"] = command.name
+        if command.arguments is not None:
+            metadata["command_args"] = command.arguments
+        return "human" if command.is_typed and not is_from_program(metadata) else "harness"
     if metadata.get("isMeta"):
         return "harness"
     origin = metadata.get("origin")
@@ -102,10 +102,7 @@ def author_of(text: str, metadata: dict[str, Any]) -> str:
     if text[:1] in _ODD_STARTS:
         text = text.lstrip()
         if text.startswith(_HARNESS_PREFIXES):
-            if text.startswith(("<command-name>", "<command-message>")):
-                for part, value in _COMMAND_PARTS.findall(text):
-                    metadata[f"command_{part}"] = value.strip()
-            elif text.startswith(_INTERRUPT):
+            if text.startswith(_INTERRUPT):
                 metadata["interrupted"] = True
             elif text.startswith("<system-reminder>") and without_injections(text):
                 return "human"

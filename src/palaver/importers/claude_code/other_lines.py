@@ -6,6 +6,7 @@ Session fields go to the conversation: titles, tags, `platform.metadata`.
 
 from typing import Any
 
+from palaver.importers.claude_code.commands import typed_text
 from palaver.importers.claude_code.content import plain_text, to_blocks
 from palaver.importers.claude_code.line_context import (
     INTO_CONVERSATION,
@@ -45,7 +46,12 @@ def system(transcript: Transcript, record: JsonObject, context: LineContext) -> 
         content = record.pop("content", None)
     _remove_headers(record)
     metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
-    if content:
+    author = "harness"
+    if (typed := typed_text(record, content)) is not None:
+        metadata["stored_text"] = plain_text(to_blocks(content))
+        author = author_of(metadata["stored_text"], metadata)
+        blocks = [build.text(typed)]
+    elif content:
         blocks = to_blocks(content)
     else:
         raw = {key: metadata.pop(key) for key in _SHAPES[tuple(record)].own if key in metadata}
@@ -53,7 +59,7 @@ def system(transcript: Transcript, record: JsonObject, context: LineContext) -> 
         metadata["hidden"] = True
         if subtype is not None:
             metadata["subtype"] = subtype
-    metadata["author_kind"] = "harness"
+    metadata["author_kind"] = author
     if metadata.get("isMeta"):
         metadata["hidden"] = True
     added = transcript.append(line_ref(record), "system", blocks, metadata, context)

@@ -114,10 +114,12 @@ def mark_abandoned_branches(messages: list[JsonObject]) -> list[str]:
 
     Most forks in the parent links are not rewinds but tools that ran in parallel, or progress lines. Only prompts of a
     person with the same parent count, and only if they were written at different times (otherwise it is a replay).
+    Commands do not count: many run beside the conversation, and the next prompt follows what preceded them.
     """
     prompts: dict[str, list[JsonObject]] = defaultdict(list)
     for message in messages:
-        if message["role"] == "user" and message["metadata"].get("author_kind") == "human":
+        metadata = message["metadata"]
+        if message["role"] == "user" and metadata.get("author_kind") == "human" and "command_name" not in metadata:
             prompts[message.get("parent_message_id", "")].append(message)
     forks = [
         rivals

@@ -21,7 +21,15 @@ RESERVED_NAMES = frozenset(
         *("request_id", "other_request_ids", "source_ids", "revisions", "tokens_partial", "continues", "completed_at"),
         *("hidden", "queued", "returned_to_input", "is_compact_summary", "agent_conversation_id", "invalid_fields"),
         *("missing_parent", "parent_inferred", "timestamp_inferred", "on_active_path", "context_incomplete"),
-        *("duration_ms", "command_name", "command_args", "interrupted", "source_fields", "answer_tokens"),
+        *(
+            "duration_ms",
+            "command_name",
+            "command_args",
+            "stored_text",
+            "interrupted",
+            "source_fields",
+            "answer_tokens",
+        ),
     }
 )
 """Metadata names that the importer itself uses; a source's field of the same name goes to `source_fields`."""

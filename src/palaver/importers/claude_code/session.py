@@ -11,6 +11,7 @@ import orjson
 from palaver.errors import SourceError
 from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.claude_code.assistant_lines import without_metadata
+from palaver.importers.claude_code.commands import typed_text
 from palaver.importers.claude_code.content import to_blocks
 from palaver.importers.claude_code.dispatch import HANDLERS, Handler, TranscriptRouter, handler_for
 from palaver.importers.claude_code.document import PLATFORM
@@ -329,7 +330,10 @@ def _is_in_parent(parent: Transcript, record: JsonObject) -> bool:
         known = parent.answers.get(api_id)
     if known:
         held = without_metadata(known["content"])
-        return all(block in held for block in without_metadata(to_blocks(message.get("content"))))
+        content = message.get("content")
+        if (typed := typed_text(record, content)) is not None:
+            content = typed
+        return all(block in held for block in without_metadata(to_blocks(content)))
     return (isinstance(uuid, str) and parent.emitted_line(uuid) is not None) or (
         isinstance(api_id, str) and parent.emitted_answer(api_id) is not None
     )

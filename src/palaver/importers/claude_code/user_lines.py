@@ -6,6 +6,7 @@ Plugins write tool calls and tool results on separate lines; they are rewritten 
 from typing import Any
 
 from palaver.importers.claude_code.assistant_lines import add_odd_message, assistant, copy_disposition
+from palaver.importers.claude_code.commands import typed_text
 from palaver.importers.claude_code.content import (
     PERSISTED_MISSING,
     PERSISTED_PREFIX,
@@ -34,6 +35,10 @@ def user(transcript: Transcript, record: JsonObject, context: LineContext) -> Di
             return add_odd_message(transcript, record, "user", context)
         message = record["message"] = {"content": record.pop("content")}
     content = message.get("content")
+    stored_text = None
+    if (typed := typed_text(record, content)) is not None:
+        stored_text = plain_text(to_blocks(content))
+        content = typed
     try:
         ref = complete_line_ref(record)
     except KeyError:
@@ -46,6 +51,8 @@ def user(transcript: Transcript, record: JsonObject, context: LineContext) -> Di
     metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     if len(message) != 2 or content is None or message.get("role") != "user":
         _keep_unmapped(message, metadata)
+    if stored_text is not None:
+        metadata["stored_text"] = stored_text
     blocks = to_blocks(content)
     if len(blocks) == 1 and blocks[0]["type"] == "tool_result":
         metadata["author_kind"] = "tool"
@@ -111,17 +118,17 @@ def _complete_result(
 
 def _set_author(transcript: Transcript, record: JsonObject, blocks: list[JsonObject], metadata: JsonObject) -> None:
     text = plain_text(blocks)
+    stored_text = metadata.get("stored_text", text)
     if transcript.is_sidechain and not transcript.messages and not transcript.sequence:
         # The assistant wrote an agent's first prompt, Claude Code itself that of a side run.
         is_side_run = (transcript.agent_id or "").startswith(_SIDE_RUNS)
         metadata["author_kind"] = "harness" if is_side_run else "model"
         return
-    author = metadata["author_kind"] = "harness" if record.get("isCompactSummary") else author_of(text, metadata)
-    if author == "harness":
-        if metadata.get("isMeta"):
-            metadata["hidden"] = True
-        if isinstance((name := metadata.get("command_name")), str) and name:
-            transcript.titles.setdefault("command", name)
+    author = metadata["author_kind"] = "harness" if record.get("isCompactSummary") else author_of(stored_text, metadata)
+    if author == "harness" and metadata.get("isMeta"):
+        metadata["hidden"] = True
+    if name := metadata.get("command_name"):
+        transcript.titles.setdefault("command", name)
     if transcript.queued and (queued := transcript.queued.pop(text, None)) is not None:
         transcript.withdraw_queued(queued)
 
