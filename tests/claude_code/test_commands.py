@@ -51,7 +51,7 @@ def test_a_command_is_the_persons_and_reads_as_it_was_typed(tmp_path, content):
     "stored",
     [
         "<command-name>/clear</command-name>",
-        "<command-name>/clear</command-name>\n  <command-message>clear</command-message>\n  <command-args></command-args>",
+        "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
     ],
 )
 def test_a_command_without_arguments_is_its_name(tmp_path, stored):
