@@ -3,6 +3,7 @@ import json
 import pytest
 
 from importing import FIXTURES
+from palaver.workflows.convert import convert as convert_payload
 
 REQUEST = FIXTURES / "traces" / "request.json"
 TRACE = FIXTURES / "traces" / "bakery.jsonl"
@@ -100,7 +101,159 @@ def test_what_is_no_payload_is_told_with_its_place(run, tmp_path):
     file.write_text('{"messages": [], "model": "m"}\n{"something": "else"}\n[1]\n{"cut": \n')
     result = run("convert", file, "--from", "openai-chat", "--to", "anthropic")
     assert result.exit_code == 1
-    assert "line 2, byte 31: this is neither a request nor a response of openai-chat" in result.stderr
+    assert "line 2, byte 31: this is neither a request, a response nor a message of openai-chat" in result.stderr
     assert "line 3" in result.stderr
     assert "line 4" in result.stderr
     assert json.loads(result.stdout)["messages"] == []
+
+
+BIG = 123456789012345678901234567890
+QUESTION = {"role": "user", "content": "Hello"}
+
+
+def call_with(value):
+    """A request of Anthropic whose call has a value in its input."""
+    block = f'{{"type": "tool_use", "id": "t", "name": "f", "input": {{"n": {value}}}}}'
+    return f'{{"model": "c", "max_tokens": 5, "messages": [{{"role": "assistant", "content": [{block}]}}]}}'
+
+
+@pytest.mark.parametrize("name", ["anthropic", "gemini", "openai-chat", "openai-responses", "exchange", "ucs"])
+def test_an_integer_past_64_bits_is_written_with_all_its_digits(run, tmp_path, name):
+    file = tmp_path / "calls.jsonl"
+    file.write_text("\n".join([call_with(1), call_with(BIG), call_with(3), ""]))
+    result = run("convert", file, "--from", "anthropic", "--to", name)
+    assert result.exit_code == 0, result.stderr
+    records = result.stdout.splitlines()
+    assert len(records) == 3
+    assert str(BIG) in records[1]
+
+
+def test_numbers_that_json_does_not_have_become_null_and_are_named(run, tmp_path):
+    file, losses = tmp_path / "calls.jsonl", tmp_path / "losses.jsonl"
+    file.write_text("\n".join([call_with(1), call_with("NaN"), call_with("-1e999"), ""]))
+    result = run("convert", file, "--from", "anthropic", "--to", "gemini", "--losses", losses, "--strict")
+    assert result.exit_code == 1
+    values = [json.loads(line, parse_constant=pytest.fail) for line in result.stdout.splitlines()]
+    assert [value["contents"][0]["parts"][0]["functionCall"]["args"] for value in values] == [
+        {"n": 1},
+        {"n": None},
+        {"n": None},
+    ]
+    named = [json.loads(line) for line in losses.read_text("utf-8").splitlines()]
+    assert [loss["record"] for loss in named if "NaN or an infinite number became null" in loss["reason"]] == [1, 2]
+
+
+def test_half_a_surrogate_pair_is_replaced_and_named(run, tmp_path):
+    file = tmp_path / "request.json"
+    file.write_text('{"model": "g", "messages": [{"role": "user", "content": "x\\ud800y"}]}')
+    result = run("convert", file, "--from", "openai-chat", "--to", "openai-responses")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["input"] == "x\ufffdy"
+    assert "surrogate" in result.stderr
+
+
+@pytest.mark.parametrize("bad", ['{"something": "else"}', '{"cut": ', '"a text"', "[" * 100_000 + "]" * 100_000])
+def test_a_bad_record_does_not_cost_the_others(run, tmp_path, bad):
+    file, out = tmp_path / "requests.jsonl", tmp_path / "out.jsonl"
+    good = '{"model": "m", "messages": [{"role": "user", "content": "%s"}]}'
+    file.write_text("\n".join([good % "first", bad, good % "third", ""]))
+    result = run("convert", file, "--from", "openai-chat", "--to", "gemini", "--output", out)
+    assert result.exit_code == 1
+    records = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [record["contents"][0]["parts"][0]["text"] for record in records] == ["first", "third"]
+    errors = [line for line in result.stderr.splitlines() if line.startswith("palaver:")]
+    assert len(errors) == 1
+    assert "line 2, byte" in errors[0]
+
+
+def test_every_bad_record_has_a_line(run, tmp_path):
+    file = tmp_path / "requests.jsonl"
+    file.write_text("not json\n" * 50 + '{"cut": ')
+    result = run("convert", file, "--from", "openai-chat", "--to", "gemini")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert [f"line {number}," in result.stderr for number in range(1, 52)] == [True] * 51
+
+
+def test_a_mistake_of_ours_costs_one_record(run, tmp_path, monkeypatch):
+    def fail_once(value, **settings):
+        if value["model"] == "bad":
+            raise KeyError("oops")
+        return convert_payload(value, **settings)
+
+    monkeypatch.setattr("palaver.cli.convert.convert_payload", fail_once)
+    file = tmp_path / "requests.jsonl"
+    file.write_text('{"model": "bad", "messages": []}\n{"model": "good", "messages": []}\n')
+    result = run("convert", file, "--from", "openai-chat", "--to", "openai-chat")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["model"] == "good"
+    assert "line 1, byte 0: KeyError: 'oops' (this is a bug of palaver)" in result.stderr
+
+
+def test_an_array_of_messages_is_one_value(converted, tmp_path):
+    file = tmp_path / "messages.json"
+    file.write_text(json.dumps([QUESTION, {"role": "assistant", "content": "Hi there!"}], indent=1))
+    assert converted(file, "openai-chat", "anthropic") == [QUESTION, {"role": "assistant", "content": "Hi there!"}]
+
+
+def test_an_array_of_anything_else_is_several_values(run, tmp_path):
+    request = {"model": "m", "messages": [QUESTION]}
+    file = tmp_path / "requests.json"
+    file.write_text(json.dumps([request, {"request": request, "response": None}, [QUESTION]]))
+    result = run("convert", file, "--from", "openai-chat", "--to", "openai-chat")
+    assert result.exit_code == 0, result.stderr
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [request, request, [QUESTION]]
+
+
+def test_arrays_of_messages_on_a_line_each_are_several_values(run, tmp_path):
+    file = tmp_path / "chats.jsonl"
+    file.write_text(f"{json.dumps([QUESTION])}\n{json.dumps([QUESTION, QUESTION])}\n{json.dumps(QUESTION)}\n")
+    result = run("convert", file, "--from", "openai-chat", "--to", "anthropic")
+    assert result.exit_code == 0, result.stderr
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [[QUESTION], [QUESTION, QUESTION], QUESTION]
+
+
+def test_a_cut_array_of_messages_is_converted_as_far_as_it_goes_and_named(run, tmp_path):
+    file = tmp_path / "messages.json"
+    file.write_text(json.dumps([QUESTION, QUESTION])[:-12])
+    result = run("convert", file, "--from", "openai-chat", "--to", "anthropic", "--strict")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)[0] == QUESTION
+    assert "The file ends within its last record" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["openai-chat", "openai-responses", "anthropic", "gemini", "ucs"])
+def test_a_trace_becomes_exchanges_and_exchanges_the_trace(run, tmp_path, name):
+    source = "openai-chat"
+    start, between = tmp_path / "start.jsonl", tmp_path / "exchanges.jsonl"
+    assert run("convert", TRACE, "--from", source, "--to", name, "--output", start).exit_code == 0
+    assert run("convert", start, "--from", name, "--to", "exchange", "--output", between).exit_code == 0
+    assert run("validate", between, "--level", "lenient").exit_code == 0
+    if name != "ucs":  # which has no response
+        result = run("convert", between, "--from", "exchange", "--to", name)
+        assert [json.loads(line) for line in result.stdout.splitlines()] == [
+            json.loads(line) for line in start.read_text("utf-8").splitlines()
+        ]
+
+
+def test_a_recorded_stream_becomes_the_response_of_an_exchange(run, converted, tmp_path):
+    file = tmp_path / "answer.sse"
+    file.write_text(STREAM)
+    made = converted(file, "openai-chat", "exchange")
+    assert made["content"] == [{"type": "text", "text": "Good morning."}]
+    assert made["finish_reason"] == "stop"
+    result = run("convert", file, "--from", "exchange", "--to", "gemini")
+    assert result.exit_code == 1
+    assert "the stream: a stream of events is of a provider's format, not of exchange" in result.stderr
+
+
+def test_a_document_that_is_no_exchange_is_refused_with_its_place(run, tmp_path):
+    file = tmp_path / "exchanges.jsonl"
+    good = {"schema_version": "1.1.0", "exchange_id": "e", "request": {"model": "m", "messages": []}, "response": None}
+    newer = {**good, "schema_version": "9.0.0"}
+    file.write_text("\n".join(map(json.dumps, [{**good, "exchange_id": ""}, newer, good])))
+    result = run("convert", file, "--from", "exchange", "--to", "anthropic")
+    assert result.exit_code == 1
+    assert "line 1, byte 0: no exchange of version 1.1.0: /exchange_id: " in result.stderr
+    assert "line 2, byte" in result.stderr
+    assert "'9.0.0'" in result.stderr
+    assert json.loads(result.stdout)["model"] == "m"

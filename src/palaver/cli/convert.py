@@ -2,27 +2,27 @@
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
+import msgspec
 import typer
 
 from palaver.cli._arguments import STANDARD, input_paths, output_path
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import display_path, escaped_line
-from palaver.errors import ContentError, OptionError, SourceError
-from palaver.sources.arrays.elements import JsonElements
-from palaver.sources.jsonl import JsonLines
-from palaver.sources.run import Run
+from palaver.errors import ContentError, OptionError, PalaverError, SourceError, VersionError
 from palaver.sources.source import Source
-from palaver.wire._contract import Loss
-from palaver.workflows.convert import DIALECTS, format_names, stream_payload
+from palaver.wire import Loss
+from palaver.workflows.convert import DIALECTS, Converted, format_names
 from palaver.workflows.convert import convert as convert_payload
+from palaver.workflows.convert.records import Record, Refusal, read_records
 from palaver.workflows.outputs import open_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _SHOWN = 20
 
@@ -45,9 +45,15 @@ def convert(
 ) -> None:
     """Convert API payloads from one provider's format to another.
 
-    FORMAT is openai-chat, openai-responses, anthropic, gemini, or ucs (conversation documents). FILE holds a request, a
-    response, a pair {request, response}, a recorded stream, or several on a line each; - or none is standard input.
-    Everything that the other format has no place for is told on standard error.
+    FORMAT is openai-chat, openai-responses, anthropic, gemini, exchange (the format between all of these) or ucs
+    (conversation documents). FILE holds a request, a response, a pair {request, response}, a recorded stream, a
+    message, or an array of messages or items; - or no FILE is standard input. Several of these, one on a line or in an
+    array, are converted one by one: an array whose first element is a message is one value, any other is several.
+
+    What comes out has the same shape. A message that the other format splits becomes an array. With --to exchange, a
+    request with or without its response becomes an exchange document, and a lone response the `response` of one; with
+    --to ucs, everything becomes a conversation document. Everything that the other format has no place for is listed on
+    standard error.
 
     Exit codes: 0 it was converted, 1 something was lost (with --strict) or could not be converted, 2 nothing could be
     read or written.
@@ -64,7 +70,11 @@ def convert(
     with ExitStack() as closing:
         if losses_file:
             losses.file = closing.enter_context(open_atomically(output_path(losses_file)))
-        _write(_payloads(path, _outcomes(path, source, target, dialect), losses), out)
+        opened = Source.at(path)
+        convert_value = partial(
+            convert_payload, source=source, target=target, dialect=dialect, time=opened.written_at()
+        )
+        _write(_payloads(path, read_records(opened, source), convert_value, losses), out)
     if losses.total:
         _show(losses)
     raise typer.Exit(1 if losses.failures or (strict and losses.total) else 0)
@@ -81,63 +91,48 @@ class _Losses:
     file: BinaryIO | None = None
 
     def add(self, losses: "Iterable[Loss]") -> None:
-        import orjson
-
         for loss in losses:
             self.total += 1
             if len(self.first) < _SHOWN:
                 self.first.append((self.records, loss))
             if self.file:
                 line = {"record": self.records, **loss._asdict()}
-                self.file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+                self.file.write(msgspec.json.encode(line) + b"\n")
         self.records += 1
 
 
-def _payloads(path: Path, outcomes: "Iterator[Any]", losses: _Losses) -> "Iterator[Any]":
-    for outcome in outcomes:
-        if isinstance(outcome, str):
+def _payloads(
+    path: Path, records: "Iterable[Record | Refusal]", convert_value: "Callable[[Any], Converted]", losses: _Losses
+) -> "Iterator[bytes]":
+    """Yield the JSON of every record that could be converted; report the others, and the losses."""
+    for record in records:
+        outcome = record if isinstance(record, Refusal) else _outcome(record, convert_value)
+        for remark in () if isinstance(record, Refusal) else record.remarks:
+            output.notify(f"{display_path(path)}, {record.where}: {escaped_line(remark)}")
+        if isinstance(outcome, Refusal):
             losses.failures += 1
-            output.report_error(f"{display_path(path)}, {outcome}")
+            output.report_error(f"{display_path(path)}, {outcome.where}: {outcome.reason}")
         else:
-            losses.add(outcome.losses)
+            losses.add([*record.losses, *outcome.losses] if isinstance(record, Record) else outcome.losses)
             yield outcome.payload
 
 
-def _outcomes(path: Path, source: str, target: str, dialect: str) -> "Iterator[Any]":
-    """Yield what each record became, or an error message for a record that could not be converted."""
-    opened = Source.at(path)
-    time = opened.written_at()
-    for where, value, remarks in _values(opened, source):
-        for remark in remarks:
-            output.notify(f"{display_path(path)}, {where}: {escaped_line(remark)}")
-        try:
-            if isinstance(value, ContentError):
-                raise value
-            yield convert_payload(value, source, target, dialect=dialect, time=time)
-        except ContentError as error:
-            yield f"{where}: {error}"
+def _outcome(record: Record, convert_value: "Callable[[Any], Converted]") -> "Converted | Refusal":
+    """Convert a record to JSON; whatever is wrong with it, the next record is converted."""
+    try:
+        payload, losses = convert_value(record.value)
+        return Converted(msgspec.json.encode(payload), losses)
+    except (ContentError, VersionError) as error:
+        return Refusal(record.where, str(error))
+    except RecursionError:
+        return Refusal(record.where, "it is nested too deeply to be written")
+    except PalaverError:
+        raise
+    except Exception as error:  # noqa: BLE001 - one record must not cost the others
+        return Refusal(record.where, f"{type(error).__name__}: {error} (this is a bug of palaver)")
 
 
-def _values(opened: Source, source: str) -> "Iterator[tuple[str, Any, list[str]]]":
-    """Yield every record with its position and remarks; a record that cannot be read is yielded as an error."""
-    run = Run(opened.label)
-    head = opened.head().lstrip(b"\xef\xbb\xbf \r\n")
-    if head.startswith((b"data:", b"event:", b":", b"id:", b"retry:")):
-        with opened.open() as stream:
-            payload, remarks = stream_payload(stream.read(), source)
-        yield "the stream", payload, remarks
-        return
-    with opened.open() as stream:
-        is_array = head.startswith(b"[")
-        records = JsonElements(stream, run, accepts_truncated=True) if is_array else JsonLines(stream, run)
-        for value in records:
-            yield records.where(), value, []
-    for finding in run.findings.first:
-        if finding.severity == "error":
-            yield finding.where, ContentError(finding.message), []
-
-
-def _write(payloads: "Iterator[Any]", out: str) -> None:
+def _write(payloads: "Iterator[bytes]", out: str) -> None:
     if out == STANDARD:
         output.answer_bytes(_pieces(payloads))
         return
@@ -146,14 +141,13 @@ def _write(payloads: "Iterator[Any]", out: str) -> None:
             stream.write(piece)
 
 
-def _pieces(payloads: "Iterator[Any]") -> "Iterator[bytes]":
+def _pieces(payloads: "Iterator[bytes]") -> "Iterator[bytes]":
     """Return one payload indented for reading, several as JSON Lines."""
-    import orjson
-
     first = list(islice(payloads, 2))
-    option = orjson.OPT_APPEND_NEWLINE | (orjson.OPT_INDENT_2 if len(first) == 1 else 0)
+    if len(first) == 1:
+        first = [msgspec.json.format(first[0], indent=2)]
     for payload in chain(first, payloads):
-        yield orjson.dumps(payload, option=option)
+        yield payload + b"\n"
 
 
 def _show(losses: _Losses) -> None:

@@ -7,12 +7,12 @@ A package with private modules only is one format (`anthropic`); in a package wi
 import importlib
 import pkgutil
 from functools import cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from palaver.errors import UnrecognizedError
+from palaver.wire._contract import Loss, WireFormat, Written
 
-if TYPE_CHECKING:
-    from palaver.wire._contract import WireFormat
+__all__ = ["Loss", "WireFormat", "Written", "formats", "wire_format"]
 
 
 def formats() -> list[str]:
@@ -21,7 +21,7 @@ def formats() -> list[str]:
 
 
 @cache
-def wire_format(name: str) -> "WireFormat":
+def wire_format(name: str) -> WireFormat:
     """Import a format by the name that the command line has for it."""
     module = _modules().get(name)
     if module is None:

@@ -1,0 +1,161 @@
+"""Convert payloads between the formats of providers, by way of the exchange, and to and from conversation documents.
+
+A value is a request, a response, a pair `{"request": …, "response": …}`, one bare message, or an array of messages or
+items. A value keeps its shape, but for three cases: a message that the other format splits becomes an array, a request
+becomes a whole exchange, and a conversation document is always whole.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from palaver.errors import ContentError, OptionError
+from palaver.model.build import JsonObject
+from palaver.wire import Loss, WireFormat, Written, formats, wire_format
+from palaver.workflows.convert.documents import conversation_document, request_from_document
+from palaver.workflows.convert.exchanges import check_messages, frame_losses, read_exchange, write_exchange
+from palaver.workflows.convert.messages import OPENAI_FORMATS, is_message, messages_of, place_prompts, read_messages
+from palaver.workflows.convert.parts import EXCHANGE, UCS, UNKNOWN_MODEL, Converted, Parts, writable
+
+__all__ = ["DIALECTS", "Converted", "convert", "format_names", "is_message"]
+
+DIALECTS = ("api", "seed")
+_RESPONSE_KEYS = {
+    "openai-chat": ("choices",),
+    "openai-responses": ("output",),
+    "anthropic": ("stop_reason",),
+    "gemini": ("candidates", "promptFeedback", "prompt_feedback"),
+}
+_REQUEST_KEYS = {
+    "openai-chat": ("messages",),
+    "openai-responses": ("input", "instructions", "prompt", "previous_response_id"),
+    "anthropic": ("messages",),
+    "gemini": ("contents",),
+}
+
+
+def format_names() -> list[str]:
+    """Return the names of all formats that can be converted from and to."""
+    return [*formats(), EXCHANGE, UCS]
+
+
+def convert(value: Any, source: str, target: str, *, dialect: str = "api", time: str = "") -> Converted:
+    """Convert a value to another format, and list what is lost.
+
+    Messages of a conversation document get the given `time` where the source has none. Raise `ContentError` if the
+    value is not of the source's format or cannot be written in the target's, and `VersionError` for a document of an
+    unknown version.
+    """
+    for name in (source, target):
+        if name not in format_names():
+            raise OptionError(f"there is no format {name!r}; known: {', '.join(format_names())}")
+    if dialect not in DIALECTS:
+        raise OptionError(f"there is no dialect {dialect!r}; known: {', '.join(DIALECTS)}")
+    if dialect != DIALECTS[0] and target not in OPENAI_FORMATS:
+        raise OptionError(f"the dialect {dialect} is one of OpenAI's formats, not of {target}")
+    try:
+        found: list[Loss] = []
+        parts = _read(writable(value, found), source, target)
+        payload, losses = _write(parts, target, dialect, time)
+        found += [*parts.losses, *losses]
+        return Converted(payload, found)
+    except RecursionError as error:
+        raise ContentError("it is nested too deeply to be converted") from error
+
+
+def _read(value: Any, source: str, target: str) -> Parts:
+    if is_message(value, source):
+        parts = _read_messages([value], source, target)
+        parts.shape = "message"
+        return parts
+    match value:
+        case list():
+            parts = _read_messages(value, source, target)
+            parts.shape = "messages"
+            return parts
+        case dict():
+            return _read_object(value, source)
+        case _:
+            raise ContentError(f"a payload is an object or an array of messages, not {_JSON_NAMES[type(value)]}")
+
+
+_JSON_NAMES = {str: "a text", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
+
+
+def _read_messages(values: list[Any], source: str, target: str) -> Parts:
+    if source == UCS:
+        raise ContentError("a conversation document is an object, not an array")
+    parts = read_messages(values, source, target)
+    if source == EXCHANGE:
+        check_messages(values)
+    return parts
+
+
+def _read_object(value: JsonObject, source: str) -> Parts:
+    if source == UCS:
+        request, losses = request_from_document(value)
+        return Parts(request, losses=losses)
+    if source == EXCHANGE:
+        return read_exchange(value)
+    wire = wire_format(source)
+    keys = value.keys()
+    if not keys.isdisjoint(_RESPONSE_KEYS[source]) or (source == "anthropic" and value.get("type") == "message"):
+        return Parts(response=wire.response_from_wire(value), provider=wire.provider)
+    if not keys.isdisjoint(_REQUEST_KEYS[source]):
+        return Parts(wire.request_from_wire(value), provider=wire.provider)
+    match value:
+        case {"request": dict() as request, **rest}:
+            return _read_pair(request, rest.get("response"), wire)
+        case _:
+            pass
+    if (error := wire.error_from_wire(value)) is not None:
+        raise ContentError(f"this is an error of the provider ({error['category']}): {error['message']}")
+    raise ContentError(f"this is neither a request, a response nor a message of {source}")
+
+
+def _read_pair(request: JsonObject, response: Any, wire: WireFormat) -> Parts:
+    parts = Parts(wire.request_from_wire(request), provider=wire.provider)
+    if isinstance(response, dict):
+        parts.response = wire.response_from_wire(response)
+        if (error := wire.error_from_wire(response)) is not None:
+            parts.frame["error"] = error
+    return parts
+
+
+def _write(parts: Parts, target: str, dialect: str, time: str) -> Converted:
+    if target == UCS:
+        return conversation_document(parts, time)
+    if target == EXCHANGE:
+        return write_exchange(parts)
+    if parts.shape != "whole":
+        request, losses = place_prompts(parts.request or {}, target)
+        payload, lost = _write_part(request, "request", target, dialect)
+        return messages_of(parts, payload, [*losses, *lost], target, dialect)
+    made: JsonObject = {}
+    losses = []
+    for name, part in (("request", parts.request), ("response", parts.response)):
+        if part is not None:
+            payload, lost = _write_part(part, name, target, dialect)
+            made[name] = payload
+            prefix = f"/{name}" if parts.is_pair else ""
+            losses += [loss._replace(pointer=prefix + loss.pointer) for loss in lost]
+    losses += [loss for loss in frame_losses(parts) if not _carries_error(made.get("response"), loss, target)]
+    return Converted(made if parts.is_pair else next(iter(made.values())), losses)
+
+
+def _carries_error(response: JsonObject | None, loss: Loss, target: str) -> bool:
+    """Return whether the loss is an error that the written response states as well."""
+    return (
+        loss.pointer == "/error" and response is not None and wire_format(target).error_from_wire(response) is not None
+    )
+
+
+def _write_part(part: JsonObject, name: str, target: str, dialect: str) -> Written:
+    wire = wire_format(target)
+    write: Callable[..., Written] = wire.request_to_wire if name == "request" else wire.response_to_wire
+    losses: list[Loss] = []
+    if name == "request" and target == "gemini" and "model" not in part:
+        part = {**part, "model": UNKNOWN_MODEL}
+        losses.append(Loss("/model", "Gemini names a model, and the payload does not", "changed"))
+    is_seed = dialect != DIALECTS[0] and (target, name) != ("openai-chat", "request")
+    written = write(part, dialect=dialect) if is_seed else write(part)
+    return Written(written.payload, [*losses, *written.losses])

@@ -1,0 +1,221 @@
+"""Conversation documents made of exchanges, and requests made of conversation documents."""
+
+import copy
+
+import orjson
+
+from palaver.errors import ContentError
+from palaver.model import build
+from palaver.model.build import JsonObject
+from palaver.model.finding import FindingKind
+from palaver.model.ids import deterministic_uuid
+from palaver.model.upgrade import upgrade
+from palaver.validation.repair import make_serializable, repair_document
+from palaver.validation.schema import is_valid, schema_errors
+from palaver.wire import Loss
+from palaver.wire._contract import escape_key
+from palaver.workflows.convert.parts import NOTES, UNKNOWN_MODEL, Converted, Parts, prompt_roles
+
+_CARRIED_FIELDS = {"message_id", "role", "content"}
+_HEADER_FIELDS = ("title", "session", "context", "summaries", "metrics", "tags", "rating", "created_at", "updated_at")
+
+
+def request_from_document(document: JsonObject) -> tuple[JsonObject, list[Loss]]:
+    """Convert a conversation's active path to the request that would continue it, as far as APIs can express it."""
+    document = upgrade(document)
+    if not is_valid(document):
+        error = next(schema_errors(document))
+        raise ContentError(f"no conversation document: {error.pointer or '/'}: {error.message}")
+    losses: list[Loss] = []
+    request: JsonObject = {"model": document["platform"].get("model") or UNKNOWN_MODEL, "messages": []}
+    for index, message in enumerate(document["messages"]):
+        where = f"/messages/{index}"
+        if (message.get("metadata") or {}).get("on_active_path") is False:
+            losses.append(Loss(where, "it is on a branch that was left behind"))
+            continue
+        content = [
+            _code_as_text(block, f"{where}/content/{number}", losses) for number, block in enumerate(message["content"])
+        ]
+        role = message["role"]
+        if role == "system" and not request["messages"]:
+            request.setdefault("system", []).extend(content)
+        elif role == "system":
+            losses.append(Loss(f"{where}/role", "a request has its system prompt in front", "changed"))
+            request["messages"].append({"role": "user", "content": content})
+        else:
+            request_role = "tool" if role == "function" else role
+            if request_role != role:
+                losses.append(Loss(f"{where}/role", f"{role} became {request_role}", "changed"))
+            request["messages"].append({"role": request_role, "content": content})
+    return request, [*losses, *_document_losses(document)]
+
+
+def _code_as_text(block: JsonObject, where: str, losses: list[Loss]) -> JsonObject:
+    if block["type"] != "code":
+        return block
+    losses.append(Loss(where, "code became text between fences", "changed"))
+    return build.text(f"```{block.get('language') or ''}\n{block['code']}\n```")
+
+
+def _document_losses(document: JsonObject) -> list[Loss]:
+    """List the fields that no API can carry, each once, at its first occurrence."""
+    losses = [
+        Loss(f"/{name}", "a request has no place for it") for name in _HEADER_FIELDS if document.get(name) is not None
+    ]
+    first: dict[str, tuple[int, int]] = {}
+    for index, message in enumerate(document["messages"]):
+        for name, value in message.items():
+            if name not in _CARRIED_FIELDS and value is not None:
+                where, count = first.get(name, (index, 0))
+                first[name] = where, count + 1
+    for name, (index, count) in first.items():
+        others = f" (here and in {count - 1:,} other messages)" if count > 1 else ""
+        losses.append(Loss(f"/messages/{index}/{name}", f"a request has no place for it{others}"))
+    return losses
+
+
+def conversation_document(parts: Parts, time: str) -> Converted:
+    """Convert a request with its response to a conversation; a message without a time gets the given one."""
+    losses = _request_losses(parts)
+    time = parts.frame.get("started_at") or time
+    turns = [*_request_turns(parts), *_answer_turns(parts)]
+    name = _PLATFORMS.get(parts.provider, parts.provider or "other")
+    identity = deterministic_uuid(f"{name}-{turns!r}")
+    messages: list[JsonObject] = []
+    for number, turn in enumerate(turns):
+        made: JsonObject = {"message_id": f"{identity}-{number}", "role": turn["role"], "timestamp": time, **turn}
+        if "timestamp" not in turn:
+            made["metadata"] = {**turn["metadata"], "timestamp_inferred": True}
+        messages.append({**made, "content": turn["content"] or [build.text("")]})
+    platform: JsonObject = {"name": name}
+    model = (parts.response or {}).get("model") or (parts.request or {}).get("model")
+    if model and model != UNKNOWN_MODEL:
+        platform["model"] = model
+    document = build.conversation(conversation_id=identity, platform=platform, created_at=time, messages=messages)
+    return Converted(_valid_document(document, losses), losses)
+
+
+_PLATFORMS = {"openai": "openai_api", "anthropic": "anthropic_api", "google": "gemini_api"}
+_AUTHORS = {"user": "human", "assistant": "model", "tool": "tool"}
+
+
+def _request_turns(parts: Parts) -> list[JsonObject]:
+    request = parts.request or {"messages": []}
+    turns: list[JsonObject] = []
+    if system := request.get("system"):
+        turns.append({"role": "system", "content": system, "metadata": {"author_kind": "harness"}})
+    for message in request["messages"]:
+        is_prompt = bool(prompt_roles(message))
+        turns.append(
+            {
+                "role": "system" if is_prompt else message["role"],
+                "content": message["content"],
+                "metadata": _message_metadata(message) | ({"author_kind": "harness"} if is_prompt else {}),
+            }
+        )
+    return turns
+
+
+def _answer_turns(parts: Parts) -> list[JsonObject]:
+    """Return the answer, and further ones with their number as `completion_index`."""
+    response = parts.response
+    if response is None:
+        return []
+    facts = {
+        "api_message_id": response.get("response_id"),
+        "request_id": parts.frame.get("exchange_id"),
+        "duration_ms": parts.frame.get("duration_ms"),
+    }
+    facts = {name: value for name, value in facts.items() if value is not None}
+    answers = [{"index": 0, **response}, *(response.get("alternatives") or ())]
+    turns: list[JsonObject] = []
+    for answer in answers:
+        metadata = _message_metadata({"role": "assistant", **answer}) | facts
+        if len(answers) > 1:
+            metadata["completion_index"] = answer["index"]
+        turn = {"role": "assistant", "content": answer["content"], "metadata": metadata}
+        if response.get("created_at"):
+            turn["timestamp"] = response["created_at"]
+        turns.append(turn)
+    if tokens := _tokens(response):
+        turns[0]["tokens"] = tokens
+    return turns
+
+
+def _message_metadata(message: JsonObject) -> JsonObject:
+    is_result = any(block["type"] == "tool_result" for block in message["content"])
+    metadata: JsonObject = {"author_kind": "tool" if is_result else _AUTHORS[message["role"]]}
+    for name, target in (
+        ("provider_data", "provider_data"),
+        ("finish_reason", "stop_reason"),
+        ("model", "model_override"),
+        ("provider", "provider"),
+        ("thinking", "thinking_level"),
+    ):
+        if message.get(name) is not None:
+            metadata[target] = message[name]
+    return metadata
+
+
+_TOKENS = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "thinking_tokens": "thinking_tokens",
+    "cached_tokens": "cache_read_input_tokens",
+    "cache_write_tokens": "cache_creation_input_tokens",
+    "total_tokens": "total_tokens",
+}
+
+
+def _tokens(response: JsonObject) -> JsonObject:
+    """Return the token counts under the names of conversation documents; what the provider itself states wins."""
+    usage: JsonObject = response.get("usage") or {}
+    tokens = {_TOKENS[name]: value for name, value in usage.items() if name in _TOKENS and value is not None}
+    for data in (usage.get("provider_data") or {}).values():
+        tokens |= {name: value for name, value in data.items() if name not in NOTES}
+    if tier := response.get("service_tier"):
+        tokens.setdefault("service_tier", tier)
+    return tokens
+
+
+def _request_losses(parts: Parts) -> list[Loss]:
+    """List the settings of a request, and the error of an exchange, which a conversation document cannot carry."""
+    prefix = "/request" if parts.is_pair else ""
+    losses: list[Loss] = []
+    for name, value in (parts.request or {}).items():
+        if name == "provider_data":
+            losses += [
+                Loss(f"{prefix}/{name}/{provider}/{escape_key(key)}", _NO_PLACE)
+                for provider, data in value.items()
+                for key in data
+                if key not in NOTES
+            ]
+        elif name not in {"system", "messages", "model"} and value is not None:
+            losses.append(Loss(f"{prefix}/{escape_key(name)}", _NO_PLACE))
+    if "error" in parts.frame:
+        losses.append(Loss("/error", _NO_PLACE))
+    return losses
+
+
+_NO_PLACE = "a conversation document has no place for it"
+
+
+def _valid_document(document: JsonObject, losses: list[Loss]) -> JsonObject:
+    """Return a document that the published schema accepts, with the repairs that an import would make."""
+
+    def note(kind: FindingKind, where: str, message: str = "", *, kept: bool = True) -> None:
+        _ = kept
+        losses.append(Loss(where if where.startswith("/") else "", message or kind.meaning, "changed"))
+
+    try:
+        if is_valid(document):
+            orjson.dumps(document)
+            return document
+    except (TypeError, ValueError):
+        pass  # it holds an integer past 64 bits, or is nested too deeply
+    document = copy.deepcopy(document)  # its parts belong to the caller
+    make_serializable(document, note)
+    if repair_document(document, note) is None:
+        error = next(schema_errors(document))
+        raise ContentError(f"no conversation document can be made of it: {error.pointer or '/'}: {error.message}")
+    return document

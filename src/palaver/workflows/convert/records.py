@@ -1,0 +1,107 @@
+"""Read the values that a file holds: one on each line, the elements of an array, one array of messages, or a stream."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from palaver.errors import ContentError
+from palaver.model.build import JsonObject
+from palaver.model.finding import FindingKind
+from palaver.sources.arrays.elements import JsonElements
+from palaver.sources.jsonl import UNFINISHED_TAIL, JsonLines
+from palaver.sources.parse import parses
+from palaver.sources.run import Run
+from palaver.sources.source import Source
+from palaver.streams import assemble
+from palaver.wire import Loss, formats
+from palaver.workflows.convert.messages import is_message
+
+
+class Record(NamedTuple):
+    where: str
+    value: Any
+    losses: list[Loss]
+    """What reading the record lost: damage that was repaired."""
+    remarks: list[str]
+
+
+class Refusal(NamedTuple):
+    where: str
+    reason: str
+
+
+class _ReadingRun(Run):
+    """A run that keeps every finding until the next record is there."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__(source)
+        self._refusals: list[Refusal] = []
+        self._losses: list[Loss] = []
+
+    def note(self, kind: FindingKind, where: str, message: str = "", *, kept: bool = True) -> None:
+        if kind.severity == "error" or not kept or kind is UNFINISHED_TAIL:
+            self._refusals.append(Refusal(where, message or kind.meaning))
+        elif kind.severity == "warning":
+            self._losses.append(Loss("", f"{kind.meaning} ({message})" if message else kind.meaning, "changed"))
+
+    def refusals(self) -> list[Refusal]:
+        found, self._refusals = self._refusals, []
+        return found
+
+    def losses(self) -> list[Loss]:
+        found, self._losses = self._losses, []
+        return found
+
+
+def read_records(opened: Source, source: str) -> Iterator[Record | Refusal]:
+    """Yield every record with its position, and a refusal for each that cannot be read."""
+    head = opened.head().lstrip(b"\xef\xbb\xbf \r\n")
+    if head.startswith((b"data:", b"event:", b":", b"id:", b"retry:")):
+        with opened.open() as stream:
+            try:
+                payload, remarks = _stream_payload(stream.read(), source)
+            except ContentError as error:
+                yield Refusal("the stream", str(error))
+            else:
+                yield Record("the stream", payload, [], remarks)
+        return
+    run = _ReadingRun(opened.label)
+    with opened.open() as stream:
+        if head.startswith(b"[") and not _is_on_one_line(head):
+            yield from _array_records(JsonElements(stream, run, accepts_truncated=True), run, source)
+        else:
+            lines = JsonLines(stream, run)
+            for value in lines:
+                yield from run.refusals()
+                yield Record(lines.where(), value, run.losses(), [])
+    yield from run.refusals()
+
+
+def _is_on_one_line(head: bytes) -> bool:
+    """Return whether the array with which a file begins ends on its first line, and other lines follow."""
+    line, newline, rest = head.partition(b"\n")
+    return bool(newline and rest.strip()) and parses(line)
+
+
+def _array_records(elements: JsonElements, run: _ReadingRun, source: str) -> Iterator[Record | Refusal]:
+    """Yield the elements one by one, or all of them as one record if the first is a message."""
+    messages: list[Any] = []
+    losses: list[Loss] = []
+    is_one_value = False
+    for number, value in enumerate(elements):
+        is_one_value = is_one_value or (number == 0 and is_message(value, source))
+        yield from run.refusals()
+        if is_one_value:
+            messages.append(value)
+            losses += run.losses()
+        else:
+            yield Record(elements.where(), value, run.losses(), [])
+    if is_one_value:
+        yield Record("the array", messages, losses, [])
+
+
+def _stream_payload(body: bytes, source: str) -> tuple[JsonObject, list[str]]:
+    """Assemble a recorded stream into a response, and return it with the issues found."""
+    if source not in formats():
+        raise ContentError(f"a stream of events is of a provider's format, not of {source}")
+    made = assemble(source.replace("-", "_"), body)
+    return made.payload, [f"{issue.type}: {issue.detail}" for issue in made.issues]
