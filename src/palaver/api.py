@@ -1,16 +1,24 @@
-"""The public library: conversations as typed objects."""
+"""The public library: conversations as typed objects, and what the mapping specification asks about their messages."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from palaver.errors import SourceError
-from palaver.model.conversation import Conversation
+from palaver.config import config_path, load_config
+from palaver.errors import OptionError, SourceError
+from palaver.model.build import JsonObject
+from palaver.model.conversation import Conversation, Message
 from palaver.model.report import SourceReport
+from palaver.model.timestamps import milliseconds_of, normalize_timestamp
+from palaver.prices import Prices
+from palaver.threads.chain import canonical_json
 from palaver.validation.judge import Judge, Level, Verdict
 from palaver.validation.schema import json_pointer
 from palaver.workflows.find_units import find_units
@@ -41,13 +49,18 @@ def read(path: str | PathLike[str], platform: str | None = None, **options: Any)
 def validate(conversation: "Conversation | dict[str, Any]", level: str = "standard") -> ValidationResult:
     """Check a conversation, typed or plain, against the published schema and by all rules.
 
-    At the level `strict` warnings make it invalid as well; `lenient` asks the schema only.
+    At the level `strict` warnings make it invalid as well; `lenient` asks the schema only. What is no object at all is
+    invalid, too.
     """
-    if isinstance(conversation, Conversation):
-        document = conversation.model_dump(mode="json", exclude_unset=True)
-    else:
-        document = conversation
+    if level not in list(Level):
+        raise OptionError(f"there is no level {level!r}; there are: {', '.join(Level)}")
     chosen = Level(level)
+    document: Any = _plain(conversation)
+    if not isinstance(document, dict):
+        kind = type(document).__name__
+        return ValidationResult(
+            valid=False, errors=[f"A conversation document is an object, not a value of type {kind}"]
+        )
     judging = Judge(chosen, platform_rules=platform_rules)
     verdicts = [*judging.judge(document), *(verdict for _, verdict in judging.close())]
     return ValidationResult(
@@ -61,3 +74,36 @@ def _sentence(verdict: Verdict) -> str:
     """Return what is wrong, with the JSON pointer where the message is the schema's own."""
     is_named = verdict.stage == "rule" or not verdict.code.startswith("schema-") or verdict.code == "schema-version"
     return verdict.message if is_named else f"{json_pointer(verdict.path) or '/'}: {verdict.message}"
+
+
+def message_hash(message: "Message | JsonObject") -> str:
+    """Return the SHA-256 of what a message says: its role and content, without its time."""
+    document = _plain(message)
+    return hashlib.sha256(canonical_json([document["role"], document["content"]])).hexdigest()
+
+
+def is_duplicate(first: "Message | JsonObject", second: "Message | JsonObject", window_ms: int = 5000) -> bool:
+    """Return whether two messages say the same within a window of time."""
+    times = [milliseconds_of(normalize_timestamp(_plain(message)["timestamp"])) for message in (first, second)]
+    return abs(times[0] - times[1]) <= window_ms and message_hash(first) == message_hash(second)
+
+
+def calculate_cost(
+    tokens: Mapping[str, Any], model: str, at: str | None = None, platform: str | None = None
+) -> Decimal | None:
+    """Return what one request with these `tokens` of a message costs, in USD; None if no price is known.
+
+    Prices are those in the user's `config.toml`, else the public ones, at the time `at`, else now. The platform decides
+    whose model a bare name means.
+    """
+    found = _prices(config_path()).cost(model, tokens, at, platform)
+    return found.amount if found else None
+
+
+@cache
+def _prices(config: Path) -> Prices:
+    return Prices(load_config(config))
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump(mode="json", exclude_unset=True) if isinstance(value, Conversation | Message) else value

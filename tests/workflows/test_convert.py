@@ -329,7 +329,7 @@ def test_the_default_limit_of_the_provider_is_left_out(target):
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ({"request": {"model": "m", "messages": []}}, "'None'"),
+        ({"request": {"model": "m", "messages": []}}, "no schema_version"),
         ({"schema_version": "9.0.0", "exchange_id": "e", "request": {}, "response": None}, "9.0.0"),
         ({"schema_version": "1.1.0", "exchange_id": "e", "request": {"model": "m"}, "response": None}, "/request"),
         ({"model": "m", "messages": [{"role": "king", "content": []}]}, "/messages/0/role"),
@@ -343,6 +343,21 @@ def test_what_is_no_exchange_is_refused_in_one_line(value, words):
         convert(value, "exchange", "openai-chat")
     assert words in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_the_lines_of_a_stream_beside_a_request_are_its_response():
+    events = [
+        {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Good "}}]},
+        {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "day"}, "finish_reason": "stop"}]},
+    ]
+    lines = [line for event in events for line in (f"data: {json.dumps(event)}", "")]
+    pair = {"request": REQUEST, "response": {"sse_lines": [*lines, "data: [DONE]", ""]}}
+    exchange, losses = convert(pair, "openai-chat", "exchange")
+    assert exchange["response"]["content"] == [{"type": "text", "text": "Good day"}]
+    assert losses == []
+    pair["response"]["sse_lines"] = lines[:1]
+    losses = convert(pair, "openai-chat", "exchange").losses
+    assert {loss.pointer for loss in losses} == {"/response"}
 
 
 def test_an_error_beside_a_request_is_the_error_of_the_exchange():

@@ -1,6 +1,6 @@
 """Builders for API requests and exchanges, as plain documents.
 
-    request = compose.request("claude-sonnet-4-5")
+    request = compose.request("claude-sonnet-4-5", max_output_tokens=4096)
     compose.set_system(request, "You are helpful")
     compose.add_message(request, "user", "Hello")
     compose.add_message_blocks(request, "assistant", [build.thinking("Let me think…"), build.text("Hello!")])
@@ -18,28 +18,47 @@ from palaver.model.build import JsonObject
 Role = Literal["user", "assistant", "tool"]
 Level = Literal["none", "low", "med", "high"]
 
+PROVIDER_DEFAULT = -1
+"""As `max_output_tokens`, the default of the provider; a request says so by leaving the field out."""
 
-def request(model: str) -> JsonObject:
-    return {"model": model, "messages": []}
+
+def request(model: str, *, max_output_tokens: int = PROVIDER_DEFAULT) -> JsonObject:
+    """Build a request without messages."""
+    request: JsonObject = {"model": model, "messages": []}
+    set_max_output_tokens(request, max_output_tokens)
+    return request
+
+
+def set_max_output_tokens(request: JsonObject, max_output_tokens: int = PROVIDER_DEFAULT) -> None:
+    """Limit the answer to a number of tokens; -1 removes the limit."""
+    if max_output_tokens == PROVIDER_DEFAULT:
+        request.pop("max_output_tokens", None)
+    else:
+        request["max_output_tokens"] = max_output_tokens
 
 
 def set_system(request: JsonObject, system: str | list[JsonObject]) -> None:
+    """Set the system prompt: a text, or a list of blocks."""
     request["system"] = [build.text(system)] if isinstance(system, str) else system
 
 
 def add_message(request: JsonObject, role: Role, text: str) -> None:
+    """Add a message that is one text."""
     add_message_blocks(request, role, [build.text(text)])
 
 
 def add_message_blocks(request: JsonObject, role: Role, blocks: list[JsonObject]) -> None:
+    """Add a message of several blocks."""
     request["messages"].append({"role": role, "content": blocks})
 
 
 def set_thinking(request: JsonObject, level: Level, *, include_summary: bool = False) -> None:
+    """Ask the model to reason, and whether the answer is to hold a summary of it."""
     request["thinking"] = {"level": level, "include_summary": include_summary}
 
 
 def add_tool(request: JsonObject, name: str, description: str, parameters: JsonObject, *, strict: bool = True) -> None:
+    """Add a tool; `parameters` is the JSON Schema of its input."""
     tool = {"name": name, "description": description, "parameters": parameters, "strict": strict}
     request.setdefault("tools", []).append(tool)
 

@@ -6,11 +6,14 @@ becomes a whole exchange, and a conversation document is always whole.
 """
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from palaver.errors import ContentError, OptionError
 from palaver.model.build import JsonObject
-from palaver.wire import Loss, WireFormat, Written, formats, wire_format
+from palaver.model.timestamps import normalize_timestamp
+from palaver.streams import assemble
+from palaver.wire import Loss, Written, formats, wire_format
 from palaver.workflows.convert.documents import conversation_document, request_from_document
 from palaver.workflows.convert.exchanges import check_messages, frame_losses, read_exchange, write_exchange
 from palaver.workflows.convert.messages import OPENAI_FORMATS, is_message, messages_of, place_prompts, read_messages
@@ -38,12 +41,12 @@ def format_names() -> list[str]:
     return [*formats(), EXCHANGE, UCS]
 
 
-def convert(value: Any, source: str, target: str, *, dialect: str = "api", time: str = "") -> Converted:
+def convert(value: Any, source: str, target: str, *, dialect: str = "api", time: str | None = None) -> Converted:
     """Convert a value to another format, and list what is lost.
 
-    Messages of a conversation document get the given `time` where the source has none. Raise `ContentError` if the
-    value is not of the source's format or cannot be written in the target's, and `VersionError` for a document of an
-    unknown version.
+    Messages of a conversation document get the given `time`, or the present, where the source has none. Raise
+    `ContentError` if the value is not of the source's format or cannot be written in the target's, `VersionError` for a
+    document of an unknown version, and `OptionError` for an unknown format or dialect.
     """
     for name in (source, target):
         if name not in format_names():
@@ -104,7 +107,7 @@ def _read_object(value: JsonObject, source: str) -> Parts:
         return Parts(wire.request_from_wire(value), provider=wire.provider)
     match value:
         case {"request": dict() as request, **rest}:
-            return _read_pair(request, rest.get("response"), wire)
+            return _read_pair(request, rest.get("response"), source)
         case _:
             pass
     if (error := wire.error_from_wire(value)) is not None:
@@ -112,8 +115,16 @@ def _read_object(value: JsonObject, source: str) -> Parts:
     raise ContentError(f"this is neither a request, a response nor a message of {source}")
 
 
-def _read_pair(request: JsonObject, response: Any, wire: WireFormat) -> Parts:
+def _read_pair(request: JsonObject, response: Any, source: str) -> Parts:
+    wire = wire_format(source)
     parts = Parts(wire.request_from_wire(request), provider=wire.provider)
+    match response:
+        case {"sse_lines": [*lines]}:
+            made = assemble(source, "\n".join(line for line in lines if isinstance(line, str)).encode() + b"\n\n")
+            parts.losses += [Loss("/response", f"{issue.type}: {issue.detail}", "changed") for issue in made.issues]
+            response = made.payload
+        case _:
+            pass
     if isinstance(response, dict):
         parts.response = wire.response_from_wire(response)
         if (error := wire.error_from_wire(response)) is not None:
@@ -121,9 +132,9 @@ def _read_pair(request: JsonObject, response: Any, wire: WireFormat) -> Parts:
     return parts
 
 
-def _write(parts: Parts, target: str, dialect: str, time: str) -> Converted:
+def _write(parts: Parts, target: str, dialect: str, time: str | None) -> Converted:
     if target == UCS:
-        return conversation_document(parts, time)
+        return conversation_document(parts, time or normalize_timestamp(datetime.now(UTC)))
     if target == EXCHANGE:
         return write_exchange(parts)
     if parts.shape != "whole":

@@ -4,9 +4,10 @@ A request, alone or with its response, is written as an exchange document. A res
 the `response` of one. Bare messages are written as the `messages` of one. All four are read.
 """
 
+from functools import lru_cache, partial
 from typing import Any
 
-from palaver.errors import ContentError
+from palaver.errors import ContentError, VersionError
 from palaver.model import EXCHANGE_SCHEMA_VERSION, compose
 from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
@@ -16,8 +17,6 @@ from palaver.validation.schema import is_valid, schema_errors
 from palaver.wire import Loss
 from palaver.workflows.convert.parts import UNKNOWN_MODEL, Converted, Parts
 
-PROVIDER_DEFAULT = -1
-"""As a limit of tokens, the default of the provider: the same as no limit."""
 _MINIMAL_REQUEST: JsonObject = {"model": UNKNOWN_MODEL, "messages": []}
 _FRAME = ("exchange_id", "started_at", "duration_ms", "error")
 
@@ -25,7 +24,7 @@ _FRAME = ("exchange_id", "started_at", "duration_ms", "error")
 def read_exchange(value: JsonObject) -> Parts:
     """Read an exchange document, or the request or the response of one."""
     if "request" in value or "schema_version" in value:
-        published_schema("exchange", str(value.get("schema_version")))  # refuses a version that is not published
+        _refuse_unknown_version(value.get("schema_version"))
         _check(value, "")
         frame = {name: value[name] for name in _FRAME if value.get(name) is not None}
         provider = value.get("provider") or ""
@@ -39,6 +38,15 @@ def read_exchange(value: JsonObject) -> Parts:
         _check(_document(value), "/request")
         return Parts(_without_default(value))
     raise ContentError("this is neither an exchange nor its request, its response or a message")
+
+
+def _refuse_unknown_version(version: Any) -> None:
+    if not isinstance(version, str):
+        raise VersionError("the exchange has no schema_version; `palaver schema exchange` prints what it must hold")
+    _published(version)
+
+
+_published = lru_cache(partial(published_schema, "exchange"))
 
 
 def check_messages(messages: list[Any]) -> None:
@@ -79,7 +87,7 @@ def _exchange_id(request: JsonObject, response: JsonObject | None, provider: str
 
 
 def _without_default(request: JsonObject) -> JsonObject:
-    if request.get("max_output_tokens") != PROVIDER_DEFAULT:
+    if request.get("max_output_tokens") != compose.PROVIDER_DEFAULT:
         return request
     return {key: value for key, value in request.items() if key != "max_output_tokens"}
 
