@@ -11,15 +11,17 @@ What comes out
     message a `tool_result`. Citation markers stay in the text; `citations` give their positions and their sources.
     Images, sounds and files name their member of the export, or with `-O assets=DIR` the file they were copied to,
     which is named after its content. Thumbs up and down are attached to their messages, and summed up as the `rating`.
-    Two answers that were shown side by side (`model_comparisons.json`) are a conversation with two branches. Ids of
-    projects and custom GPTs, links under which a conversation was shared, and unmapped fields are in
-    `platform.metadata`; `export_generation` there names the format of the export, one of three.
+    Two answers that were shown side by side (`model_comparisons.json`) are a conversation with two branches; a
+    comparison of an unknown shape is a conversation of one message, which holds it whole. Ids of projects and custom
+    GPTs, links under which a conversation was shared, and unmapped fields are in `platform.metadata`;
+    `export_generation` there names the format of the export, one of three.
 
 What is left out, and counted under these rules
     `account` (`user.json` and `user_settings.json` are never opened), `viewer-page` (`chat.html` repeats the
     conversations), `no-conversation` (files about advertisements, purchases, videos and the like), `copy` (a
     conversation that the export holds twice, byte by byte), `not-exported` (feedback, links and rows of the file
-    library for what the export does not hold), `unreferenced-asset` (files that no message shows). Dropped: fields
+    library for what the export does not hold), `odd-side-row` (rows of these files that name nothing, with a note),
+    `unreferenced-asset` (files that no message shows). Dropped: fields
     without information (null, false, empty, the status of a complete message, its weight of 1, the recipient `all`),
     the `children` of nodes, which follow from their parents, the ids of users and workspaces in feedback, and data
     about the user's network in comparisons.

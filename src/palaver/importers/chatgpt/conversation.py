@@ -28,11 +28,14 @@ class Feedback:
 
     def __init__(self) -> None:
         self.rows: dict[str, JsonObject] = {}
+        self._without_message: dict[str, list[JsonObject]] = {}
+        """Rows that name a conversation only."""
+        self._unused_without_message = 0
         self._conversations: dict[str, list[str]] = {}
         self._used: set[str] = set()
 
     def add(self, row: Any) -> bool:
-        """Add a row; return False if it names no message."""
+        """Add a row; return False if it names neither a message nor a conversation."""
         match row:
             case {"id": str(message_id), **rest} if message_id:
                 feedback = _readable_row(rest)
@@ -41,6 +44,10 @@ class Feedback:
                 elif isinstance((conversation_id := rest.get("conversation_id")), str):
                     self._conversations.setdefault(conversation_id, []).append(message_id)
                 self.rows[message_id] = feedback
+                return True
+            case {"conversation_id": str(conversation_id), **rest} if conversation_id:
+                self._without_message.setdefault(conversation_id, []).append(_readable_row(rest))
+                self._unused_without_message += 1
                 return True
             case _:
                 return False
@@ -58,16 +65,19 @@ class Feedback:
                 self._used.add(message_id)
 
     def take_unmatched(self, conversation_id: str) -> list[JsonObject]:
-        """Return the feedback on messages of a conversation that the export does not hold, and count it as used."""
+        """Return the feedback on a conversation that is not on a message of the export, and count it as used."""
         left = [
             message_id for message_id in self._conversations.get(conversation_id, ()) if message_id not in self._used
         ]
         self._used.update(left)
-        return [{"message_id": message_id, **self.rows[message_id]} for message_id in left]
+        whole = self._without_message.pop(conversation_id, [])
+        self._unused_without_message -= len(whole)
+        return [*({"message_id": message_id, **self.rows[message_id]} for message_id in left), *whole]
 
     def rating(self, conversation_id: str) -> JsonObject | None:
         """Return one rating for a conversation: the mean score, all texts, the time of the last; None without any."""
         rows = [self.rows[message_id] for message_id in self._conversations.get(conversation_id, ())]
+        rows += self._without_message.get(conversation_id, ())
         scores = [_UP if "up" in row["rating"].lower() else _DOWN for row in rows if isinstance(row.get("rating"), str)]
         if not scores:
             return None
@@ -82,7 +92,7 @@ class Feedback:
 
     @property
     def unused(self) -> int:
-        return len(self.rows) - len(self._used)
+        return len(self.rows) - len(self._used) + self._unused_without_message
 
 
 def _readable_row(row: JsonObject) -> JsonObject:

@@ -27,11 +27,13 @@ from palaver.importers.chatgpt.formats import (
 from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.arrays.elements import JsonElements
-from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.run import Run
 from palaver.sources.small_files import count_file, json_document
 from palaver.sources.source import Source
 
+ODD_SIDE_ROW = finding_kind(
+    "odd-side-row", "note", "A row of a file beside the conversations concerns none of them; it is left out."
+)
 MISSING_MEMBER = finding_kind(
     "missing-member", "error", "A file that the export's own list names is not in the export."
 )
@@ -55,7 +57,7 @@ class Export:
         self._source = source
         self._run = run
         self._feedback_rows = 0
-        """How many rows of feedback name a message."""
+        """How many rows of feedback name a message or a conversation."""
         self._copies = SeenConversations(run)
         self._members = self._export_members() if source.is_folder else []
         self._context = ExportContext(
@@ -94,6 +96,9 @@ class Export:
         with opened as elements:
             for raw in elements:
                 conversation = convert(raw)
+                if conversation is None and convert is comparison_conversation:
+                    self._skip_row(elements, "it compares no answers")
+                    continue
                 if conversation is None:
                     self._run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), _describe_broken(raw))
                     continue
@@ -153,7 +158,8 @@ class Export:
                 self._run.folded("conversation")
                 yield value
             else:
-                self._run.quarantined(NOT_AN_OBJECT, self._side_file(name).head(), name)
+                self._run.note(ODD_SIDE_ROW, name, "it is not an object", kept=False)
+                self._run.skipped("odd-side-row")
 
     def _rows(self, name: str) -> Iterator[tuple[Any, JsonElements]]:
         with open_elements(self._side_file(name), self._run, label=name) as rows:
@@ -165,7 +171,7 @@ class Export:
             if self._context.feedback.add(row):
                 self._feedback_rows += 1
             else:
-                self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where(), "feedback without a message")
+                self._skip_row(rows, "the feedback names neither a message nor a conversation")
 
     def _read_shared(self) -> None:
         for row, rows in self._rows(SHARED):
@@ -173,16 +179,20 @@ class Export:
                 case {"conversation_id": str(conversation_id), **link} if conversation_id:
                     self._context.shared.setdefault(conversation_id, []).append(link)
                 case _:
-                    self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where(), "a link to no conversation")
+                    self._skip_row(rows, "the link names no conversation")
 
     def _read_library(self) -> None:
         for row, rows in self._rows(LIBRARY):
             if not isinstance(row, dict):
-                self._run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
+                self._skip_row(rows, "it is not an object")
             elif self._context.assets.add_library_row(row):
                 self._run.folded("asset")
             else:
                 self._run.skipped("not-exported")
+
+    def _skip_row(self, rows: JsonElements, reason: str) -> None:
+        self._run.note(ODD_SIDE_ROW, rows.where(), reason, kept=False)
+        self._run.skipped("odd-side-row")
 
     def _check_manifest(self, manifest: JsonObject, conversations: set[str]) -> None:
         """Report conversation files that the export's own list names but that are missing."""

@@ -34,13 +34,15 @@ _ASSET_NAME = re.compile(
     r"file[-_][A-Za-z0-9]+.*|dalle-generations|user-[A-Za-z0-9]+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 
+_COMPARISON_MARKS = (b'"prompt_convo"', b'"feedback_step_2"')
+
 
 def recognize(source: Source) -> Match:
     if source.is_folder:
         return SERVICE.recognizes(source)
     if is_page(source):
         return Match.yes("a page with `jsonData`", form="page")
-    if b'"prompt_convo"' in source.head() and any(map(is_comparison, source.parsed_head() or ())):
+    if any(mark in source.head() for mark in _COMPARISON_MARKS) and any(map(is_comparison, source.parsed_head() or ())):
         return Match.yes("answers that were compared side by side", form="comparisons")
     return SERVICE.recognizes(source)
 
@@ -138,50 +140,82 @@ _DROPPED_FIELDS = frozenset({
     *("id", "conversation_id", "create_time", "user_id", "workspace_id", "storage_protocol", "metadata"),
 })  # fmt: skip
 """Ids, and data about the user's network."""
+_MAPPED_FIELDS = frozenset({"content", "input", "output"})
 
 
 def is_comparison(value: Any) -> bool:
+    """Return whether a row compares answers; until 2023 its input and output were not in `content`."""
     match value:
-        case {"content": {"input": {"prompt_convo": dict()}}}:
+        case {"content": {"input": {"prompt_convo": dict()}}} | {"input": {"prompt_convo": dict()}}:
+            return True
+        case {"input": dict(), "output": {"feedback_step_2": dict()}}:
             return True
         case _:
             return False
 
 
 def comparison_conversation(row: Any) -> JsonObject | None:
-    """Return a comparison in the shape of an export's conversation; None if the row is not a comparison."""
-    match row:
-        case {"content": {"input": {"prompt_convo": {"messages": list(prompts), **convo}, **asked}, **content}, **rest}:
-            output = content.pop("output", None)
-        case _:
-            return None
+    """Return a comparison in the shape of an export's conversation; None if the row holds nothing.
+
+    A comparison of an unknown shape becomes a single message of unknown content, which is kept whole.
+    """
+    if not isinstance(row, dict):
+        return None
+    content = row["content"] if isinstance(row.get("content"), dict) else row
+    asked, prompts, convo = _prompts(content)
     mapping: JsonObject = {}
     last: str | None = None
     for message in prompts:
         last = _add_node(mapping, message, last)
-    result = output if isinstance(output, dict) else {"output": output}
+    output = content.get("output")
+    result: JsonObject = output if isinstance(output, dict) else {"output": output}
     step = result.get("feedback_step_2")
-    compared = step if isinstance(step, dict) else {}
+    compared: JsonObject = step if isinstance(step, dict) else {}
     ends: dict[str, str | None] = {}
     for turn in _TURNS:
         ends[turn] = last
         answers = compared.get(turn)
         for message in answers if isinstance(answers, list) else ():
             ends[turn] = _add_node(mapping, message, ends[turn])
+    fields = {name: value for name, value in row.items() if name not in _MAPPED_FIELDS}
+    compared_id = row.get("conversation_id") or asked.get("conversation_id")
+    conversation: JsonObject = {
+        **{name: value for name, value in fields.items() if name not in _DROPPED_FIELDS},
+        "create_time": row.get("create_time"),
+        "compared_conversation_id": compared_id,
+    }
+    if isinstance((row_id := row.get("id")), str) and row_id:
+        prefix = f"{compared_id}:" if isinstance(compared_id, str) else ""
+        conversation["conversation_id"] = f"{prefix}comparison-{row_id}"
+    if not mapping:
+        kept = _kept_fields(content)
+        if not any(kept.values()):
+            return None
+        unknown = {"author": {"role": "system"}, "content": {**kept, "content_type": "comparison"}}
+        return {**conversation, "mapping": {"comparison": {"message": unknown, "parent": None}}}
     unmapped = {name: value for name, value in result.items() if name != "feedback_step_2" or value is not compared}
     unmapped |= {name: value for name, value in compared.items() if name not in _TURNS or not isinstance(value, list)}
-    for fields in (convo, asked, content):
-        unmapped |= {name: value for name, value in fields.items() if name not in _DROPPED_FIELDS and value is not None}
-    compared_id = rest.get("conversation_id")
-    return {
-        **{name: value for name, value in rest.items() if name not in _DROPPED_FIELDS},
-        "conversation_id": f"{compared_id}:comparison-{rest.get('id')}",
-        "create_time": rest.get("create_time"),
-        "mapping": mapping,
-        "current_node": ends["new_turn" if compared.get("completion_comparison_rating") == "new" else "original_turn"],
-        "compared_conversation_id": compared_id,
-        "comparison": unmapped,
-    }
+    around = {} if content is row else {name: value for name, value in content.items() if name not in _MAPPED_FIELDS}
+    for part in (convo, asked, around):
+        unmapped |= _kept_fields(part)
+    preferred = "new_turn" if compared.get("completion_comparison_rating") == "new" else "original_turn"
+    return {**conversation, "mapping": mapping, "current_node": ends[preferred], "comparison": unmapped}
+
+
+def _prompts(content: JsonObject) -> tuple[JsonObject, list[Any], JsonObject]:
+    """Return the input of a comparison, its messages, and the other fields around the messages."""
+    given = content.get("input")
+    asked: JsonObject = dict(given) if isinstance(given, dict) else {"input": given}
+    match asked.get("prompt_convo"):
+        case {"messages": list(messages), **convo}:
+            del asked["prompt_convo"]
+            return asked, messages, convo
+        case _:
+            return asked, [], {}
+
+
+def _kept_fields(fields: JsonObject) -> JsonObject:
+    return {name: value for name, value in fields.items() if name not in _DROPPED_FIELDS and value is not None}
 
 
 def _add_node(mapping: JsonObject, message: Any, parent: str | None) -> str:
