@@ -19,6 +19,11 @@ What comes out
     no item holds; other text found only there is kept as `sent` in `promptLogs`. Events give answers and results their
     times, supply versions and the rating, and hold answers that the user discarded (`on_active_path` false) and whole
     sessions whose files are gone (status `archived`).
+    Sessions of 2023 are the state of a program of steps (`history.timeline`). What was typed becomes a `user` message
+    and what a model answered an `assistant` message; any other step (an edit, a command, an error) becomes a `system`
+    message of the harness: what the step showed, and the step with its observation in an `opaque` block. A hidden step
+    is `hidden`, one that the user deleted has `on_active_path` false. Of the state's own config, only the system
+    message and the temperature are read.
     The only times in a session file are those of thoughts: messages without one take the time of the message before,
     else the session's, and are marked `timestamp_inferred`.
     Of the events that belong to no session, edits with their prompts become conversations of two messages, and tool
@@ -33,8 +38,8 @@ What is left out, and counted under these rules
     `other-config` (a config that another one overrides), `other-file` (anything else in the two folders, such as
     `devdata.sqlite`, whose counts are in the events as well), `unreadable-side-file`. From the config, only each
     model's title, provider, id, roles and template are read. Dropped: prompts, completions and editor states as far as
-    the messages repeat them, the fragments in which completions log tool calls, and the profile and tool parameters of
-    events that were joined to a session.
+    the messages repeat them, the fragments in which completions log tool calls, the profile and tool parameters of
+    events that were joined to a session, and the slash commands, context providers and flags of sessions of 2023.
 """
 
 import os

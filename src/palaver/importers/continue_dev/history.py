@@ -85,6 +85,12 @@ class History:
             self._add(position, item)
         self._flush()
 
+    def append(
+        self, position: int, role: build.Role, blocks: list[build.Block], metadata: JsonObject, fields: JsonObject
+    ) -> None:
+        """Append a message that is complete, with other fields of its item."""
+        self._append(Item(position, fields, {}), role, blocks, metadata)
+
     def unique_id(self, wanted: str) -> str:
         """Reserve and return a generated id that no message has."""
         unique = full = f"{self.session_id}:{wanted}"

@@ -17,6 +17,7 @@ from palaver.importers.continue_dev.layout import (
     SESSIONS,
 )
 from palaver.importers.continue_dev.share import is_share
+from palaver.importers.continue_dev.timeline import has_timeline
 from palaver.sources.source import Source
 
 _MEMBERS = (*CONFIGS, OTHER_CONFIG, INPUT_HISTORY, *SECRETS)
@@ -114,6 +115,8 @@ def _is_session(source: Source) -> bool:
                 return False  # Kiro's sessions look much the same
             is_named = all(isinstance(session.get(name), str) for name in _SESSION_FIELDS)
             return is_named if not items else is_named or any(map(_is_item, items))
+        case {"history": {"timeline": list()}}:
+            return has_timeline(source)
         case _:
             return False
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from palaver.errors import PalaverError
 from palaver.importers._shared.findings import BAD_CONVERSATION, INFERRED_TIMESTAMP
+from palaver.importers.continue_dev import timeline
 from palaver.importers.continue_dev.content import plain_text, split_thinking
 from palaver.importers.continue_dev.events import PLATFORM
 from palaver.importers.continue_dev.fields import (
@@ -51,6 +52,9 @@ def read_session(source: Source, run: Run, side_files: SideFiles, *, label: str 
 
     Yield nothing for a session without items; the caller accounts for it.
     """
+    if timeline.has_timeline(source):
+        yield from _read_timeline(source, run, side_files, label)
+        return
     conversation: Conversation | None = None
     try:
         with open_elements(source, run, "history", label=label) as elements:
@@ -79,6 +83,27 @@ def read_session(source: Source, run: Run, side_files: SideFiles, *, label: str 
     yield from conversation.finish(elements.wrapper)
 
 
+def _read_timeline(source: Source, run: Run, side_files: SideFiles, label: str) -> Iterator[JsonObject]:
+    """Yield the conversation of a session of 2023, in fragments if large."""
+    try:
+        with source.open() as stream:
+            elements = JsonElements(stream, run, timeline.PATH, label=label, accepts_truncated=True)
+            conversation = Conversation(source.stem, source, run, side_files)
+            limit, has_messages = FRAGMENT_BYTES, False
+            for node in timeline.step_nodes(elements, run):
+                if has_messages and elements.bytes_read > limit and timeline.is_typed(node):
+                    limit, has_messages = elements.bytes_read + LATER_FRAGMENT_BYTES, False
+                    yield conversation.fragment(conversation.take_header(elements.wrapper))
+                conversation.history.append(elements.number - 1, *timeline.message_of(node))
+                has_messages = True
+    except (PalaverError, OSError) as error:
+        if not label:
+            raise
+        run.note(CUT_OFF, label, str(error), kept=False)
+        return
+    yield from conversation.finish(conversation.take_header(elements.wrapper))
+
+
 class Conversation:
     """Builder of a session's documents from its history items and the files around it."""
 
@@ -102,6 +127,12 @@ class Conversation:
 
     def add(self, items: list[tuple[int, Any]]) -> None:
         self.history.add(items)
+
+    def take_header(self, state: JsonObject) -> JsonObject:
+        """Return the header of a session of 2023, which names its time if the index does not."""
+        header, row = timeline.session_header(state)
+        self._row = self._row or row
+        return header
 
     def fragment(self, wrapper: JsonObject) -> JsonObject:
         """Return a fragment with the messages since the last one."""
