@@ -503,3 +503,65 @@ def test_a_zip_that_compresses_nothing_is_read_by_its_members(run, session, tmp_
     result = run("import", tmp_path / "stored.zip", "-o", "-")
     assert result.exit_code == 0
     assert result.stdout_bytes == run("import", session, "-o", "-").stdout_bytes
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_no_side_file_stands_beside_what_is_no_regular_file(run, damaged, tmp_path, kind):
+    target = tmp_path / "target"
+    if kind == "device":
+        target.symlink_to(os.devnull)
+    else:
+        os.mkfifo(target)
+        reader = os.open(target, os.O_RDONLY | os.O_NONBLOCK)
+    before = files_below(tmp_path)
+    result = run("import", damaged, "-o", target)
+    if kind == "pipe":
+        os.close(reader)
+    assert result.exit_code == 1
+    assert files_below(tmp_path) == before
+    assert "Records were refused; with --quarantine FILE their bytes are kept." in result.stderr
+    assert "palaver validate" not in result.stderr
+
+
+def test_a_quarantine_that_is_named_is_written_beside_a_device_as_well(run, damaged, tmp_path):
+    aside = tmp_path / "aside.jsonl"
+    result = run("import", damaged, "-o", os.devnull, "--quarantine", aside)
+    assert result.exit_code == 1
+    assert aside.is_file()
+    assert "The records that were refused are in" in result.stderr
+
+
+def test_costs_are_those_of_an_export(run, case, tmp_path, kept):
+    kept.mkdir()
+    (kept / "config.toml").write_text('[prices."claude-*"]\ninput = 7\noutput = 70\n')
+    imported, exported = tmp_path / "imported.jsonl", tmp_path / "exported.jsonl"
+    source = case("plain_session")
+    assert run("import", source, "-o", imported, "--with-cost").exit_code == 0
+    assert run("import", source).exit_code == 0
+    assert run("export", "-o", exported, "--with-cost").exit_code == 0
+    costs = [
+        [(message["message_id"], message.get("metadata", {}).get("computed_cost")) for message in document["messages"]]
+        for document in (documents(imported)[0], documents(exported)[0])
+    ]
+    assert costs[0] == costs[1]
+    assert any(cost for _, cost in costs[0])
+    assert run("validate", imported).exit_code == 0
+
+
+def test_costs_are_the_same_with_several_processes(run, case, tmp_path, monkeypatch):
+    monkeypatch.setattr("palaver.workflows.import_files._PARALLEL_THRESHOLD_BYTES", 0)
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    sources = [case("plain_session"), case("subagents_folder")]
+    assert run("import", *sources, "-o", one, "--with-cost", "--jobs", "1").exit_code == 0
+    assert run("import", *sources, "-o", two, "--with-cost", "--jobs", "2").exit_code == 0
+    assert one.read_bytes() == two.read_bytes()
+    assert b'"computed_cost"' in one.read_bytes()
+
+
+def test_the_archive_takes_no_costs(run, session, kept):
+    result = run("import", session, "--with-cost")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "palaver: --with-cost goes with --output: the archive computes costs whenever it is read\n"
+    )
+    assert not kept.exists()

@@ -21,6 +21,7 @@ Jobs = Annotated[
     typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at a time.", show_default="all cores"),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and check everything, write nothing.")]
+WithCost = Annotated[bool, typer.Option("--with-cost", help="Add what each message would cost by public prices.")]
 Again = Annotated[bool, typer.Option("--again", help="Read also what did not change since it was read.")]
 ImporterOptions = Annotated[
     list[str] | None,

@@ -11,7 +11,7 @@ import typer
 from palaver.archive.filters import Filters
 from palaver.archive.selection import estimate_bytes, select_keys
 from palaver.cli import _archive
-from palaver.cli._arguments import STANDARD, AsJson, output_path
+from palaver.cli._arguments import STANDARD, AsJson, WithCost, output_path
 from palaver.cli._filters import takes_filters
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import counted, display_path, duration, rate, size
@@ -30,7 +30,6 @@ Output = Annotated[
     str,
     typer.Option("--output", "-o", metavar="FILE", help="A file, a folder, or - for standard output."),
 ]
-WithCost = Annotated[bool, typer.Option("--with-cost", help="Add what each message would cost by public prices.")]
 WithAgents = Annotated[bool, typer.Option("--with-agents/--no-agents", help="Also the agents that they started.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be written.")]
 

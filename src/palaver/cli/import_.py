@@ -18,6 +18,7 @@ from palaver.cli._arguments import (
     ImporterOptions,
     Jobs,
     Paths,
+    WithCost,
     importer_options,
     output_path,
     platform_and_paths,
@@ -48,6 +49,7 @@ def import_(
         Path | None,
         typer.Option(metavar="FILE", help="What was used without a conversation, as JSON Lines.", show_default="none"),
     ] = None,
+    with_cost: WithCost = False,
     options: ImporterOptions = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
@@ -59,7 +61,8 @@ def import_(
     PATH may also be - for standard input. PLATFORM is recognised when it is left out; `palaver sources` lists them.
     The archive is in $PALAVER_HOME, or in the place that this system has for such things; what is in it and did not
     change since is not read again. Usage records (calls that were logged without their words, sums by day) go to the
-    archive as well; with --output they are written to the file that --usage names.
+    archive as well; with --output they are written to the file that --usage names. With --output, --with-cost adds to
+    each message the cost that `palaver export --with-cost` adds.
 
     Exit codes: 0 everything was imported, 1 some records were refused, 2 a path could not be read.
     """
@@ -70,6 +73,8 @@ def import_(
         raise SourceError("--quarantine goes with --output: the archive keeps refused records itself")
     if usage and out is None:
         raise SourceError("--usage goes with --output: the archive keeps usage records itself")
+    if with_cost and out is None:
+        raise SourceError("--with-cost goes with --output: the archive computes costs whenever it is read")
     platform, paths = platform_and_paths(words)
     chosen = importer_options(options, platform)
     if out is None:
@@ -82,7 +87,7 @@ def import_(
     units, report = find_units(paths, platform)
     _report_refused(report, is_anything_found=bool(units), as_json=as_json)
     destination = _import_run.dry_run_destination() if dry_run else _destination(out, quarantine, usage, paths, units)
-    effort = _import_run.import_units(units, report, destination, chosen, jobs=jobs, began=began)
+    effort = _import_run.import_units(units, report, destination, chosen, jobs=jobs, began=began, with_cost=with_cost)
     _finish(report, effort, destination.messages, as_json=as_json)
 
 
@@ -140,7 +145,7 @@ def _finish(
 def _destination(
     out: str | None, quarantine: Path | None, usage: Path | None, paths: list[Path], units: "list[Unit]"
 ) -> _import_run.Destination:
-    from palaver.workflows.outputs import JsonLinesFile, StandardOutput
+    from palaver.workflows.outputs import JsonLinesFile, StandardOutput, is_replaceable
 
     quarantine = output_path(quarantine) if quarantine else None
     usage = output_path(usage) if usage else None
@@ -154,20 +159,29 @@ def _destination(
     if file is None:
         messages = _import_run.ResultMessages(
             "Written to standard output.",
-            refused_message or "Records were refused; with --quarantine FILE their bytes are kept.",
+            refused_message or _REFUSED_MESSAGE,
             usage=usage_message,
         )
         return _import_run.Destination(
             StandardOutput(quarantine, usage), "standard output", messages, is_terminal=sys.stdout.isatty()
         )
-    beside = display_path(file.with_name(f"{file.name}.quarantine.jsonl"))
     messages = _import_run.ResultMessages(
         f"Written to {display_path(file)}.",
-        refused_message or f"The records that were refused are in {beside}.",
-        f"`palaver validate {display_path(file)}` checks it again at any time.",
+        refused_message or _refused_message(file),
+        f"`palaver validate {display_path(file)}` checks it again at any time." if is_replaceable(file) else "",
         usage=usage_message,
     )
     return _import_run.Destination(JsonLinesFile(file, quarantine, usage), display_path(file), messages)
+
+
+_REFUSED_MESSAGE = "Records were refused; with --quarantine FILE their bytes are kept."
+
+
+def _refused_message(file: Path) -> str:
+    from palaver.workflows.outputs import quarantine_path
+
+    beside = quarantine_path(file)
+    return f"The records that were refused are in {display_path(beside)}." if beside else _REFUSED_MESSAGE
 
 
 def _refuse_shared_file(files: dict[str, Path | None]) -> None:

@@ -21,7 +21,7 @@ class JsonLines:
     suffix = ".jsonl"
 
     def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
-        yield from map(_line, documents if cost is None else map(_with_costs, documents, repeat(cost)))
+        yield from map(_line, documents if cost is None else map(with_costs, documents, repeat(cost)))
 
 
 def _line(document: JsonObject) -> bytes:
@@ -31,7 +31,8 @@ def _line(document: JsonObject) -> bytes:
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
-def _with_costs(document: JsonObject, cost: MessageCost) -> JsonObject:
+def with_costs(document: JsonObject, cost: MessageCost) -> JsonObject:
+    """Return a copy of a document with the computed cost of every message that states none."""
     return {**document, "messages": [_with_cost(message, document, cost) for message in document["messages"]]}
 
 

@@ -4,10 +4,12 @@ import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from palaver.archive.documents import conversation_documents, documents
 from palaver.config import Config
@@ -85,16 +87,18 @@ class Export:
 
 
 def message_cost(config: Config) -> MessageCost:
-    """Return a function that computes a message's cost from the user's prices, or the public prices of its time."""
-    prices = Prices(config)
+    """Return a function that computes a message's cost from the user's prices, or the public prices of its time.
 
-    def cost(message: JsonObject, document: JsonObject) -> Any:
-        tokens = message.get("tokens")
-        model, platform = message_model(message, document), document["platform"]["name"]
-        found = prices.cost(model, tokens, message["timestamp"], platform)
-        return found.amount if found else None
+    It can be pickled, for use in other processes.
+    """
+    return partial(_message_cost, Prices(config))
 
-    return cost
+
+def _message_cost(prices: Prices, message: JsonObject, document: JsonObject) -> Decimal | None:
+    tokens = message.get("tokens")
+    model, platform = message_model(message, document), document["platform"]["name"]
+    found = prices.cost(model, tokens, message["timestamp"], platform)
+    return found.amount if found else None
 
 
 def _name_and_documents(fragments: Iterator[JsonObject], names: "FileNames") -> tuple[str, Iterator[JsonObject]]:

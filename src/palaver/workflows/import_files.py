@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from palaver.errors import PalaverError
+from palaver.exporters._contract import MessageCost
+from palaver.exporters.jsonl import with_costs
+from palaver.model.build import Document
 from palaver.model.report import Report, SourceReport
 from palaver.sources.discovery import Unit
 from palaver.sources.run import Quarantined
@@ -24,10 +27,12 @@ def import_files(
     *,
     jobs: int = 1,
     advance: Callable[[int], None] = lambda _: None,
+    cost: MessageCost | None = None,
 ) -> None:
     """Read the units and write their documents in order, whatever the number of processes.
 
-    Units are removed from the list once they are read: in the end, it is empty.
+    With `cost`, every message that states no cost gets a computed one, as in an export. Units are removed from the list
+    once they are read: in the end, it is empty.
     """
     total = sum(unit.size_bytes for unit in units)
     if (
@@ -38,7 +43,7 @@ def import_files(
     ):
         from palaver.workflows.parallel import run_in_order
 
-        work = partial(_read_to_file, keeps_usage=output.keeps_usage)
+        work = partial(_read_to_file, keeps_usage=output.keeps_usage, cost=cost)
         for unit, part, done, quarantined in run_in_order(work, units, options, jobs=jobs, advance=advance):
             output.adopt(unit, part)
             if output.keeps_usage:
@@ -56,7 +61,7 @@ def import_files(
         errors: list[Exception] = []
         quarantine = _defer_errors(output.quarantine, errors)
         used = _defer_errors(output.used, errors) if output.keeps_usage else None
-        for line in document_lines(unit, done, options, quarantine, advance, used=used):
+        for line in document_lines(unit, done, options, quarantine, advance, used=used, cost=cost):
             stream.write(line)
         if errors:
             raise errors[0]
@@ -81,7 +86,13 @@ def _defer_errors(write: Callable[[T], Any], errors: list[Exception]) -> Callabl
 
 
 def _read_to_file(
-    unit: Unit, options: dict[str, str], part: Path, advance: Callable[[int], None], *, keeps_usage: bool = False
+    unit: Unit,
+    options: dict[str, str],
+    part: Path,
+    advance: Callable[[int], None],
+    *,
+    keeps_usage: bool = False,
+    cost: MessageCost | None = None,
 ) -> tuple[SourceReport, list[Quarantined]]:
     report = SourceReport(unit.source.label, unit.platform)
     quarantined: list[Quarantined] = []
@@ -89,7 +100,7 @@ def _read_to_file(
         stream = files.enter_context(part.open("wb", buffering=BUFFER_BYTES))
         usage = files.enter_context(_usage_path(part).open("wb", buffering=BUFFER_BYTES)) if keeps_usage else None
         used = (lambda record: usage.write(json_line(record))) if usage else None
-        for line in document_lines(unit, report, options, quarantined.append, advance, used=used):
+        for line in document_lines(unit, report, options, quarantined.append, advance, used=used, cost=cost):
             stream.write(line)
     return report, quarantined
 
@@ -106,11 +117,17 @@ def document_lines(
     advance: Callable[[int], None] = lambda _: None,
     *,
     used: UsageSink | None = None,
+    cost: MessageCost | None = None,
 ) -> Iterator[bytes]:
     """Read one unit, and yield its valid documents as lines of JSON; usage records go to `used`."""
+    encode = json_line if cost is None else partial(_json_line_with_costs, cost)
     return read_unit(
         unit,
         start_run(unit, report, options, quarantine, advance, used=used),
         report,
-        lambda document: (json_line(document),),
+        lambda document: (encode(document),),
     )
+
+
+def _json_line_with_costs(cost: MessageCost, document: Document) -> bytes:
+    return json_line(with_costs(document, cost))

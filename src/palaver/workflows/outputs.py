@@ -68,13 +68,24 @@ def quarantine_line(entry: Quarantined) -> bytes:
     return orjson.dumps({**texts, **raw}, option=orjson.OPT_APPEND_NEWLINE)
 
 
+def is_replaceable(path: Path) -> bool:
+    """Return whether a path is a regular file, or free for one; a device or a pipe is written to, never replaced."""
+    return path.is_file() or not path.exists()
+
+
+def quarantine_path(output: Path) -> Path | None:
+    """Return the file for refused records beside an output file; None beside a device or a pipe."""
+    return output.with_name(f"{output.name}.quarantine.jsonl") if is_replaceable(output) else None
+
+
 class JsonLinesFile:
     """Writes all documents to one file, in the order of the units."""
 
     def __init__(self, path: Path, quarantine: Path | None = None, usage: Path | None = None) -> None:
         self.path = path
         self._partial = AtomicFile(path)
-        self._quarantine = _LazyFile(quarantine or path.with_name(f"{path.name}.quarantine.jsonl"))
+        quarantine = quarantine or quarantine_path(path)
+        self._quarantine = _LazyFile(quarantine) if quarantine else None
         self.stream = self._partial.open()
         self._usage = _UsageFile(usage)
 
@@ -92,7 +103,8 @@ class JsonLinesFile:
         part.unlink()
 
     def quarantine(self, quarantined: Quarantined) -> None:
-        self._quarantine.write(quarantine_line(quarantined))
+        if self._quarantine:
+            self._quarantine.write(quarantine_line(quarantined))
 
     @property
     def keeps_usage(self) -> bool:
@@ -106,7 +118,8 @@ class JsonLinesFile:
 
     def close(self, *, keep: bool) -> None:
         self._partial.close(keep=keep)
-        self._quarantine.close(keep=keep)
+        if self._quarantine:
+            self._quarantine.close(keep=keep)
         self._usage.close(keep=keep)
 
 
@@ -201,8 +214,7 @@ class AtomicFile:
     """A file that appears complete when it is closed with `keep`, and not at all otherwise."""
 
     def __init__(self, path: Path) -> None:
-        # A device or a pipe (`/dev/null`, `>(...)`) is written to, never replaced; a symbolic link stays one.
-        self._is_replaced = path.is_file() or not path.exists()
+        self._is_replaced = is_replaceable(path)  # a symbolic link stays one
         self.path = Path(os.path.realpath(path)) if self._is_replaced else path
         self._partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
         self._stream: BinaryIO | None = None

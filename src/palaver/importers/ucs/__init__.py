@@ -21,7 +21,7 @@ What comes out
     ratings given by hand become those of the document. Usage records, also those of an archive, are unchanged.
 
 What is left out
-    `computed_cost` of messages, added by `palaver export --with-cost` and computed from prices on demand. Of an
+    `computed_cost` of messages, added by `--with-cost` and computed from prices on demand. Of an
     archive: its list of sources, and deletions, which do not apply here. Records that are no conversation, lack an id,
     a platform or a time, or have an unknown schema version are quarantined.
 """
