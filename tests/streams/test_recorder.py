@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from cassettes import needs_samples
 from merging import message
-from palaver.errors import ContentError
 from palaver.storage.spill import ByteSpill, MemoryBudget
 from palaver.streams import assemble
 from palaver.streams.recorder import StreamRecorder
@@ -103,15 +102,93 @@ def test_a_stream_without_chunks():
     assert [issue["type"] for issue in details["issues"]] == ["incomplete_stream_start", "incomplete_stream_end"]
 
 
-def test_what_is_finished_is_finished():
+def test_a_finished_recording_takes_nothing_more():
     recorder = StreamRecorder()
     recorder.finish()
-    with pytest.raises(ContentError, match="finished"):
-        recorder.feed(b"", 1)
-    with pytest.raises(ContentError, match="finished"):
-        recorder.finish()
-    with pytest.raises(ContentError, match="no time"):
-        StreamRecorder().feed(b"", math.nan)
+    for again in (lambda: recorder.feed(b"", 1), recorder.finish, lambda: recorder.abort("reset")):
+        with pytest.raises(ValueError, match="this recording is finished: create a StreamRecorder for each stream"):
+            again()
+
+
+@pytest.mark.parametrize(
+    ("chunk", "message"),
+    [
+        ("data: x", "chunk must be bytes, not str: encode it first"),
+        (None, "chunk must be bytes, not NoneType"),
+        (7, "chunk must be bytes, not int"),
+        ([b"data"], "chunk must be bytes, not list"),
+    ],
+)
+def test_a_chunk_that_is_no_bytes_is_refused(chunk, message):
+    recorder = StreamRecorder()
+    with pytest.raises(TypeError, match=f"^{message}$"):
+        recorder.feed(chunk, 1.0)
+    assert recorder.finish().size_bytes == 0
+
+
+def test_a_buffer_that_is_used_again_is_copied():
+    buffer = bytearray(STREAM)
+    recorder = StreamRecorder()
+    recorder.feed(buffer, 1.0)
+    recorder.feed(memoryview(b": end"), 1.0)
+    buffer[:] = b"x" * len(STREAM)
+    assert b"".join(recorder.finish().body()) == STREAM + b": end"
+
+
+NO_TIMES = [
+    (None, TypeError, "timestamp must be a number of seconds since 1970, not NoneType"),
+    ("1.5", TypeError, "timestamp must be a number of seconds since 1970, not str"),
+    (True, TypeError, "timestamp must be a number of seconds since 1970, not bool"),
+    (-1.5, ValueError, "timestamp must be a number of seconds since 1970, not -1.5"),
+    (math.nan, ValueError, "timestamp must be a number of seconds since 1970, not nan"),
+    (-math.inf, ValueError, "timestamp must be a number of seconds since 1970, not -inf"),
+    (
+        *(1_767_607_200_250, ValueError),
+        "timestamp must be a number of seconds since 1970, not 1767607200250: divide milliseconds by 1,000",
+    ),
+]
+
+
+@pytest.mark.parametrize(("timestamp", "error", "message"), NO_TIMES)
+def test_a_timestamp_that_is_no_time_in_seconds_is_refused(timestamp, error, message):
+    recorder = StreamRecorder()
+    ways = [lambda: recorder.feed(b"data", timestamp)]
+    if timestamp is not None:
+        ways += [lambda: recorder.finish(timestamp), lambda: recorder.abort("reset", timestamp)]
+    for way in ways:
+        with pytest.raises(error, match=f"^{message}$"):
+            way()
+    recorder.feed(STREAM, 1.0)
+    assert not recorder.finish().issues, "a refused call changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("held_bytes", "error", "message"),
+    [
+        ("8", TypeError, "held_bytes must be an int, not str"),
+        (None, TypeError, "held_bytes must be an int, not NoneType"),
+        (-1, ValueError, "held_bytes must not be negative: -1"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(held_bytes, error, message):
+    with pytest.raises(error, match=f"^{message}$"):
+        StreamRecorder(held_bytes=held_bytes)
+
+
+def test_the_reason_of_an_abort_is_text():
+    with pytest.raises(TypeError, match=r"^reason must be a str, not OSError$"):
+        StreamRecorder().abort(OSError())
+
+
+def test_a_live_recording_counts_its_reads_and_was_not_put_together_from_chunks():
+    recorder = StreamRecorder()
+    for at in range(0, len(STREAM), 100):
+        recorder.feed(STREAM[at : at + 100], 1.0)
+    recorder.feed(b"", 1.0)
+    details = recorder.finish().to_json()["streaming_details"]
+    assert details["chunk_count"] == len(parsed([STREAM]))
+    assert details["network_chunks"] == -(-len(STREAM) // 100)
+    assert details["reconstructed_from_chunks"] is False
 
 
 PIECES = st.sampled_from(

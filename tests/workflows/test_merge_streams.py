@@ -37,7 +37,7 @@ def test_an_entry_gets_every_field_of_the_specification(merged):
     details = made["response"]["streaming_details"]
     assert list(details) == [
         *("chunk_count", "first_chunk_timestamp", "last_chunk_timestamp", "total_duration_ms"),
-        *("reconstructed_from_chunks", "chunks"),
+        *("reconstructed_from_chunks", "network_chunks", "chunks"),
     ]
     assert details["chunk_count"] == len(details["chunks"]) == len(STREAM)
     assert (details["first_chunk_timestamp"], details["last_chunk_timestamp"]) == (AT + 2, AT + 2.6)
@@ -76,6 +76,7 @@ def test_trap_20_a_read_is_no_event(merged):
     details = merged.details([entry(request_id="r")], chunks("r", parts))
     assert [chunk["data"] for chunk in details["chunks"]] == STREAM
     assert [chunk["timestamp"] for chunk in details["chunks"]] == [AT + 2.2] * len(STREAM), "where an event ends"
+    assert (details["chunk_count"], details["network_chunks"]) == (len(STREAM), 3)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,7 @@ def test_trap_22_without_chunks_the_body_is_the_source(merged):
     [made] = merged([entry(body_raw=sse(STREAM[0], PING, *STREAM[1:]).decode())])
     details = made["response"]["streaming_details"]
     assert details["reconstructed_from_chunks"] is False
+    assert "network_chunks" not in details, "a body does not show its reads"
     assert said(made) == "The gate is open — “now”."
     assert {chunk["timestamp"] for chunk in details["chunks"]} == {AT + 2}
     assert {chunk["chunk_timing_ms"] for chunk in details["chunks"]} == {details["total_duration_ms"]} == {0}
@@ -637,7 +639,7 @@ def timeless(made):
     made = deepcopy(made)
     for line in made:
         details = (line.get("response") or {}).get("streaming_details") or {}
-        for name in ("first_chunk_timestamp", "last_chunk_timestamp", "total_duration_ms"):
+        for name in ("first_chunk_timestamp", "last_chunk_timestamp", "total_duration_ms", "network_chunks"):
             details.pop(name, None)
         for chunk in details.get("chunks", ()):
             del chunk["timestamp"], chunk["chunk_timing_ms"]
@@ -721,6 +723,8 @@ def test_a_recorder_gives_what_a_merge_gives(merged):
     recorded = recorder.finish().to_json()
     assert recorded["body_raw"] == text
     [made] = merged([entry(request_id="r", body_raw=text)], lines)
+    assert recorded["streaming_details"].pop("reconstructed_from_chunks") is False
+    assert made["response"]["streaming_details"].pop("reconstructed_from_chunks") is True
     assert made["response"]["streaming_details"] == recorded["streaming_details"]
     assert recorded["payload"]["content"][0]["text"] == "The gate is open — “now”."
 

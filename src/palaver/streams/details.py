@@ -1,9 +1,10 @@
 """The `streaming_details` of a response: the events of its stream, their times, and the issues found.
 
-A chunk is the result of one network read: several events, one, or a part of one. An event gets the time of the chunk in
-which it ends. Times count from the first event, whose `chunk_timing_ms` is 0. Pings are left out, recognized by their
-parsed data. An event's type is the name in its `event` line, else the `type` in its data, else `message`, the default
-of server-sent events.
+A network chunk is the result of one network read: several events, one, or a part of one. `chunk_count` counts the
+events, as `chunks` lists them, and `network_chunks` the reads, if they are known. An event gets the time of the network
+chunk in which it ends. Times count from the first event, whose `chunk_timing_ms` is 0. Pings are left out, recognized
+by their parsed data. An event's type is the name in its `event` line, else the `type` in its data, else `message`, the
+default of server-sent events.
 
 Data that is not JSON is stored as `{"corrupted_data": TEXT}`, and lines that are not server-sent events as
 `{"malformed_sse": TEXT}` (the whole chunk, if it holds nothing else), both in order with the other events.
@@ -37,6 +38,8 @@ class StreamingDetails:
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self.count = 0
+        self.network_chunks: int | None = 0
+        """The number of chunks that were not empty; None if the network reads are unknown."""
         self.wire_format: str | None = None
         """The format of the stream, once an event has shown it."""
         self.is_sse = True
@@ -57,6 +60,8 @@ class StreamingDetails:
         if timestamp is not None and self._previous is not None and timestamp < self._previous:
             self.note("timing_anomaly", f"{timestamp} comes after {self._previous}", self.count + 1)
         self._previous = timestamp
+        if chunk and self.network_chunks is not None:
+            self.network_chunks += 1
         if self.count == 0:
             self._first = timestamp if self._first is None else self._first
             self._last = timestamp
@@ -94,15 +99,21 @@ class StreamingDetails:
         return [{**issue._asdict(), "sequence": min(issue.sequence, self.count)} for issue in found]
 
     def summary(self, *, is_from_chunks: bool) -> JsonObject:
-        """Return the fields of `streaming_details` about the stream as a whole."""
+        """Return the fields of `streaming_details` about the stream as a whole.
+
+        `is_from_chunks` says that it was put together later, from chunks that were logged apart.
+        """
         first, last = self._first, self._last
-        return {
+        fields: JsonObject = {
             "chunk_count": self.count,
             "first_chunk_timestamp": first,
             "last_chunk_timestamp": last,
             "total_duration_ms": _milliseconds(first, last),
             "reconstructed_from_chunks": is_from_chunks,
         }
+        if self.network_chunks is not None:
+            fields["network_chunks"] = self.network_chunks
+        return fields
 
     def _parse_chunk(self, chunk: bytes) -> list[Event]:
         if self._parser is not None:
@@ -223,6 +234,7 @@ def details_of_body(body: bytes, timestamp: float | None) -> tuple[StreamingDeta
     """Return the details of a body that was recorded whole, so that all its events have the same time."""
     pieces: list[bytes] = []
     details = StreamingDetails(pieces.append)
+    details.network_chunks = None
     details.feed(body, timestamp)
     details.close()
     return details, details_object(details, pieces, is_from_chunks=False)
@@ -251,7 +263,7 @@ def sse_bytes(event: Event) -> bytes:
 
 
 def is_timestamp(value: Any) -> bool:
-    """Return whether a value can be a time in seconds or milliseconds."""
+    """Return whether a value can be a time in seconds or milliseconds; no comparison holds for NaN."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_TIMESTAMP
 
 

@@ -1,8 +1,9 @@
 """A recorder for a stream that is still running, for use in a proxy.
 
 Every chunk is parsed, checked and recorded as it arrives, so that almost no work is left at the end. The content of a
-chunk never raises. Beyond a limit the buffers spill to files, and the response is assembled only on request: a
-stream takes less than 10 MB however long it is, unless a single event is larger than that.
+chunk never raises; an argument of a wrong type raises TypeError, and an impossible one ValueError. Beyond a limit the
+buffers spill to files, and the response is assembled only on request: a stream takes less than 10 MB however long it
+is, unless a single event is larger than that.
 """
 
 import json
@@ -13,12 +14,12 @@ from typing import Any, Self
 
 import orjson
 
-from palaver.errors import ContentError
 from palaver.model.build import JsonObject
 from palaver.storage.spill import ByteSpill, MemoryBudget
 from palaver.streams import anthropic, assemble, assembler, gemini, openai_chat, openai_responses
 from palaver.streams._contract import Assembler, Event
-from palaver.streams.details import StreamingDetails, encode_json, is_timestamp
+from palaver.streams.details import StreamingDetails, encode_json
+from palaver.streams.log_entries import MIN_MILLISECONDS
 
 # Imported now, so that the first chunk does not have to wait for it.
 _ASSEMBLERS = (anthropic, gemini, openai_chat, openai_responses)
@@ -30,6 +31,10 @@ class StreamRecorder:
     """Records the chunks of one response, with any content encoding removed, and their times in seconds."""
 
     def __init__(self, *, held_bytes: int = HELD_BYTES) -> None:
+        if type(held_bytes) is not int:
+            raise TypeError(f"held_bytes must be an int, not {type(held_bytes).__name__}")
+        if held_bytes < 0:
+            raise ValueError(f"held_bytes must not be negative: {held_bytes}")
         self._budget = MemoryBudget(held_bytes)
         self._body = ByteSpill(self._budget)
         self._events = ByteSpill(self._budget)
@@ -38,19 +43,20 @@ class StreamRecorder:
         self._is_assembled = True
         self._is_finished = False
 
-    def feed(self, chunk: bytes, timestamp: float) -> None:
+    def feed(self, chunk: bytes | bytearray | memoryview, timestamp: float) -> None:
         """Record the result of one network read."""
-        if self._is_finished:
-            raise ContentError("the recording of this stream is finished: begin another one")
-        if not is_timestamp(timestamp):
-            raise ContentError(f"{timestamp} is no time")
+        self._check_open()
+        if not isinstance(chunk, bytes):
+            chunk = _copied(chunk)
+        _check_timestamp(timestamp)
         self._body.write(chunk)
         self._assemble(self._details.feed(chunk, timestamp))
 
     def finish(self, timestamp: float | None = None) -> "Recording":
         """End the recording; `timestamp` is used only if there was no chunk at all."""
-        if self._is_finished:
-            raise ContentError("the recording of this stream is finished already")
+        self._check_open()
+        if timestamp is not None:
+            _check_timestamp(timestamp)
         if timestamp is not None and not self._body.size_bytes:
             self._details.feed(b"", timestamp)
         self._is_finished = True
@@ -59,8 +65,16 @@ class StreamRecorder:
 
     def abort(self, reason: str, timestamp: float | None = None) -> "Recording":
         """End the recording of a stream that broke off, and note why; everything recorded so far is preserved."""
+        self._check_open()
+        _check_text(reason)
+        if timestamp is not None:
+            _check_timestamp(timestamp)
         self._details.note("aborted", reason)
         return self.finish(timestamp)
+
+    def _check_open(self) -> None:
+        if self._is_finished:
+            raise ValueError("this recording is finished: create a StreamRecorder for each stream")
 
     def _assemble(self, events: list[Event]) -> None:
         if not self._is_assembled or not events:
@@ -77,6 +91,27 @@ class StreamRecorder:
         feed = self._assembler.feed
         for event in events:
             feed(event)
+
+
+def _copied(chunk: object) -> bytes:
+    """Return the bytes of a buffer that its owner may use again."""
+    if not isinstance(chunk, bytearray | memoryview):
+        hint = ": encode it first" if isinstance(chunk, str) else ""
+        raise TypeError(f"chunk must be bytes, not {type(chunk).__name__}{hint}")
+    return bytes(chunk)
+
+
+def _check_text(reason: object) -> None:
+    if not isinstance(reason, str):
+        raise TypeError(f"reason must be a str, not {type(reason).__name__}")
+
+
+def _check_timestamp(timestamp: object) -> None:
+    if not isinstance(timestamp, int | float) or isinstance(timestamp, bool):
+        raise TypeError(f"timestamp must be a number of seconds since 1970, not {type(timestamp).__name__}")
+    if not 0 <= timestamp < MIN_MILLISECONDS:
+        hint = ": divide milliseconds by 1,000" if timestamp >= MIN_MILLISECONDS else ""
+        raise ValueError(f"timestamp must be a number of seconds since 1970, not {timestamp}{hint}")
 
 
 class Recording:
@@ -125,7 +160,7 @@ class Recording:
 
     def details(self) -> Iterator[bytes]:
         """Yield `streaming_details` as JSON, in pieces."""
-        summary = encode_json(self._details.summary(is_from_chunks=True))
+        summary = encode_json(self._details.summary(is_from_chunks=False))
         yield summary[:-1] + b',"chunks":['
         yield from self._events.pieces()
         yield b"]" + (b',"issues":%b' % encode_json(self.issues) if self.issues else b"") + b"}"
