@@ -126,15 +126,15 @@ def test_integers_of_a_tools_input_are_exact():
     assert whole(*tool('{"n": 123456789012345678901}')).payload["content"][0]["input"] == {"n": 123456789012345678901}
 
 
-def test_an_input_that_the_limit_of_tokens_cut_is_given_as_far_as_it_goes():
+def test_an_input_that_the_limit_of_tokens_cut_is_kept_as_text_and_never_closed():
     made = whole(*tool('{"path": "/etc", "lines": [1, 23, 4', "5"))
-    assert made.payload["content"][0]["input"] == {"path": "/etc", "lines": [1, 23]}
+    assert made.payload["content"][0]["input"] == {"raw": '{"path": "/etc", "lines": [1, 23, 45'}
     assert kinds(made) == ["incomplete_json"]
 
 
 def test_an_input_that_is_no_json_is_kept():
     made = whole(*tool('{"path": /etc}'))
-    assert made.payload["content"][0]["input"] == {"INVALID_JSON": '{"path": /etc}'}
+    assert made.payload["content"][0]["input"] == {"raw": '{"path": /etc}'}
     assert kinds(made) == ["invalid_json"]
 
 
@@ -194,7 +194,7 @@ def test_an_error_alone_is_the_body_that_a_request_without_a_stream_gets():
 def test_a_stream_without_its_end_gives_what_there_is():
     made = assemble("anthropic", sse(START, *text("a", "b"), *tool('{"a": "b', index=1)[:-1]))
     assert made.payload["content"][0]["text"] == "ab"
-    assert made.payload["content"][1]["input"] == {"a": "b"}
+    assert made.payload["content"][1]["input"] == {"raw": '{"a": "b'}
     assert made.payload["usage"]["output_tokens"] == 1
     assert not made.is_complete
     assert kinds(made) == ["incomplete_json", "incomplete_stream_end"]

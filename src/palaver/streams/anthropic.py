@@ -328,6 +328,7 @@ class Assembler:
 
 
 def _parse_input(text: str, label: str, events: int, closing: list[Issue]) -> Any:
+    """Return a tool's input; text that is not JSON goes under the key `raw`, so that a cut call cannot pass for one."""
     if not text.strip():
         return {}
     try:
@@ -335,13 +336,13 @@ def _parse_input(text: str, label: str, events: int, closing: list[Issue]) -> An
     except FAST_PATH_ERRORS as error:
         reason = f"{label}: {error}"
     try:
-        value = close_truncated_json(text)
+        close_truncated_json(text)
     except FAST_PATH_ERRORS:
-        closing.append(Issue("invalid_json", events, reason))
-        # The key under which the API's documentation returns invalid input.
-        return {"INVALID_JSON": text}
-    closing.append(Issue("incomplete_json", events, reason))
-    return value
+        kind = "invalid_json"
+    else:
+        kind = "incomplete_json"
+    closing.append(Issue(kind, events, reason))
+    return {"raw": text}
 
 
 _MAX_ONE_PASS_BYTES = 1 << 20
