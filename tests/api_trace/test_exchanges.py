@@ -13,7 +13,7 @@ CASES = [case for case in cases() if case.platform == "api_trace"]
 def exchanges(case, folder):
     for unit in import_folder(case.lay_out(folder), "api_trace").units:
         run = Run(unit.source.label, form=unit.match.form)
-        yield run, list(importer("api_trace").exchanges(unit.source, run))
+        yield run, [call.exchange() for call in importer("api_trace").calls(unit.source, run)]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -60,8 +60,8 @@ def test_the_session_is_one_conversation():
 
 
 def test_exchanges_of_the_session_are_valid():
-    made = importer("api_trace").exchanges(Source.at(SESSION), Run("session"))
-    assert all(is_valid(exchange, "exchange") for exchange in made)
+    made = importer("api_trace").calls(Source.at(SESSION), Run("session"))
+    assert all(is_valid(call.exchange(), "exchange") for call in made)
 
 
 def test_chunks_find_their_calls():

@@ -31,9 +31,7 @@ RECORDS = {
     "a body": pair(response={"body_raw": sse(BOTH)}),
     "a body with an id": pair(response={"body_raw": sse(BOTH), "headers": {"request-id": "req_1"}}),
     "details": pair(
-        response={
-            "streaming_details": {"chunks": [{"event_type": one["type"], "data": one, "timestamp": 1} for one in BOTH]}
-        }
+        response={"streaming_details": {"chunks": [{"event_type": one["type"], "data": one} for one in BOTH]}}
     ),
     "lines": trace(response={"stream": True, "sse_lines": sse(BOTH).splitlines()}),
     "chat": trace(

@@ -6,22 +6,12 @@ import json
 import pytest
 
 from api_trace.tracing import asked, call, calls, events, imported, lines, message, pair, sse, text_of, trace
-from palaver.cook.builder import CookBuilder
+from cooking import cook as cooked
 from palaver.importers.api_trace.fragmented_calls import WINDOW_S
 from palaver.model.ids import message_hash
-from palaver.validation.schema import is_valid
 
 TEXT = {"type": "text", "text": "Sunny."}
 USER = {"role": "user", "content": "What's 2+2?"}
-
-
-def cooked(*records):
-    builder = CookBuilder()
-    for record in records:
-        builder.add_record(record)
-    made = json.loads(b"".join(builder.json_chunks()))
-    assert is_valid(made, "cooked")
-    return made
 
 
 def chat(*messages, response=None, **more):
@@ -137,15 +127,31 @@ def test_trap_13_a_time_that_cannot_be_read_is_zero(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "record",
+    ("record", "label"),
     [
-        claude({"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "AAAA"}}]}),
-        chat({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}),
-        chat({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://host/a.png"}}]}),
+        (
+            claude({"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "…"}}]}),
+            "[image]",
+        ),
+        (
+            claude({"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "AAAA"}}]}),
+            "[image: sha256:709e80c88487a241]",
+        ),
+        (
+            chat(
+                {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]}
+            ),
+            "[image: sha256:709e80c88487a241]",
+        ),
+        (
+            chat({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://host/a.png"}}]}),
+            "[image: https://host/a.png]",
+        ),
     ],
+    ids=["left out", "bytes", "data URL", "address"],
 )
-def test_trap_14_an_image_is_an_image(record):
-    assert cooked(record)["messages"][0]["content"] == "[image]"
+def test_trap_14_an_image_is_a_label_that_tells_it_from_others(record, label):
+    assert cooked(record)["messages"][0]["content"] == label
 
 
 def test_trap_15_after_a_rewind_the_parent_is_the_closest_not_the_shortest():

@@ -25,7 +25,7 @@ def test_every_call_is_a_valid_exchange(path):
     schema = json.loads((CHECKOUT / "schema" / "exchange" / "1.0.0.json").read_text("utf-8"))
     validator = jsonschema_rs.validator_for(schema)
     run = Run(str(path))
-    exchanges = list(AZURE.exchanges(Source.at(path), run))
+    exchanges = [call.exchange() for call in AZURE.calls(Source.at(path), run)]
     assert run.ledger.adds_up
     assert exchanges
     for exchange in exchanges:

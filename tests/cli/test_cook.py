@@ -46,7 +46,7 @@ def test_damaged_records_are_told_and_the_rest_is_cooked(run, cooked, tmp_path):
     assert [request["id"] for request in made["requests"]] == ["3b1f0e2c-0001", "3b1f0e2c-0002"]
     told = run("cook", TRACES / "damaged.jsonl", "--output", tmp_path / "again.json").stderr
     assert "line 2" in told
-    assert "no-record" in told
+    assert "bad-record" in told
 
 
 def test_a_conversation_is_cooked_alike_from_its_source_its_document_and_the_archive(run, cooked, case, tmp_path):

@@ -4,23 +4,16 @@ import json
 
 import pytest
 
-from palaver.cook.builder import CookBuilder, detect_format
-from palaver.validation.schema import is_valid
+from cooking import call_of, sent
+from cooking import cook as cooked
+from cooking import received as got
+from palaver.wire._detection import WIRE_FORMAT_NAMES
 
 WEATHER = {
     "name": "get_weather",
     "description": "Get current weather for a location",
     "parameters": {"type": "object", "properties": {"location": {"type": "string"}}, "required": ["location"]},
 }
-
-
-def cooked(*records, stated=None):
-    builder = CookBuilder()
-    for record in records:
-        builder.add_record(record, stated)
-    made = json.loads(b"".join(builder.json_chunks()))
-    assert is_valid(made, "cooked")
-    return made
 
 
 def message(number, role, content="", *, tool_calls=None, tool_use_id=None, is_error=None):
@@ -32,17 +25,6 @@ def message(number, role, content="", *, tool_calls=None, tool_use_id=None, is_e
         "tool_use_id": tool_use_id,
         "is_error": is_error,
     }
-
-
-def sent(made):
-    """What a request sent, without the answer that is never missing."""
-    by_id = {one["id"]: one for one in made["messages"]}
-    return [by_id[name] for request in made["requests"] for name in request["request_messages"]]
-
-
-def got(made):
-    by_id = {one["id"]: one for one in made["messages"]}
-    return [by_id[name] for request in made["requests"] for name in request["response_messages"]]
 
 
 def openai(messages, response=None, **request):
@@ -290,7 +272,7 @@ def test_a_response_with_thinking_and_calls():
             ({"request": {"messages": [{"role": "user", "content": [{"type": kind}]}]}}, "claude")
             for kind in ("tool_use", "tool_result", "thinking")
         ),
-        ({"request": {"messages": [], "system": "a string"}}, "openai"),
+        ({"request": {"messages": [], "system": "a string"}}, "claude"),
         ({"request": {"messages": [{"role": "user", "content": "hi"}]}}, "openai"),
         ({"request": {"messages": []}, "response": {"stream": True, "sse_lines": OPENAI_STREAM}}, "openai"),
         ({"request": {"contents": []}}, "gemini"),
@@ -298,7 +280,7 @@ def test_a_response_with_thinking_and_calls():
     ],
 )
 def test_formats_are_detected(record, expected):
-    assert detect_format(record) == expected
+    assert call_of(record).wire == WIRE_FORMAT_NAMES[expected]
 
 
 def test_a_request_says_when_how_long_and_of_which_model():
@@ -357,7 +339,7 @@ def test_what_cannot_be_read_is_kept():
     function = {"name": "calc", "arguments": '{"expr": '}
     odd = [
         {"role": "assistant", "tool_calls": [{"id": "a", "function": function}]},
-        {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": "…", "format": "wav"}}]},
+        {"role": "user", "content": [{"type": "hologram", "light": 1}]},
     ]
     made = cooked({**openai(odd), "timestamp": "no time"})
     assert sent(made)[0]["tool_calls"] == [{"name": "calc", "arguments": {"raw": '{"expr": '}, "id": "a"}]

@@ -12,11 +12,11 @@ from palaver.cli import _archive
 from palaver.cli._arguments import STANDARD, AsJson, input_paths, output_path
 from palaver.cli._filters import takes_filters
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import counted, display_path
-from palaver.cook.builder import FORMATS, CookBuilder, Format
+from palaver.cli._terminal.words import counted, display_path, escaped_line
+from palaver.cook.builder import CookBuilder
 from palaver.errors import OptionError, SourceError
 from palaver.model.report import SourceReport
-from palaver.workflows.cook import cook_units, find_sources
+from palaver.workflows.cook import FORMATS, Format, cook_units, find_sources
 from palaver.workflows.outputs import open_atomically
 from palaver.workflows.parallel import collect_rarely
 
@@ -35,6 +35,10 @@ def cook(
     format_name: Annotated[
         str, typer.Option("--format", metavar="NAME", help="Of traces: auto, openai, claude, gemini, responses.")
     ] = _AUTO,
+    keep_order: Annotated[
+        bool,
+        typer.Option("--keep-order", help="Leave tool calls where they stood among the texts, instead of last."),
+    ] = False,
     filters: Filters,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
     as_json: AsJson = False,
@@ -44,7 +48,10 @@ def cook(
     INPUT is a trace of API calls (JSON Lines, an array, or a single record), a file of palaver's own documents, or
     anything that can be imported. Without any, the conversations of the archive that the filters let through are
     cooked. What comes out is one JSON object {messages, tools, requests} (`palaver schema cooked`): every request names
-    what was sent and what came back by ids, and the request that it continues.
+    what was sent and what came back by ids, and the request that it continues. The tool calls of a message come after
+    its texts, unless --keep-order leaves them where they stood. A picture is named by its address or the hash of its
+    bytes. An answer that broke off is followed by the error that ended it. Oddities are listed on standard error, each
+    kind once with its first place; --json has more places.
 
     Exit codes: 0 it was cooked, 1 some records were refused or there is nothing to cook, 2 a path could not be read.
     """
@@ -52,7 +59,7 @@ def cook(
         raise OptionError(f"--format {format_name}: there are {', '.join((_AUTO, *FORMATS))}")
     if as_json and out == STANDARD and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
-    builder = CookBuilder()
+    builder = CookBuilder(keeps_order=keep_order)
     if words:
         if filters.where()[0] != "true":
             raise OptionError("filters choose among the conversations of the archive: leave them out, or the INPUT")
@@ -124,6 +131,10 @@ def _answer(
                 "read_as": report.platform,
                 "records": report.ledger.to_json(),
                 "findings": dict(sorted(report.findings.counts.items())),
+                "first_findings": [
+                    {name: getattr(finding, name) for name in ("code", "severity", "where", "message")}
+                    for finding in report.findings.first
+                ],
                 "failure": report.failure or None,
             }
             for report in reports
@@ -139,9 +150,7 @@ def _show(
     for report in reports:
         if report.failure:
             output.report_error(f"{report.source}: {report.failure}")
-        for finding in report.findings.first:
-            if finding.severity == "error":
-                output.report_error(f"{report.source}, {finding.where}: {finding.code}: {finding.message}")
+        _show_findings(report)
     if not builder.requests:
         if not refused:
             output.notify("There is nothing to cook: no request of a model was found.")
@@ -152,3 +161,19 @@ def _show(
         output.notify(f"{held}. A dry run: nothing was written.")
     else:
         output.notify(f"{held}{f', in {display_path(written_to)}' if written_to else ''}.")
+
+
+def _show_findings(report: SourceReport) -> None:
+    """Print one line for each kind of finding: how often, and the first case with its place."""
+    shown: set[str] = set()
+    for finding in report.findings.first:
+        if finding.code in shown:
+            continue
+        shown.add(finding.code)
+        times = report.findings.counts[finding.code]
+        count = f" ({times:,} times; this is the first)" if times > 1 else ""
+        line = f"{report.source}, {finding.where}: {finding.code}: {finding.message}{count}"
+        if finding.severity == "error":
+            output.report_error(line)
+        else:
+            output.notify(escaped_line(line))

@@ -1,4 +1,6 @@
 """Cooking: turn traces and conversations into unique messages and tools, and requests that refer to them by id.
 
-records, documents ──▶ pieces ──▶ table (ids) ──▶ requests ──▶ parents ──▶ one JSON object
+calls ──▶ exchanges ─┐
+                     ├─▶ blocks ──▶ pieces ──▶ table (ids) ──▶ requests ──▶ parents ──▶ one JSON object
+documents ───────────┘
 """

@@ -1,48 +1,46 @@
-"""A builder that takes records, exchanges and documents, and writes one cooked object in the order they came."""
+"""A builder that takes calls, exchanges and documents, and writes one cooked object in the order they came."""
 
 from array import array
-from collections.abc import Callable, Iterator
-from hashlib import blake2b
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
 
 import orjson
 
-from palaver.cook import claude, openai, ucs
+from palaver.cook.blocks import Style, block_pieces
+from palaver.cook.call_ids import CallPairing, complete_response
+from palaver.cook.conversations import Conversations
 from palaver.cook.parents import Request, parent_indexes
-from palaver.cook.pieces import CallPairing, Pieces, PieceTable, piece
-from palaver.cook.ucs import Conversations
+from palaver.cook.pieces import Pieces, PieceTable, piece
+from palaver.cook.requests import RequestReader, request_pieces, request_tools
 from palaver.model.build import JsonObject
-from palaver.model.finding import finding_kind
-from palaver.model.timestamps import milliseconds_of, normalize_timestamp
-from palaver.streams import assemble_events
-from palaver.streams.event_parsers import events_of_lines
-from palaver.wire import wire_format
-from palaver.wire._detection import FORMATS, WIRE_FORMAT_NAMES, Format, detect_format
+from palaver.model.finding import FindingKind, finding_kind
+from palaver.model.timestamps import milliseconds_of
+from palaver.threads.call import Call
 
-__all__ = ["FORMATS", "NOT_VALID", "NO_RECORD", "ODD_STREAM", "CookBuilder", "Format", "detect_format"]
-
-ODD_STREAM = finding_kind(
-    "odd-stream", "note", "A recorded stream is not whole or not in order; what is there was read."
-)
-NO_RECORD = finding_kind("no-record", "error", "A record of a trace holds no request; it is left out.")
 NOT_VALID = finding_kind("not-valid", "error", "A document does not meet its schema, and is left out.")
+REPEATED_REQUEST_ID = finding_kind(
+    "repeated-request-id", "warning", "A request has the id of an earlier one; the id was numbered to tell them apart."
+)
+PARTIAL_ANSWER = finding_kind(
+    "partial-answer", "note", "An error ended an answer; the part before it is kept, followed by the error."
+)
+Remark = tuple[FindingKind, str]
+"""A kind of finding, and a sentence about the case."""
 _BATCH_SIZE = 256
 
 
 class CookBuilder:
-    """Builds a cooked object; of each record it holds only new messages and tools, and the numbers of all others."""
+    """Builds a cooked object; of each request it holds only new messages and tools, and the numbers of all others."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_order: bool = False) -> None:
+        self._style = Style(keeps_order=keeps_order)
         self._table = PieceTable()
-        self._conversations = Conversations(self._table)
+        self._reader = RequestReader(self._table)
+        self._conversations = Conversations(self._table, self._style)
         self._requests: list[Request] = []
         self._ids_and_durations: list[tuple[str, int]] = []
         """The id and the duration in milliseconds of each request."""
-        self._cache: dict[str, dict[bytes, tuple[array[int], list[tuple[str, str | None]]]]] = {
-            "openai": {},
-            "claude": {},
-        }
-        """By format and hash of a message: the numbers of its pieces, and the ids of calls and results in it."""
+        self._known_ids: set[str] = set()
 
     @property
     def requests(self) -> int:
@@ -56,54 +54,50 @@ class CookBuilder:
     def tools(self) -> int:
         return len(self._table.tools)
 
-    def add_record(self, record: JsonObject, trace_format: Format | None = None) -> list[str]:
-        """Add a trace record, in the given format or the detected one; return the issues of its stream as sentences."""
-        request: Any = record.get("request")
-        request = request if isinstance(request, dict) else {}
-        kind = trace_format or detect_format(record)
-        issues: list[str] = []
-        response = _complete_response(record.get("response"), kind, issues)
-        model = request.get("model")
-        if kind in {"gemini", "responses"}:
-            sent, received, tools, model = _pieces_through_wire(request, response, kind, model)
-            messages = self._table.add_messages(sent)
-        else:
-            source = claude if kind == "claude" else openai
-            pairing = CallPairing()
-            messages = self._table.add_messages(source.system_pieces(request))
-            self._add_history(request.get("messages"), kind, source.message_pieces, pairing, messages)
-            received = source.response_pieces(response, pairing) if response else []
-            tools = source.request_tools(request)
-        self._add(
+    def add_call(self, call: Call) -> list[Remark]:
+        """Add a logged call, and return what was odd about it."""
+        pairing = CallPairing()
+        messages = self._reader.messages(call.wire, call.request, self._style_of(call.wire), pairing)
+        response: JsonObject | None = None
+        if call.response is not None:
+            wire = call.response_wire
+            call = replace(call, response=complete_response(wire, call.response, pairing))
+            response = call.exchange_response()
+        answers = _answers(response, self._style_of(call.response_wire))
+        stated = (response or {}).get("model") if call.wire == "gemini" else None
+        model = stated or call.request.get("model") or call.model
+        return self._add(
             messages,
-            _response_pieces(record.get("error"), response, received),
-            tools,
-            identifier=_identifier(record.get("id"), len(self._requests)),
-            timestamp=_timestamp(record.get("timestamp")),
-            model=model if isinstance(model, str) else "",
-            duration_ms=record.get("duration_ms"),
+            answers,
+            call.error,
+            self._reader.tools(call.wire, call.request),
+            identifier=call.call_id,
+            timestamp=_milliseconds(call.started_at),
+            model=model if isinstance(model, str) and model else "unknown",
+            duration_ms=call.duration_ms,
         )
-        return issues
 
-    def add_exchange(self, exchange: JsonObject) -> None:
-        """Add an exchange in the superset format."""
-        response = exchange["response"]
-        error = exchange.get("error")
-        self._add(
-            self._table.add_messages(ucs.request_pieces(exchange["request"])),
-            _response_pieces(error and error["message"], None, ucs.response_pieces(response) if response else []),
-            ucs.request_tools(exchange["request"]),
+    def add_exchange(self, exchange: JsonObject) -> list[Remark]:
+        """Add an exchange in the superset format, and return what was odd about it."""
+        request = exchange["request"]
+        return self._add(
+            self._table.add_messages(request_pieces(request, self._style)),
+            _answers(exchange["response"], self._style),
+            exchange.get("error"),
+            self._table.add_tools(request_tools(request)),
             identifier=exchange["exchange_id"],
-            timestamp=_timestamp(exchange.get("started_at")),
-            model=exchange["request"]["model"],
+            timestamp=_milliseconds(exchange.get("started_at")),
+            model=request["model"],
             duration_ms=exchange.get("duration_ms"),
         )
 
-    def add_document(self, document: JsonObject) -> None:
-        """Add a conversation document, or a fragment of one."""
+    def add_document(self, document: JsonObject) -> list[Remark]:
+        """Add a conversation document, or a fragment of one, and return what was odd about it."""
+        remarks: list[Remark] = []
         for call in self._conversations.model_calls(document):
             self._requests.append(Request(call.timestamp, call.model, call.messages, call.response, array("I")))
-            self._ids_and_durations.append((call.identifier, call.duration_ms))
+            self._ids_and_durations.append((self._unique_id(call.identifier, remarks), call.duration_ms))
+        return remarks
 
     def json_chunks(self) -> Iterator[bytes]:
         """Yield the cooked JSON object in pieces."""
@@ -115,46 +109,45 @@ class CookBuilder:
         yield from _joined_batches(map(orjson.dumps, self._requests_json()))
         yield b"]}\n"
 
-    def _add_history(
-        self,
-        history: Any,
-        kind: Format,
-        pieces_of: Callable[[Any, CallPairing], Pieces],
-        pairing: CallPairing,
-        messages: "array[int]",
-    ) -> None:
-        """Append the numbers of a request's messages; most are unchanged since the request before, and cached."""
-        known = self._cache[kind]
-        for message in history if isinstance(history, list) else ():
-            try:
-                key = blake2b(orjson.dumps(message), digest_size=16).digest()
-            except TypeError:  # an integer beyond 64 bits, a lone surrogate, or too deeply nested
-                messages.extend(self._table.add_messages(pieces_of(message, pairing)))
-                continue
-            if (found := known.get(key)) is None:
-                pairing.seen, pairing.has_guessed = [], False
-                found = self._table.add_messages(pieces_of(message, pairing)), pairing.seen
-                if not pairing.has_guessed:
-                    known[key] = found
-            elif found[1]:
-                pairing.replay(found[1])
-            messages.extend(found[0])
+    def _style_of(self, wire: str) -> Style:
+        return self._style._replace(joins_text=wire == "openai-chat")
 
     def _add(
         self,
         messages: "array[int]",
-        received: Pieces,
-        tools: list[JsonObject],
+        answers: list[Pieces],
+        error: JsonObject | None,
+        tools: "array[int]",
         *,
         identifier: str,
         timestamp: int,
         model: str,
-        duration_ms: Any,
-    ) -> None:
-        response = self._table.add_messages(received)
-        self._requests.append(Request(timestamp, model, messages, response, self._table.add_tools(tools)))
-        is_number = isinstance(duration_ms, int | float) and not isinstance(duration_ms, bool) and duration_ms >= 0
-        self._ids_and_durations.append((identifier, round(duration_ms) if is_number else 0))
+        duration_ms: float | None,
+    ) -> list[Remark]:
+        remarks: list[Remark] = []
+        numbers = [self._table.add_messages(answer) for answer in answers]
+        response = array("I", [number for answer in numbers for number in answer])
+        if error:
+            response.extend(self._table.add_messages([piece("assistant", f"Error: {error['message']}")]))
+            if answers:
+                remarks.append((PARTIAL_ANSWER, f"the answer ends in an error: {error['message']}"))
+        if not response:
+            response.extend(self._table.add_messages([piece("assistant")]))
+        alternatives = tuple(numbers) if len(numbers) > 1 else ()
+        self._requests.append(Request(timestamp, model, messages, response, tools, alternatives))
+        self._ids_and_durations.append((self._unique_id(identifier, remarks), max(0, round(duration_ms or 0))))
+        return remarks
+
+    def _unique_id(self, stated: str, remarks: list[Remark]) -> str:
+        """Return the id, or the id with a number if an earlier request has it."""
+        identifier, number = stated, 1
+        while identifier in self._known_ids:
+            number += 1
+            identifier = f"{stated}#{number}"
+        self._known_ids.add(identifier)
+        if number > 1:
+            remarks.append((REPEATED_REQUEST_ID, f"the id {stated!r} is taken: this request is {identifier!r}"))
+        return identifier
 
     def _requests_json(self) -> Iterator[JsonObject]:
         for request, parent, (identifier, duration_ms) in zip(
@@ -172,51 +165,17 @@ class CookBuilder:
             }
 
 
-def _complete_response(response: Any, kind: Format, issues: list[str]) -> JsonObject | None:
-    """Return the response as the API sends it without streaming."""
-    match response:
-        case {"sse_lines": list() as lines}:
-            assembled = assemble_events(WIRE_FORMAT_NAMES[kind], events_of_lines(map(str, lines)))
-            issues += [f"{issue.type}: {issue.detail}" for issue in assembled.issues]
-            return assembled.payload
-        case dict():
-            return response
-        case _:
-            return None
+def _answers(response: JsonObject | None, style: Style) -> list[Pieces]:
+    """Return the pieces of each answer that says anything, in the order of their index."""
+    listed = (response, *(response.get("alternatives") or ())) if response else ()
+    found = [block_pieces("assistant", answer["content"], style) for answer in listed]
+    return [pieces for pieces in found if any(made["content"] or made["tool_calls"] for made in pieces)]
 
 
-def _pieces_through_wire(
-    request: JsonObject, response: JsonObject | None, kind: Format, model: Any
-) -> tuple[Pieces, Pieces, list[JsonObject], Any]:
-    wire = wire_format(WIRE_FORMAT_NAMES[kind])
-    sent = wire.request_from_wire(request)
-    received = wire.response_from_wire(response) if response and not wire.error_from_wire(response) else None
-    return (
-        ucs.request_pieces(sent),
-        ucs.response_pieces(received) if received else [],
-        ucs.request_tools(sent),
-        ((received or {}).get("model") if kind == "gemini" else None) or model,
-    )
-
-
-def _response_pieces(error: Any, response: JsonObject | None, received: Pieces) -> Pieces:
-    """Return the pieces of a response, or one with the error message; never an empty list."""
-    if not error and response and not received:
-        stated = response.get("error")
-        error = stated.get("message") if isinstance(stated, dict) else stated
-    if error:
-        return [piece("assistant", f"Error: {error}")]
-    return received or [piece("assistant")]
-
-
-def _identifier(stated: Any, number: int) -> str:
-    return str(stated) if isinstance(stated, str | int) and stated != "" else f"record-{number}"
-
-
-def _timestamp(stated: Any) -> int:
-    """Return milliseconds since 1970, or 0 for an unreadable time."""
+def _milliseconds(timestamp: str | None) -> int:
+    """Return milliseconds since 1970, or 0 for an unknown time."""
     try:
-        return max(0, milliseconds_of(normalize_timestamp(stated)))
+        return max(0, milliseconds_of(timestamp)) if timestamp else 0
     except ValueError:
         return 0
 

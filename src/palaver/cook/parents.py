@@ -28,6 +28,8 @@ class Request:
     messages: "array[int]"
     response: "array[int]"
     tools: "array[int]"
+    answers: "tuple[array[int], ...]" = ()
+    """The answers apart from each other, if there were several: the next request continues one of them."""
 
 
 def parent_indexes(requests: Sequence[Request]) -> list[int | None]:
@@ -81,9 +83,10 @@ class _EarlierRequests:
                 other = self._requests[number]
                 penalty = _TOOL_PENALTY * len(tools.symmetric_difference(other.tools))
                 allowed = int(-best - penalty)
-                if -best < penalty or abs(len(other.messages) + len(other.response) - len(wanted)) > allowed:
-                    continue
-                score = -distance([*other.messages, *other.response], wanted, score_cutoff=allowed) - penalty
-                if score > best or (score == best and number > winner):
-                    best, winner = score, number
+                for answer in other.answers or (other.response,):
+                    if -best < penalty or abs(len(other.messages) + len(answer) - len(wanted)) > allowed:
+                        continue
+                    score = -distance([*other.messages, *answer], wanted, score_cutoff=allowed) - penalty
+                    if score > best or (score == best and number > winner):
+                        best, winner = score, number
         return self._indexes[winner] if winner >= 0 else None

@@ -1,6 +1,7 @@
 """Pieces, the messages of a cooked object, and the table that numbers each unique piece and tool."""
 
 import json
+import math
 from array import array
 from hashlib import blake2b
 from typing import Any
@@ -11,8 +12,6 @@ from palaver.model.build import JsonObject
 from palaver.model.ids import MESSAGE_FIELDS, TOOL_FIELDS
 
 Pieces = list[JsonObject]
-
-IMAGE = "[image]"
 
 
 def piece(
@@ -50,13 +49,16 @@ def tool_definition(name: Any, description: Any, parameters: Any) -> JsonObject:
 
 
 def parse_arguments(text: Any) -> JsonObject:
-    """Parse the arguments that the model wrote; anything but a JSON object is stored unchanged under `raw`."""
+    """Parse the arguments that the model wrote; anything but a JSON object is stored unchanged under `raw`.
+
+    NaN and the infinities become null.
+    """
     if isinstance(text, dict):
         return text
     if text is None or text == "":
         return {}
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=lambda _: None)
     except (TypeError, ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"raw": text if isinstance(text, str) else json_text(text)}
@@ -69,50 +71,6 @@ def json_text(value: Any) -> str:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else json_text(value)
-
-
-class CallPairing:
-    """Assigns ids to calls without one, and results without an id to the call that has waited longest."""
-
-    def __init__(self) -> None:
-        self._unanswered: dict[str, str] = {}
-        """The tool names of calls without a result yet, by call id, in order."""
-        self._assigned_ids = 0
-        self.seen: list[tuple[str, str | None]] = []
-        """Ids found since the caller last cleared this: of calls with the tool's name, of results with None."""
-        self.has_guessed = False
-        """Whether an id was guessed since the caller last reset this: elsewhere the same message may get another id."""
-
-    def replay(self, seen: list[tuple[str, str | None]]) -> None:
-        """Register the ids of a message that was converted before."""
-        for identifier, name in seen:
-            if name is None:
-                self._unanswered.pop(identifier, None)
-            else:
-                self._unanswered[identifier] = name
-
-    def register_call(self, identifier: Any, name: Any) -> str:
-        name = name if isinstance(name, str) else ""
-        if isinstance(identifier, str) and identifier:
-            self.seen.append((identifier, name))
-        else:
-            identifier = f"call_{self._assigned_ids}"
-            self._assigned_ids += 1
-            self.has_guessed = True
-        self._unanswered[identifier] = name
-        return identifier
-
-    def register_result(self, identifier: Any, name: str | None = None) -> str | None:
-        if isinstance(identifier, str) and identifier:
-            self.seen.append((identifier, None))
-            self._unanswered.pop(identifier, None)
-            return identifier
-        self.has_guessed = True
-        for waiting, tool_name in self._unanswered.items():
-            if name is None or name == tool_name:
-                del self._unanswered[waiting]
-                return waiting
-        return None
 
 
 class PieceTable:
@@ -148,4 +106,19 @@ def _encode_json(value: JsonObject, *, is_sorted: bool = False) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if is_sorted else None)
     except TypeError:  # an integer beyond 64 bits, a lone surrogate, or too deeply nested
-        return json.dumps(value, sort_keys=is_sorted, separators=(",", ":")).encode()
+        return json.dumps(_strict(value), sort_keys=is_sorted, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _strict(value: Any) -> Any:
+    """Return a value that every JSON parser accepts: no NaN, and no half of a surrogate pair."""
+    match value:
+        case str():
+            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        case float():
+            return value if math.isfinite(value) else None
+        case list():
+            return [_strict(item) for item in value]
+        case dict():
+            return {_strict(key): _strict(item) for key, item in value.items()}
+        case _:
+            return value

@@ -71,6 +71,8 @@ def units_at(paths: Iterable[Path], judge: Judge, nothing: str) -> UnitsFound:
                 found.units.append(item)
             elif item.problem:
                 found.refused.append(item.problem)
+            elif item.reason and not path.is_dir():
+                found.refused.append(f"{item.label}: {item.reason}")
             elif path.is_dir() and not item.reason:
                 found.unclaimed.append(item.label)
         if len(found.units) + len(found.refused) == before:

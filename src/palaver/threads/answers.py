@@ -37,11 +37,13 @@ def answers_of(call: Call) -> list[Answer]:
     if call.response is None:
         return []
     found: list[Answer] = []
-    for number, (index, payload) in enumerate(_payloads(call.wire, call.response)):
+    for number, (index, payload) in enumerate(_payloads(call.response_wire, call.response)):
         metadata = _metadata(call, payload)
         if index is not None:
             metadata["completion_index"] = index
-        found.append(Answer(_content(call.wire, payload), number, metadata, None if number else tokens_of(call)))
+        found.append(
+            Answer(_content(call.response_wire, payload), number, metadata, None if number else tokens_of(call))
+        )
     return found
 
 
@@ -118,14 +120,14 @@ def _metadata(call: Call, payload: JsonObject) -> JsonObject:
     metadata: JsonObject = {"author_kind": "model", "request_id": call.call_id}
     optional: dict[str, Any] = {
         "api_message_id": api_message_id(call),
-        "stop_reason": _stop_reason(call.wire, payload),
+        "stop_reason": _stop_reason(call.response_wire, payload),
         "model_override": answering_model(call),
         "duration_ms": call.duration_ms if call.duration_ms is not None and call.duration_ms >= 0 else None,
         "answer_cut": call.is_answer_cut or None,
         "helper": call.helper or None,
         "request": _settings(call),
         "response": _unmapped(call, payload),
-        **_choice_fields(call.wire, payload),
+        **_choice_fields(call.response_wire, payload),
     }
     metadata |= {name: value for name, value in optional.items() if value not in _NOTHING}
     return {**metadata, **{name: value for name, value in call.answer.items() if name not in metadata}}
@@ -215,8 +217,8 @@ _CACHE_LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 def stated_tokens(call: Call) -> JsonObject:
     """Return the token counts of the payload."""
     payload = call.response or {}
-    usage = payload.get("usageMetadata" if call.wire == "gemini" else "usage")
-    return _named_counts(usage, call.wire.partition("-")[0]) if isinstance(usage, dict) else {}
+    usage = payload.get("usageMetadata" if call.response_wire == "gemini" else "usage")
+    return _named_counts(usage, call.response_wire.partition("-")[0]) if isinstance(usage, dict) else {}
 
 
 def tokens_of(call: Call) -> JsonObject | None:

@@ -7,6 +7,9 @@ from palaver.model import compose
 from palaver.model.build import JsonObject
 from palaver.wire import wire_format
 
+_CHOICE_FIELDS = {"openai-chat": "choices", "gemini": "candidates"}
+"""Where a response lists its answers, by format."""
+
 
 @dataclass(slots=True)
 class Call:
@@ -15,7 +18,7 @@ class Call:
     call_id: str
     """The log's id of the request (correlation id, request id), the same in every file that mentions it."""
     wire: str
-    """The format of both payloads, as `wire_format` names it: `openai-chat`, `openai-responses`, `anthropic`, …"""
+    """The format of the request, as `wire_format` names it: `openai-chat`, `openai-responses`, `anthropic`, …"""
     request: JsonObject
     """The parsed payload as sent, as far as it is known."""
     response: JsonObject | None = None
@@ -51,19 +54,54 @@ class Call:
     """The position in the source."""
     following: "list[Call]" = field(default_factory=list["Call"])
     """Further answers to this request in the same stream, each with the request; they have no followers themselves."""
+    answer_wire: str = ""
+    """The format of the response where it shows: translating proxies answer in another one than they were asked in."""
+
+    @property
+    def response_wire(self) -> str:
+        """The format of the response."""
+        return self.answer_wire or self.wire
 
     def exchange(self) -> JsonObject:
         """Return the call as an exchange document."""
         wire = wire_format(self.wire)
         request = wire.request_from_wire(self.request)
         request.setdefault("model", self.model or "unknown")
-        response = wire.response_from_wire(self.response) if self.response is not None else None
         return compose.exchange(
             self.call_id,
             request,
-            response,
+            self.exchange_response(),
             provider=wire.provider,
             error=self.error,
             started_at=self.started_at,
             duration_ms=self.duration_ms if self.duration_ms is None or self.duration_ms >= 0 else None,
         )
+
+    def exchange_response(self) -> JsonObject | None:
+        """Return the response as in an exchange document, with further answers in the order of their index."""
+        if self.response is None:
+            return None
+        wire = wire_format(self.response_wire)
+        field = _CHOICE_FIELDS.get(self.response_wire, "")
+        choices = self.response.get(field)
+        if not isinstance(choices, list) or len(choices) < 2:
+            return wire.response_from_wire(self.response)
+        ordered = sorted(enumerate(choices), key=lambda entry: _choice_index(*entry))
+        response = wire.response_from_wire({**self.response, field: [choice for _, choice in ordered]})
+        if "alternatives" not in response:
+            rest = {name: value for name, value in self.response.items() if name != field}
+            response["alternatives"] = [
+                {
+                    "index": _choice_index(position, choice),
+                    **{name: found[name] for name in ("content", "finish_reason")},
+                }
+                for position, choice in ordered[1:]
+                for found in [wire.response_from_wire({**rest, field: [choice]})]
+            ]
+        return response
+
+
+def _choice_index(position: int, choice: Any) -> int:
+    """Return the index that an answer states, else its position."""
+    stated = choice.get("index") if isinstance(choice, dict) else None
+    return stated if type(stated) is int and stated >= 0 else position

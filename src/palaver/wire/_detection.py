@@ -1,9 +1,6 @@
-"""Detection of the wire format of a call, from the shape of its request and response."""
+"""Detection of the wire formats of a call, from the shape of its request and that of its response."""
 
-from collections.abc import Iterator
 from typing import Any, Literal, get_args
-
-import orjson
 
 from palaver.model.build import JsonObject
 
@@ -17,63 +14,53 @@ WIRE_FORMAT_NAMES: dict[Format, str] = {
     "responses": "openai-responses",
 }
 """The name that `wire_format` has for each format."""
-_CLAUDE_EVENTS = {
-    *("message_start", "content_block_start", "content_block_delta", "message_delta", "message_stop"),
-}
 _CLAUDE_BLOCKS = {"tool_use", "tool_result", "thinking"}
+_OPENAI_ROLES = ("system", "developer", "tool", "function")
 
 
-def detect_format(record: JsonObject) -> Format:
-    """Return the format of a call: Gemini has `contents`, Responses has items, Claude has its own events and blocks.
+def request_format(request: JsonObject) -> Format | None:
+    """Return the format that a request shows, or None if it could be one of several.
 
-    Everything else is OpenAI Chat.
+    Gemini has `contents`, Responses has `input`. Claude has a `system` of its own, tools with `input_schema`, and its
+    own blocks; OpenAI has roles for the system prompt and for results, calls beside the content, and nested functions.
     """
-    request: Any = record.get("request")
-    response: Any = record.get("response")
-    request = request if isinstance(request, dict) else {}
-    response = response if isinstance(response, dict) else {}
-    if "contents" in request or "candidates" in response:
+    if "contents" in request:
         return "gemini"
-    if ("input" in request and "messages" not in request) or isinstance(response.get("output"), list):
+    if "input" in request and "messages" not in request:
         return "responses"
-    events = set(_event_types(response))
-    if any(kind.startswith("response.") for kind in events):
-        return "responses"
-    if (
-        not events.isdisjoint(_CLAUDE_EVENTS)
-        or isinstance(request.get("system"), list)
-        or _first_tool_has_input_schema(request)
-        or not _CLAUDE_BLOCKS.isdisjoint(_block_types(request))
-        or isinstance(response.get("content"), list)
-    ):
+    system = request.get("system")
+    if isinstance(system, list) or _has_first_tool(request, "input_schema"):
         return "claude"
-    return "openai"
+    is_openai = "functions" in request or _has_first_tool(request, "function")
+    messages = request.get("messages")
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict):
+            if isinstance(content := message.get("content"), list) and any(map(_is_claude_block, content)):
+                return "claude"
+            is_openai = is_openai or "tool_calls" in message or message.get("role") in _OPENAI_ROLES
+    if is_openai:
+        return "openai"
+    return "claude" if isinstance(system, str) and "messages" in request else None
 
 
-def _event_types(response: JsonObject) -> Iterator[str]:
-    lines = response.get("sse_lines")
-    for line in lines if isinstance(lines, list) else ():
-        if isinstance(line, str) and line.startswith("data:"):
-            try:
-                data = orjson.loads(line[5:])
-            except orjson.JSONDecodeError:
-                continue  # `[DONE]`, or damage that the assembler reports
-            if isinstance(data, dict) and isinstance(data.get("type"), str):
-                yield data["type"]
+def response_format(response: JsonObject) -> Format | None:
+    """Return the format that a response shows, or None if it could be one of several."""
+    if "candidates" in response:
+        return "gemini"
+    if isinstance(response.get("output"), list):
+        return "responses"
+    if "choices" in response:
+        return "openai"
+    return "claude" if isinstance(response.get("content"), list) else None
 
 
-def _first_tool_has_input_schema(request: JsonObject) -> bool:
+def _has_first_tool(request: JsonObject, field: str) -> bool:
     match request.get("tools"):
-        case [{"input_schema": _}, *_]:
-            return True
+        case [dict() as tool, *_]:
+            return field in tool
         case _:
             return False
 
 
-def _block_types(request: JsonObject) -> Iterator[str]:
-    messages = request.get("messages")
-    for message in messages if isinstance(messages, list) else ():
-        content = message.get("content") if isinstance(message, dict) else None
-        for block in content if isinstance(content, list) else ():
-            if isinstance(block, dict) and isinstance(block.get("type"), str):
-                yield block["type"]
+def _is_claude_block(block: Any) -> bool:
+    return isinstance(block, dict) and isinstance(kind := block.get("type"), str) and kind in _CLAUDE_BLOCKS

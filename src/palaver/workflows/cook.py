@@ -1,16 +1,15 @@
-"""Cook the files that the user named: traces are added directly, everything else is imported first."""
+"""Cook the files that the user named: calls of APIs and exchanges as they are, everything else as it is imported."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from palaver.cook.builder import NO_RECORD, NOT_VALID, ODD_STREAM, CookBuilder, Format
+from palaver.cook.builder import NOT_VALID, CookBuilder, Remark
 from palaver.errors import PalaverError
 from palaver.importers import importer, match_importers, platforms, winner
-from palaver.importers._shared.contract import HasExchanges
-from palaver.importers._shared.findings import UNFORESEEN
+from palaver.importers._shared.call_errors import quarantine_on_error
+from palaver.importers._shared.contract import HasCalls
 from palaver.model.report import SourceReport
 from palaver.sources import discovery
 from palaver.sources.arrays.elements import JsonElements
@@ -20,13 +19,21 @@ from palaver.sources.jsonl import JsonLines
 from palaver.sources.match import Claim, Match
 from palaver.sources.run import Run
 from palaver.sources.source import Source
+from palaver.sources.source_head import parse_head
 from palaver.validation.palaver_files import identify_palaver_file
 from palaver.validation.schema import is_valid
+from palaver.wire._detection import FORMATS, WIRE_FORMAT_NAMES, Format
 from palaver.workflows.read_unit import read_unit, start_run
+
+__all__ = ["FORMATS", "Format", "cook_units", "find_sources"]
 
 Advance = Callable[[int], None]
 
-TRACE = "trace"
+_TRACE = "api_trace"
+_COOKED_ALREADY = (
+    "it is cooked already: `palaver validate` checks it, and `palaver cook` takes the trace that it came from"
+)
+_PROMPT_KEYS = {"messages", "contents", "input"}
 _TRACE_KEYS = {"response", "error", "duration_ms", "timestamp", "id"}
 
 
@@ -36,29 +43,38 @@ def find_sources(paths: Iterable[Path]) -> discovery.UnitsFound:
 
 
 def _claim(source: Source) -> Claim | str | None:
-    if not source.is_folder:
-        if form := _trace_form(source):
-            return Claim(TRACE, Match.yes("a trace of API calls", form=form))
-        own = identify_palaver_file(source)
-        if own and own.kind == "cooked":
-            return "cooked already"
-        if own:
-            return Claim(own.kind, Match.yes(own.reason, form=own.form))
-    return winner(match_importers(source, platforms()), source.label)
+    if source.is_folder:
+        return winner(match_importers(source, platforms()), source.label)
+    own = identify_palaver_file(source)
+    if own:
+        return _COOKED_ALREADY if own.kind == "cooked" else Claim(own.kind, Match.yes(own.reason, form=own.form))
+    head: Any = source.parsed_head()
+    listed = head if isinstance(head, list) else [head]
+    trace = Claim(_TRACE, Match.yes("a trace of API calls", form="array" if isinstance(head, list) else "lines"))
+    if any(_is_trace_record(value) for value in listed):
+        return trace
+    if (claim := winner(match_importers(source, platforms()), source.label)) is not None:
+        return claim
+    return trace if any(map(_is_prompt_record, _later_lines(source.head()))) else None
 
 
-def _trace_form(source: Source) -> str:
-    """Return `array` or `lines` for a trace; empty if the source is not a trace."""
-    value: Any = source.parsed_head()
-    form = "array" if isinstance(value, list) else "lines"
-    if isinstance(value, list):
-        value = next((item for item in value if isinstance(item, dict)), None)
+def _is_trace_record(value: Any) -> bool:
     match value:
         case {"request": dict() as request} if "schema_version" not in value and not {"method", "url"} & request.keys():
-            is_trace = not {"messages", "contents", "input"}.isdisjoint(request) or not _TRACE_KEYS.isdisjoint(value)
-            return form if is_trace else ""
+            return not _PROMPT_KEYS.isdisjoint(request) or not _TRACE_KEYS.isdisjoint(value)
         case _:
-            return ""
+            return False
+
+
+def _is_prompt_record(value: Any) -> bool:
+    return _is_trace_record(value) and not _PROMPT_KEYS.isdisjoint(value["request"])
+
+
+def _later_lines(head: bytes) -> Iterator[Any]:
+    """Yield the lines that may be records: what stands before them in a file does not matter."""
+    for line in head.splitlines()[1:]:
+        if b'"request"' in line:
+            yield parse_head(line)
 
 
 def cook_units(
@@ -70,59 +86,56 @@ def cook_units(
 
 def _cook_unit(unit: Unit, builder: CookBuilder, stated_format: Format | None, advance: Advance) -> SourceReport:
     report = SourceReport(unit.source.label, unit.platform, unit.size_bytes)
-    if unit.platform in {TRACE, "exchange"}:
+    if unit.platform == "exchange":
         run = Run(unit.source.label, advance=advance)
         report.ledger, report.findings = run.ledger, run.findings
-        try:
-            _cook_records(unit, run, builder, stated_format)
-        except (PalaverError, OSError) as error:
-            report.failure = str(error)
+        with _failure_in(report):
+            _cook_exchanges(unit, run, builder)
         return report
     run = start_run(unit, report, {}, advance=advance)
-    if isinstance(exchange_importer := importer(unit.platform), HasExchanges):
-        _cook_exchanges(exchange_importer, unit, run, builder, report)
+    if isinstance(traffic_importer := importer(unit.platform), HasCalls):
+        with _failure_in(report):
+            _cook_calls(traffic_importer, unit, run, builder, stated_format)
         return report
     for document in read_unit(unit, run, report, lambda document: (document,), is_measured=False):
-        builder.add_document(document)
+        _note(builder.add_document(document), run, document["conversation_id"])
     return report
 
 
-def _cook_exchanges(
-    exchange_importer: HasExchanges, unit: Unit, run: Run, builder: CookBuilder, report: SourceReport
-) -> None:
-    """Add the requests of API traffic as they were sent, not the conversations that an import builds from them."""
+@contextmanager
+def _failure_in(report: SourceReport) -> Generator[None]:
+    """Report why a source could not be read to its end."""
     try:
-        for exchange in exchange_importer.exchanges(unit.source, run):
-            if is_valid(exchange, "exchange"):
-                builder.add_exchange(exchange)
-            else:
-                run.quarantine_bytes(NOT_VALID, orjson.dumps(exchange, default=str), exchange["exchange_id"])
+        yield
     except (PalaverError, OSError) as error:
         report.failure = str(error)
 
 
-def _cook_records(unit: Unit, run: Run, builder: CookBuilder, stated_format: Format | None) -> None:
+def _cook_calls(
+    traffic_importer: HasCalls, unit: Unit, run: Run, builder: CookBuilder, stated_format: Format | None
+) -> None:
+    """Add the requests of API traffic as they were sent, not the conversations that an import builds from them."""
+    for call in traffic_importer.calls(unit.source, run):
+        if stated_format is not None:
+            call.wire = WIRE_FORMAT_NAMES[stated_format]
+        with quarantine_on_error(call, run):
+            _note(builder.add_call(call), run, call.where)
+
+
+def _cook_exchanges(unit: Unit, run: Run, builder: CookBuilder) -> None:
     with unit.source.open() as stream:
         is_array = unit.match.form == "array"
         records = JsonElements(stream, run, accepts_truncated=True) if is_array else JsonLines(stream, run)
         for record in records:
             if not isinstance(record, dict):
                 run.quarantined(NOT_AN_OBJECT, records.raw, records.where())
-            elif unit.platform == "exchange":
-                if is_valid(record, "exchange"):
-                    builder.add_exchange(record)
-                    run.mapped()
-                else:
-                    run.quarantined(NOT_VALID, records.raw, records.where())
-            elif not isinstance(record.get("request"), dict):
-                run.quarantined(NO_RECORD, records.raw, records.where())
-            else:
-                try:
-                    remarks = builder.add_record(record, stated_format)
-                except Exception as error:  # noqa: BLE001 - a bug of ours must not cost the other records
-                    message = f"{type(error).__name__}: {error}"
-                    run.quarantined(UNFORESEEN, records.raw, records.where(), message)
-                    continue
-                for remark in remarks:
-                    run.note(ODD_STREAM, records.where(), remark)
+            elif is_valid(record, "exchange"):
+                _note(builder.add_exchange(record), run, records.where())
                 run.mapped()
+            else:
+                run.quarantined(NOT_VALID, records.raw, records.where())
+
+
+def _note(remarks: list[Remark], run: Run, where: str) -> None:
+    for kind, message in remarks:
+        run.note(kind, where, message)

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from palaver.model.rules import Rule
     from palaver.sources.run import Run
     from palaver.sources.source import Source
+    from palaver.threads.call import Call
 
 __all__ = [
     "Description",
+    "HasCalls",
     "HasDescription",
-    "HasExchanges",
     "HasRetention",
     "Importer",
     "Match",
@@ -113,9 +114,9 @@ class HasDescription(Protocol):
 
 
 @runtime_checkable
-class HasExchanges(Protocol):
+class HasCalls(Protocol):
     """An importer of API traffic, which consists of requests with their responses."""
 
-    def exchanges(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        """Yield one exchange document per call; record dispositions as `read` does."""
+    def calls(self, source: "Source", run: "Run") -> "Iterator[Call]":
+        """Yield every call as it was logged; record dispositions as `read` does."""
         ...

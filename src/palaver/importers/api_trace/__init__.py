@@ -48,6 +48,7 @@ from palaver.importers._shared.contract import Description, Match, no_options
 if TYPE_CHECKING:
     from palaver.sources.run import Run
     from palaver.sources.source import Source
+    from palaver.threads.call import Call
 
 
 class ApiTrace:
@@ -77,17 +78,14 @@ class ApiTrace:
                     threads.add(call)
             yield from threads.documents()
 
-    def exchanges(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        """Yield every call as an exchange document: calls of one record in log order, those of several at the end."""
-        from palaver.importers._shared.call_errors import quarantine_on_error
+    def calls(self, source: "Source", run: "Run") -> "Iterator[Call]":
+        """Yield every call: those of one record in log order, those of several at the end."""
         from palaver.importers.api_trace.masking import masked_run
         from palaver.importers.api_trace.reader import calls_in
 
-        masked = masked_run(run)
-        for call in calls_in(source, masked):
-            for answered in (call, *call.following):
-                with quarantine_on_error(answered, masked):
-                    yield answered.exchange()
+        for call in calls_in(source, masked_run(run)):
+            yield call
+            yield from call.following
 
     def describes(self) -> Description:
         from palaver.model import build

@@ -26,7 +26,7 @@ from palaver.redact.policy import harmless_headers, mask_url
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.threads.call import Call
 from palaver.wire import wire_format
-from palaver.wire._detection import WIRE_FORMAT_NAMES, detect_format
+from palaver.wire._detection import WIRE_FORMAT_NAMES, request_format, response_format
 from palaver.wire._errors import exchange_error
 
 BAD_RECORD = finding_kind("bad-record", "error", "A record of a log tells of no call; a masked copy is set aside.")
@@ -61,6 +61,7 @@ _MAX_QUOTED_ISSUES = 3
 _STREAM_TIMES = ("time_to_first_chunk_ms", "stream_ms")
 _REPORTED_ELSEWHERE = {"error_event", "incomplete_stream_end", "another_message"}
 """Issues of a stream with a finding of their own."""
+_DIGITS = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
 _UTC_OFFSET = re.compile(r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
 
 
@@ -128,10 +129,10 @@ def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
         return ""
     if not is_model_request(request) and not reply.is_answer and not (wire_of_url(logged.url) and request_text):
         return OTHER_TRAFFIC if logged.url and not wire_of_url(logged.url) else ""
-    wire = _wire(logged.url, request, reply)
+    wire, answer_wire = _wires(logged.url, request, reply)
     sent_headers, received_headers = harmless_headers(logged.request_headers), harmless_headers(logged.response_headers)
     status = logged.status if type(logged.status) is int and logged.status > 0 else None
-    failure = _stated_failure(logged, wire, status)
+    failure = _stated_failure(logged, answer_wire or wire, status)
     caller = caller_of(request)
     user = request.get("user")
     call = Call(
@@ -152,6 +153,7 @@ def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
         ),
         helper=helper_kind(request, sent_headers),
         where=logged.where,
+        answer_wire=answer_wire,
     )
     _set_times(call, logged, note)
     call.call_id = _call_id(logged, received_headers, call)
@@ -177,32 +179,46 @@ def _request(value: Any) -> tuple[JsonObject, str, bool]:
             return {}, "", True
 
 
-def _wire(url: str, request: JsonObject, reply: Body) -> str:
-    stated = wire_of_url(url)
-    if stated and (reply.wire in {None, stated} or not reply.is_answer):
-        return stated
-    if reply.wire:
-        return reply.wire
-    found = detect_format({"request": request, "response": reply.payload})
-    # A system prompt beside the messages is Anthropic's, even as a plain string.
-    return "anthropic" if found == "openai" and isinstance(request.get("system"), str) else WIRE_FORMAT_NAMES[found]
+def _wires(url: str, request: JsonObject, reply: Body) -> tuple[str, str]:
+    """Return the formats of the request and of the answer, which differ behind a translating proxy."""
+    answered = _answer_wire(reply) if reply.is_answer else ""
+    stated = wire_of_url(url) or ""
+    if stated and answered in {"", stated}:
+        return stated, answered
+    shown = request_format(request)
+    return (WIRE_FORMAT_NAMES[shown] if shown else stated or answered or WIRE_FORMAT_NAMES["openai"]), answered
+
+
+def _answer_wire(reply: Body) -> str:
+    shown = response_format(reply.payload or {})
+    return reply.wire or (WIRE_FORMAT_NAMES[shown] if shown else "")
 
 
 def _stated_failure(logged: LoggedCall, wire: str, status: int | None) -> JsonObject | None:
     """Return the error that the API, the log or the status reports."""
     payload = logged.reply.payload
-    if payload is not None:
-        stated = payload.get("error")
-        wrapped = {"type": "error", "error": stated} if isinstance(stated, dict) and wire == "anthropic" else payload
-        if found := wire_format(wire).error_from_wire(wrapped, status):
-            return found
+    if payload is not None and (found := _payload_failure(payload, wire, status)):
+        return found
     if logged.error:
-        stated = logged.error.get("message") if isinstance(logged.error, dict) else logged.error
-        message = stated if isinstance(stated, str) else dump_json(mask_value(logged.error)).decode(errors="replace")
+        message = _error_message(logged.error)
         return exchange_error(mask_addresses(message), _error_types(message), status)
     if status is not None and status >= 400 and not logged.reply.is_answer:
         return exchange_error(logged.reply.as_text or f"status {status}", (), status)
     return None
+
+
+def _payload_failure(payload: JsonObject, wire: str, status: int | None) -> JsonObject | None:
+    stated = payload.get("error")
+    if wire == "anthropic" and isinstance(stated, dict | str):
+        payload = {"type": "error", "error": {"message": stated} if isinstance(stated, str) else stated}
+    found = wire_format(wire).error_from_wire(payload, status)
+    return {**found, "message": _error_message(stated)} if found and isinstance(stated, dict) else found
+
+
+def _error_message(error: Any) -> str:
+    """Return the words of an error: its message, else all of it as JSON."""
+    stated = error.get("message") if isinstance(error, dict) else error
+    return stated if isinstance(stated, str) else dump_json(mask_value(error)).decode(errors="replace")
 
 
 def _unstated_failure(reply: Body, extra_fields: JsonObject, status: int | None) -> JsonObject | None:
@@ -302,8 +318,8 @@ def _set_times(call: Call, logged: LoggedCall, note: Note) -> None:
         note(LOCAL_TIME, logged.where, "")
     call.ended_at = ended or logged_at or None
     call.started_at = started or call.ended_at
-    stated = logged.duration_ms
-    if isinstance(stated, int | float) and not isinstance(stated, bool) and 0 <= stated < 1e12:
+    stated = _number(logged.duration_ms)
+    if stated is not None and 0 <= stated < 1e12:
         call.duration_ms = stated
     elif started and ended and started <= ended:
         call.duration_ms = milliseconds_of(ended) - milliseconds_of(started)
@@ -321,6 +337,13 @@ def _stream_times(started: str, first: str, last: str) -> JsonObject:
         times["time_to_first_chunk_ms"] = milliseconds_of(first) - milliseconds_of(started)
     times["stream_ms"] = milliseconds_of(last) - milliseconds_of(first)
     return times
+
+
+def _number(stated: Any) -> float | None:
+    """Return a number, or the number that a text consists of."""
+    if isinstance(stated, str) and _DIGITS.fullmatch(stated):
+        return float(stated) if "." in stated else int(stated)
+    return stated if isinstance(stated, int | float) and not isinstance(stated, bool) else None
 
 
 def _note_problems(call: Call, logged: LoggedCall, request_text: str, note: Note) -> None:

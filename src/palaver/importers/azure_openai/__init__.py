@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from palaver.importers._shared.options import Options
     from palaver.sources.run import Run
     from palaver.sources.source import Source
+    from palaver.threads.call import Call
 
 
 class AzureOpenAI:
@@ -74,17 +75,13 @@ class AzureOpenAI:
 
         yield from conversations(source, run, is_threaded=getattr(run.options, "thread", "yes") == "yes")
 
-    def exchanges(self, source: "Source", run: "Run") -> Iterator[dict[str, Any]]:
-        """Yield every call as an exchange document."""
-        from palaver.importers._shared.call_errors import quarantine_on_error
+    def calls(self, source: "Source", run: "Run") -> "Iterator[Call]":
+        """Yield every call of a log."""
         from palaver.importers.azure_openai.conversations import calls
         from palaver.redact.text import mask_text
         from palaver.sources.run import MaskedRun
 
-        masked = MaskedRun(run, mask_text)
-        for call in calls(source, masked):
-            with quarantine_on_error(call, masked):
-                yield call.exchange()
+        yield from calls(source, MaskedRun(run, mask_text))
 
     def describes(self) -> Description:
         from palaver.importers.azure_openai.description import DESCRIPTION

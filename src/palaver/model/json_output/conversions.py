@@ -1,6 +1,6 @@
 """Output of `cook`, `merge` and `export`."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -9,18 +9,30 @@ from palaver.model.json_output.answer import Answer, Part
 from palaver.model.json_output.imports import Records
 
 
+class CookFinding(Part):
+    """One thing that was odd, and where."""
+
+    code: str = Field(description="The kind of the finding; `docs/findings.md` lists all.")
+    severity: Literal["error", "warning", "note"] = Field(description="How much it matters.")
+    where: str = Field(description="The place in the source.")
+    message: str = Field(description="What was found there, in words.")
+
+
 class Ingredient(Part):
     """What became of one source."""
 
     source: str = Field(description="The path; `ZIP!member` inside a ZIP, `-` for standard input.")
-    read_as: str = Field(description="`trace`, `exchange`, or the platform whose importer read it.")
+    read_as: str = Field(description="`exchange`, or the platform whose importer read it; `api_trace` for traces.")
     records: Records = Field(description="What became of its records.")
     findings: dict[str, Count] = Field(description="What was noticed: how often, by code.")
+    first_findings: list[CookFinding] = Field(description="The first findings of each code, at most 20, in order.")
     failure: str | None = Field(description="Why it could not be read to its end; null when it could be.")
 
 
 class CookAnswer(Answer):
     """What was cooked."""
+
+    SCHEMA_VERSION: ClassVar[str] = "1.1.0"
 
     output: str | None = Field(description="The file that was written; null in a dry run.")
     requests: Count = Field(description="Requests.")
