@@ -88,7 +88,7 @@ def test_the_next_request_continues_either_answer(tmp_path):
 def test_each_message_is_an_exchange_with_an_id_of_its_own(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_bytes(lines(RECORDS["a body with an id"]))
-    made = list(importer("api_trace").exchanges(Source.at(path), Run("log.jsonl")))
+    made = [call.exchange() for call in importer("api_trace").calls(Source.at(path), Run("log.jsonl"))]
     assert [exchange["exchange_id"] for exchange in made] == ["req_1", "req_1-2"]
     assert [exchange["response"]["content"][0]["text"] for exchange in made] == [FIRST, SECOND]
     assert all(is_valid(exchange, "exchange") for exchange in made)

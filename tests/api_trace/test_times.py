@@ -43,8 +43,8 @@ def test_the_times_of_a_stream_are_in_the_metadata_and_in_the_exchange(tmp_path)
         "stream_ms": 2500,
     }
     assert answer["timestamp"] == "2026-01-05T10:00:03.750Z"
-    (exchange,) = importer("api_trace").exchanges(Source.at(tmp_path / "log.jsonl"), Run("log.jsonl"))
-    assert exchange["duration_ms"] == 3500
+    (made,) = importer("api_trace").calls(Source.at(tmp_path / "log.jsonl"), Run("log.jsonl"))
+    assert made.exchange()["duration_ms"] == 3500
 
 
 @pytest.mark.parametrize("where", ["streaming_details", "events"])
