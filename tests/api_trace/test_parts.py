@@ -111,3 +111,19 @@ def test_chunks_that_say_nothing_are_set_aside_as_they_are(tmp_path):
     run = Run("log", quarantine=kept.append)
     assert not list(calls_in(Source.at(tmp_path / "log.stream.jsonl"), run))
     assert [json.loads(one.raw) for one in kept] == [{"chunk_data": "event: unheard of"}]
+
+
+def test_a_chunk_line_that_repeats_the_one_before_it_is_kept_and_noted(tmp_path):
+    body = sse(events("It ", "is."))
+    start = body.index("event: content_block_delta")
+    end = body.index("event: content_block_delta", start + 1)
+    parts = [body[:start], body[start:end], body[start:end], body[end:]]
+    chunks = [{"timestamp": 1767607202.5, "request_id": "r", "chunk_data": part} for part in parts]
+    (tmp_path / "log.stream.jsonl").write_bytes(lines(*chunks))
+    (made,), run = calls(tmp_path, pair(request_id="r"))
+    assert text_of(made) == "It It is."
+    (finding,) = run.findings.first
+    assert (finding.code, finding.message) == (
+        "damaged-stream",
+        "repeated_chunk: lines that repeat the one before them: 1; all are kept",
+    )

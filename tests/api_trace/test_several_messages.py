@@ -101,3 +101,29 @@ def test_a_message_that_was_cut_off_is_marked_and_the_next_is_whole(tmp_path):
     assert (text_of(only), only.is_answer_cut) == (FIRST, True)
     assert (text_of(later), later.is_answer_cut) == (SECOND, False)
     assert set(run.findings.counts) == {"several-messages", "cut-answer"}
+
+
+def test_a_response_that_continues_the_second_message_is_found(tmp_path):
+    def response(name, text):
+        item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+        whole = {"id": name, "object": "response", "model": "gpt-5", "status": "completed", "output": [item]}
+        return [
+            {"type": "response.created", "response": {**whole, "output": []}},
+            {"type": "response.completed", "response": whole},
+        ]
+
+    url = "https://api.openai.com/v1/responses"
+    both = sse([*response("resp_a", FIRST), *response("resp_b", SECOND)])
+    asking = {"model": "gpt-5", "input": "Is it raining?"}
+    more = {"model": "gpt-5", "input": "Is it still?", "previous_response_id": "resp_b"}
+    later = pair(more, {"body_raw": sse(response("resp_c", "It is not."))}, url=url)
+    for records in (
+        [pair(asking, {"body_raw": both}, url=url), later],
+        [later, pair(asking, {"body_raw": both}, url=url)],
+    ):
+        made = imported(tmp_path, {"log.jsonl": lines(*records)})
+        assert len({document["conversation_id"] for document in made.documents}) == 1
+        messages = {
+            message["content"][0]["text"]: message for document in made.documents for message in document["messages"]
+        }
+        assert messages["Is it still?"]["parent_message_id"] == messages[SECOND]["message_id"]

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from palaver.importers._shared.findings import UNFORESEEN
+from palaver.model.build import JsonObject
 from palaver.sources.run import Run
 from palaver.threads.call import Call
 
@@ -15,5 +16,8 @@ def quarantine_on_error(call: Call, run: Run) -> Generator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001 - any bug
-        raw = json.dumps({"call_id": call.call_id, "request": call.request, "response": call.response}).encode()
+        payloads: JsonObject = {"call_id": call.call_id, "request": call.request, "response": call.response}
+        if call.following:
+            payloads["following"] = [later.response for later in call.following]
+        raw = json.dumps(payloads).encode()
         run.quarantine_bytes(UNFORESEEN, raw, call.where, f"{type(error).__name__}: {error}")

@@ -11,6 +11,7 @@ LLM Interceptor writes the request, each event of the stream, and its end as rec
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from palaver.importers.api_trace.bodies import Body, body_of, body_of_events, event_of
@@ -18,7 +19,7 @@ from palaver.importers.api_trace.calls import LoggedCall
 from palaver.importers.api_trace.records import pair_call, recorded_call, request_ids
 from palaver.model.build import JsonObject
 from palaver.storage.spill import GroupSpill
-from palaver.streams._contract import Event
+from palaver.streams._contract import Event, Issue
 from palaver.streams.event_parsers import events_of
 from palaver.streams.log_entries import chunk_bytes
 
@@ -160,8 +161,13 @@ def _assemble_chunks(chunks: list[tuple[str, Any, str]]) -> Body:
     for _, time, text in chunks:
         latest = time if isinstance(time, int | float) else latest
         timed.append((latest, text))
+    repeated = sum(time is not None and (time, text) == after[1:] for (_, time, text), after in pairwise(chunks))
     timed.sort(key=lambda chunk: chunk[0])
-    return body_of_events(list(events_of(chunk_bytes(text for _, text in timed))), "anthropic")
+    body = body_of_events(list(events_of(chunk_bytes(text for _, text in timed))), "anthropic")
+    if repeated:
+        detail = f"lines that repeat the one before them: {repeated:,}; all are kept"
+        body = body._replace(issues=(*body.issues, Issue("repeated_chunk", len(chunks), detail)))
+    return body
 
 
 _GROWTH = 4
