@@ -191,10 +191,68 @@ def test_answers_without_times_get_their_requests_in_order(tasks):
     assert not any("timestamp_inferred" in message["metadata"] for message in document["messages"])
 
 
-def test_words_that_name_a_file_are_told_once_though_they_are_written_in_two_ways(tasks):
-    said = [user(1, "<task>\nLook at 'a.md' (see below for file content) please\n</task>"), answer(2, "Yes.")]
+MENTIONS = [
+    ("Look at @/a.md please", "Look at 'a.md' (see below for file content) please"),
+    ("@/a.md", "'a.md' (see below for file content)"),
+    ('Read @"/my notes.md", then stop.', "Read 'my notes.md' (see below for file content), then stop."),
+    (
+        "Mind @/a.md, @/b/ and @problems!",
+        "Mind 'a.md' (see below for file content), 'b/' (see below for folder content) and Problems (see below for it)!",
+    ),
+]
+
+
+@pytest.mark.parametrize("platform", ["roo_code", "cline", "kilo_code"])
+@pytest.mark.parametrize(("typed", "sent"), MENTIONS)
+def test_a_prompt_with_mentions_is_shown_as_it_was_typed_and_kept_as_it_was_sent(tasks, typed, sent, platform):
+    content = '<file_content path="a.md">\nThe pears are ripe.\n</file_content>'
+    said = [user(1, f"<task>\n{sent}\n</task>\n\n{content}", surroundings()), answer(2, "Yes.")]
+    document = tasks.read(said, [say(0, "text", typed), request(1, tokensIn=1, tokensOut=1)], platform)
+    (prompt,) = by_author(document, "human")
+    assert [block["text"] for block in prompt["content"]] == [typed]
+    assert prompt["metadata"]["sent_as"] == [sent]
+    assert any(content in block["text"] for message in by_author(document, "harness") for block in message["content"])
+
+
+def test_feedback_with_a_mention_is_shown_as_it_was_typed(tasks):
+    sent = "No, take 'b.md' (see below for file content) instead"
+    said = [
+        user(1, "<task>\nLook around.\n</task>"),
+        answer(2, "Done."),
+        user(5, f"<feedback>\n{sent}\n</feedback>", surroundings()),
+        answer(6, "Done again."),
+    ]
+    rows = [
+        say(0, "text", "Look around."),
+        request(1, tokensIn=1, tokensOut=1),
+        say(2, "text", "Done."),
+        say(4, "user_feedback", "No, take @/b.md instead"),
+        request(5, tokensIn=1, tokensOut=1),
+        say(6, "text", "Done again."),
+    ]
+    document = tasks.read(said, rows)
+    assert [message["content"][0]["text"] for message in by_author(document, "human")] == [
+        "Look around.",
+        "No, take @/b.md instead",
+    ]
+    assert by_author(document, "human")[1]["metadata"]["sent_as"] == [sent]
+
+
+@pytest.mark.parametrize("text", ["Write to ann@example.org please", "Explain what (see below for more) means"])
+def test_a_prompt_without_mentions_stays_as_it_is(tasks, text):
+    document = tasks.read([user(1, f"<task>\n{text}\n</task>"), answer(2, "Yes.")], [say(0, "text", text)])
+    (prompt,) = by_author(document, "human")
+    assert prompt["content"][0]["text"] == text
+    assert "sent_as" not in prompt["metadata"]
+
+
+def test_a_text_that_says_more_than_the_row_is_not_taken_for_it(tasks):
+    said = [
+        user(1, "<task>\nLook at 'a.md' (see below for file content) please, and hurry\n</task>"),
+        answer(2, "Yes."),
+    ]
     document = tasks.read(said, [say(0, "text", "Look at @/a.md please")])
-    assert len(by_author(document, "human")) == 1
+    assert by_author(document, "human")[-1]["content"][0]["text"].endswith("please, and hurry")
 
 
 def test_what_a_person_says_in_a_word_is_not_found_by_chance(tasks):

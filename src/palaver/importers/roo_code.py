@@ -12,8 +12,10 @@ What comes out
     ids `<task>:<index>`. A user turn becomes up to three messages, all of role `user`: tool results (`<id>:result`,
     author `tool`), what the user wrote, without its wrapper (`<id>`, author `human`, the wrapper's name in
     `metadata.wrapper`), and what the extension added (`<id>:context`, author `harness`): contents of mentioned files,
-    reminders, and the environment details, which are parsed into `metadata.environment`. Text that the user wrote in a
-    result (a reason for a denial, an answer) stays there and also becomes a message.
+    reminders, and the environment details, which are parsed into `metadata.environment`. A prompt with mentions is
+    shown as it was typed (`@/plan.md`), according to the UI log; `metadata.sent_as` is what the model got (`'plan.md'
+    (see below for file content)`). Text that the user wrote in a result (a reason for a denial, an answer) stays there
+    and also becomes a message.
     Before 2026, calls are tags in the text of the answer: they become `tool_use` blocks with generated ids, and results
     in text form belong to them by order; the line before a result is its `metadata.description`. The text of
     `attempt_completion` becomes a text block before the call. `is_error` is set if the result itself states a failure.

@@ -19,6 +19,7 @@ from palaver.importers._cline_family.ui_rows import (
     inner_texts,
     texts_in,
 )
+from palaver.importers._cline_family.user_text import MENTION, is_sent_form, split_by_author
 from palaver.model.build import JsonObject
 
 _SEPARATOR = "\n\0\n"
@@ -125,7 +126,6 @@ USAGE_TOTALS = frozenset({"deleted_api_reqs", "api_req_deleted", "subagent_usage
 
 _LOADING = "<environment_details>\nLoading...\n</environment_details>"
 """Placeholder in the UI log until the environment is known."""
-_MENTION = re.compile(r"@\S+")
 _NON_SPACE = re.compile(r"\S")
 _FEW_TEXTS = 16
 _FORGET_INTERVAL = 8
@@ -239,8 +239,21 @@ class HistoryWindow:
 
     def _has_text_around_mentions(self, text: str, indexes: list[int]) -> bool:
         """Return whether the pieces between `@` mentions occur; the extension rewrites the mentions themselves."""
-        pieces = [piece.strip() for piece in _MENTION.split(text)]
-        return any(pieces) and all(self.history.has(piece, indexes) for piece in pieces if piece)
+        pieces = [piece.strip() for piece in MENTION.split(text)]
+        if not any(pieces):
+            return any(is_sent_form(sent.strip(), text) for sent in self._human_texts(indexes))
+        return all(self.history.has(piece, indexes) for piece in pieces if piece)
+
+    def is_rewritten(self, text: str) -> bool:
+        """Return whether the history does not hold a text of the user as it was typed."""
+        return "@" in text and not self.history.has(text.strip(), self._indexes_without_role("assistant"))
+
+    def _human_texts(self, indexes: list[int]) -> Iterator[str]:
+        """Yield what the user wrote in some records."""
+        for index in indexes:
+            for text in self.history.texts(index):
+                parts = split_by_author(text, is_wrapped_elsewhere=False)
+                yield from (part.text for part in parts if part.author == "human")
 
     def has_request(self, prompt: str, *, is_paired: bool) -> bool:
         """Return whether the prompt of a request occurs in the history, block by block."""

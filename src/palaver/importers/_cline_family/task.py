@@ -17,7 +17,7 @@ OWN_NAMES = frozenset(
         *build.METADATA,
         *("wrapper", "environment", "in_context", "ui", "role_inferred", "source_role", "source_fields", "mode"),
         *("capabilities", "system_info", "invalid_ts", "thoughtSignature", "contextCondense", "contextTruncation"),
-        *("cancelReason", "streamingFailedMessage"),
+        *("cancelReason", "streamingFailedMessage", "sent_as"),
     }
 )
 """Metadata names assigned by the importer; a source field of the same name goes to `source_fields`."""

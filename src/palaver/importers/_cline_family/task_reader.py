@@ -146,6 +146,7 @@ class _Reader:
             where, raw = f"{task.task_id}:{index}", json.dumps(record).encode()
             self._run.quarantined(UNFORESEEN, raw, where, f"{type(error).__name__}: {error}")
             return False
+        log.restore_typed(messages)
         is_stamped = "ts" in record or "timestamp" in record
         time = (stated if is_stamped else "") or log.time_at(index, record) or stated
         is_hidden = hidden.has_any and hidden.contains(index, record)

@@ -120,9 +120,14 @@ class UiLog:
         self._emit_until(request.end)
         self._writer.end_turn()
 
+    def restore_typed(self, messages: list[JsonObject]) -> None:
+        """Let the messages of a record show what the user typed, where the rows word it differently."""
+        self._writer.restore_typed(messages)
+
     def finish(self) -> None:
         """Emit the remaining rows and count them all in the run."""
         self._emit_until(len(self.table))
+        self._writer.restore_typed(self._task.messages)
         self._writer.flush_request()
         if folded := len(self.table) - self._written_rows:
             self._task.run.folded("message", folded)

@@ -1,5 +1,7 @@
 """Output for UI rows that the API history does not contain: messages of their own, or parts of an answer."""
 
+from collections.abc import Iterable
+
 from palaver.importers._cline_family.history_search import USAGE_TOTALS, HistoryWindow
 from palaver.importers._cline_family.requests import Request, cost_of, parse_json_text
 from palaver.importers._cline_family.task import Task, keep_unmapped, time_of
@@ -16,6 +18,7 @@ from palaver.importers._cline_family.ui_rows import (
     parse_foreign_row,
     texts_in,
 )
+from palaver.importers._cline_family.user_text import SENT_FORM, is_sent_form
 from palaver.importers._cline_family.user_turns import UserTurn
 from palaver.model import build
 from palaver.model.build import JsonObject
@@ -51,6 +54,8 @@ class RowWriter:
         self._call_id = ""
         self._human_texts: set[str] = set()
         """User texts already written from rows."""
+        self._rewritten: list[str] = []
+        """User texts that the history words differently, until their messages are found."""
 
     def begin_turn(self, answer: JsonObject) -> None:
         self._answer, self._call_rows, self._call_id = answer, 0, ""
@@ -85,11 +90,28 @@ class RowWriter:
         if kind in CALL_TOOLS:
             return self._write_call(row)
         if self.window.has_row(row):
+            if row.speaker == "human" and self.window.is_rewritten(row.text):
+                self._rewritten.append(row.text.strip())
             return False
         if kind == REASONING and self._answer is not None:
             self._reasoning.append(build.thinking(row.text))
             return True
         return self._write_message(row)
+
+    def restore_typed(self, messages: Iterable[JsonObject]) -> None:
+        """Let messages show what the user typed; what the model got instead goes to `sent_as`."""
+        for message in messages if self._rewritten else ():
+            if message["metadata"]["author_kind"] != "human":
+                continue
+            for block in message["content"]:
+                if block["type"] != "text":
+                    continue
+                sent = block["text"]
+                typed = next((typed for typed in self._rewritten if is_sent_form(sent.strip(), typed)), None)
+                if typed is not None:
+                    block["text"] = typed
+                    message["metadata"].setdefault("sent_as", []).append(sent)
+                    self._rewritten.remove(typed)
 
     def write_request(self, request: Request, raw: JsonObject) -> bool:
         """Write a request; return False if it is matched, since its answer carries its details."""
@@ -114,10 +136,16 @@ class RowWriter:
         blocks[0] = blocks[0].replace("] Result:\n\n", "] Result:\n", 1)
         turn = UserTurn(self._task, self._message_id(row))
         for message in turn.messages(list(blocks)):
-            if all(block.get("text", "").strip() in self._human_texts for block in message["content"]):
+            if all(self._is_written(block.get("text", "").strip()) for block in message["content"]):
                 continue
             message["metadata"]["ui"] = row.kind
             self._task.add(message, row.time)
+
+    def _is_written(self, text: str) -> bool:
+        """Return whether a text of the user was written from a row, perhaps in the words that were typed."""
+        return text in self._human_texts or (
+            SENT_FORM in text and any(is_sent_form(text, typed) for typed in self._human_texts)
+        )
 
     def _write_unanswered(self, row: Row, request: Request) -> None:
         """Write a request without an answer as a system message."""

@@ -227,3 +227,33 @@ def _tag(section: str, name: str) -> str:
     at = section.find(f"<{name}>")
     end = section.find(f"</{name}>", at)
     return section[at + len(name) + 2 : end].strip() if 0 <= at < end else ""
+
+
+MENTION = re.compile(r'@(?:"[^"\n]*"|\S+?)(?=[.,;:!?)\]]*(?:\s|$))')
+"""A file, folder, address or view that the user mentioned: `@/src/a.ts`, `@"/my notes.md"`, `@problems`."""
+SENT_FORM = "(see below for "
+"""In what the model gets instead of a mention."""
+_LONGEST_EXPANSION = 1_000
+
+
+def is_sent_form(sent: str, typed: str) -> bool:
+    """Return whether a text is what the user typed, with mentions worded as the model gets them.
+
+    The extension writes `'src/a.ts' (see below for file content)` for `@/src/a.ts`, and appends the content.
+    """
+    at = start = 0
+    has_expansion = False
+    for mention in MENTION.finditer(typed):
+        piece = typed[start : mention.start()]
+        if not sent.startswith(piece, at):
+            return False
+        at, start = at + len(piece), mention.end()
+        if sent.startswith(mention[0], at):
+            at += len(mention[0])
+            continue
+        end = sent.find(")", sent.find(SENT_FORM, at)) + 1
+        expansion = sent[at:end]
+        if SENT_FORM not in expansion or "\n" in expansion or len(expansion) > _LONGEST_EXPANSION:
+            return False
+        at, has_expansion = end, True
+    return has_expansion and sent[at:] == typed[start:]
