@@ -112,14 +112,17 @@ def requests(models):
 
 
 counts = st.integers(0, 10_000)
+answer_content = st.lists(BLOCKS["assistant"], max_size=3).map(
+    lambda content: _named_once([{"content": content}])[0]["content"]
+)
+finish_reasons = st.sampled_from(["stop", "length", "tool_use", "content_filter", "error", "unknown"])
+alternatives = st.lists(
+    st.fixed_dictionaries({"content": answer_content, "finish_reason": finish_reasons}), min_size=1, max_size=2
+).map(lambda answers: [{"index": number, **answer} for number, answer in enumerate(answers, 1)])
 responses = st.fixed_dictionaries(
-    {
-        "content": st.lists(BLOCKS["assistant"], max_size=3).map(
-            lambda content: _named_once([{"content": content}])[0]["content"]
-        ),
-        "finish_reason": st.sampled_from(["stop", "length", "tool_use", "content_filter", "error", "unknown"]),
-    },
+    {"content": answer_content, "finish_reason": finish_reasons},
     optional={
+        "alternatives": alternatives,
         "model": words,
         "usage": st.fixed_dictionaries(
             {"input_tokens": counts, "output_tokens": counts},

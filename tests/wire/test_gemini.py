@@ -775,7 +775,7 @@ class TestResponses:
         written = gemini.response_to_wire(response | {"finish_reason": "length"}).payload
         assert written["candidates"][0]["finishReason"] == "MAX_TOKENS"
 
-    def test_the_other_candidates_are_kept(self):
+    def test_the_other_candidates_are_alternatives(self):
         payload = answer({"text": "first"}, safetyRatings=[], avgLogprobs=-0.1, groundingMetadata={"a": 1})
         payload["candidates"].append({"content": {"parts": [{"text": "second"}]}, "index": 1})
         response = response_again(payload | {"responseId": "r", "createTime": "2026-01-01T00:00:00Z"})
@@ -783,7 +783,8 @@ class TestResponses:
         kept = response["provider_data"]["gemini"]
         assert kept["responseId"] == "r"
         assert kept["candidates"][0].keys() == {"safetyRatings", "avgLogprobs", "groundingMetadata"}
-        assert kept["candidates"][1] == payload["candidates"][1]
+        [other] = response["alternatives"]
+        assert (other["index"], other["content"]) == (1, [build.text("second")])
 
 
 class TestErrors:

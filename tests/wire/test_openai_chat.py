@@ -344,10 +344,10 @@ def test_citations_move_with_texts_that_are_joined():
     assert {loss.change for loss in losses} == {"changed"}
 
 
-def test_trap_17_the_first_of_many_choices_is_the_answer():
+def test_trap_17_the_choice_with_the_least_index_is_the_answer():
     response = chat.response_from_wire(CHAT_RESPONSE)
     assert [block.get("text") for block in response["content"] if block["type"] == "text"] == ["see"]
-    assert response["provider_data"]["openai_chat"]["choices"] == CHAT_RESPONSE["choices"][1:]
+    assert [answer["index"] for answer in response["alternatives"]] == [1]
     assert same(chat.response_to_wire(response).payload, CHAT_RESPONSE)
 
 
@@ -560,7 +560,8 @@ def test_reading_what_was_written_gives_the_response_minus_the_losses(response):
     assert agrees(response, losses, read_again)
     assert lost_words(response, losses, payload) == []
     assert same(chat.response_to_wire(read_again).payload, payload)
-    has_reasoning = any(block["type"] == "thinking" for block in response["content"])
+    answers = [response, *response.get("alternatives", ())]
+    has_reasoning = any(block["type"] == "thinking" for answer in answers for block in answer["content"])
     accept("chat response", payload, is_closed=not has_reasoning)
 
 

@@ -13,6 +13,7 @@ import json
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
+from palaver.wire._alternatives import drop_alternatives
 from palaver.wire._contract import Losses, Written
 from palaver.wire._errors import exchange_error
 from palaver.wire.anthropic._blocks import Context
@@ -146,7 +147,8 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
 
 def response_to_wire(response: JsonObject) -> Written:
     losses, writer_losses = Losses(), Losses()
-    report_unwritten(response, ("content", "finish_reason", "usage", "model"), "", losses)
+    report_unwritten(response, ("content", "finish_reason", "alternatives", "usage", "model"), "", losses)
+    drop_alternatives(response, losses, "Anthropic gives one answer, and has no place for another")
     context = Context("response", origin="foreign" if is_foreign(response) else "unknown")
     made = _response_fields(response, writer_losses)
     made["content"] = content_to_wire(response["content"], "/content", context, losses)

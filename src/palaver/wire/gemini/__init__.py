@@ -13,8 +13,10 @@ A content is an object with a role and parts. SDKs also accept a string or a sin
 
 from typing import Any, Literal
 
+from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.wire import _errors
+from palaver.wire._alternatives import answer_order, in_payload_order
 from palaver.wire._contract import Losses, Written
 from palaver.wire.gemini._call_ids import CallPairs, pair_calls
 from palaver.wire.gemini._parts import PartWriter, blocks_from_wire, part_kind
@@ -114,7 +116,8 @@ UNKNOWN_MODEL = "unknown"
 _REQUEST = frozenset(
     {"system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling"}
 )
-_RESPONSE = frozenset({"content", "finish_reason", "usage", "model"})
+_RESPONSE = frozenset({"content", "finish_reason", "alternatives", "usage", "model"})
+_ANSWER = frozenset({"index", "content", "finish_reason"})
 _COUNTS = {
     "input_tokens": "promptTokenCount",
     "output_tokens": "candidatesTokenCount",
@@ -177,14 +180,20 @@ def request_to_wire(request: JsonObject) -> Written:
 
 
 def response_from_wire(payload: JsonObject) -> JsonObject:
-    """Return the response of a payload: its first candidate, with the others in `provider_data`."""
+    """Return the response of a payload: the candidate with the least index, with the others as alternatives."""
     fields = FieldReader(payload)
-    candidate = fields.first_item("candidates")
-    if candidate is None:
+    candidates: list[Any] = payload["candidates"] if is_list(payload.get("candidates")) else []
+    order = answer_order(candidates, "index")
+    if not order:
         fields.expect("candidates", lambda _: False)
         response: JsonObject = {"content": [], "finish_reason": _finish_without_answer(payload)}
     else:
-        response = _candidate_from_wire(candidate)
+        first, *others = order
+        response = _candidate_from_wire(fields.only_item("candidates", first), 0)
+        if others:
+            response["alternatives"] = [_alternative(candidates[position], position) for position in others]
+        if order != sorted(order):
+            fields.remember("order", order)
     stated = fields.take("usageMetadata", lambda value: is_object(value) and bool(value))
     if stated is not None:
         response["usage"] = _usage_from_wire(FieldReader(stated))
@@ -199,13 +208,24 @@ def response_to_wire(response: JsonObject) -> Written:
     report_unwritten(response, _RESPONSE, "", losses)
     payload: JsonObject = {}
     reason = response["finish_reason"]
-    if response["content"] or not saved.lacks("candidates") or reason != _finish_without_answer(saved.extra):
-        payload["candidates"] = [_candidate_to_wire(response, saved, losses)]
+    has_answer = response["content"] or response.get("alternatives")
+    if has_answer or not saved.lacks("candidates") or reason != _finish_without_answer(saved.extra):
+        payload["candidates"] = [_candidate_to_wire({"index": 0, **response}, "", losses)]
     if usage := _usage_to_wire(response.get("usage") or {}, losses):
         payload["usageMetadata"] = usage
     if response.get("model") is not None:
         payload["modelVersion"] = response["model"]
-    return Written(saved.complete(saved.spell(payload)), losses.found)
+    payload = saved.complete(saved.spell(payload))
+    if alternatives := response.get("alternatives"):
+        candidates = [
+            *payload["candidates"],
+            *(
+                _alternative_to_wire(answer, f"/alternatives/{number}", losses)
+                for number, answer in enumerate(alternatives)
+            ),
+        ]
+        payload["candidates"] = in_payload_order(candidates, saved.original("order"))
+    return Written(payload, losses.found)
 
 
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
@@ -261,12 +281,33 @@ def _call_names(contents: list[list[JsonObject]]) -> dict[str, str]:
     return {block["id"]: block["name"] for content in contents for block in content if block["type"] == "tool_use"}
 
 
-def _candidate_from_wire(candidate: FieldReader) -> JsonObject:
+def _alternative(candidate: Any, position: int) -> JsonObject:
+    """Return a further answer; a candidate that is no object becomes an opaque block."""
+    if not is_object(candidate):
+        block = build.opaque(kind="candidate", raw=candidate) | {"provider_data": {NAME: {}}}
+        return {"index": position, "content": [block], "finish_reason": "unknown"}
+    fields = FieldReader(candidate)
+    stated = candidate.get("index")
+    index: int = stated if is_count(stated) else position
+    return {"index": index, **_candidate_from_wire(fields, index)} | fields.provider_data()
+
+
+def _alternative_to_wire(alternative: JsonObject, pointer: str, losses: Losses) -> Any:
+    match alternative["content"]:
+        case [{"type": "opaque", "kind": "candidate"} as block] if NAME in (block.get("provider_data") or {}):
+            return block["raw"]
+        case _:
+            pass
+    report_unwritten(alternative, _ANSWER, pointer, losses)
+    return ProviderData(alternative).complete(_candidate_to_wire(alternative, pointer, losses))
+
+
+def _candidate_from_wire(candidate: FieldReader, index: int) -> JsonObject:
     content = candidate.inner("content")
     parts = content.expect("parts", is_list) if content else candidate.expect("content", lambda _: False)
     if content:
         content.expect("role", lambda value: value == "model")
-    candidate.expect("index", lambda value: is_count(value) and value == 0)
+    candidate.expect("index", lambda value: is_count(value) and value == index)
     made = blocks_from_wire(parts or [], 0, pair_calls([parts or []], part_kind))
     wire_reason = candidate.take("finishReason", is_text)
     reason = _finish_reason(wire_reason, made)
@@ -275,24 +316,27 @@ def _candidate_from_wire(candidate: FieldReader) -> JsonObject:
     return {"content": made, "finish_reason": reason}
 
 
-def _candidate_to_wire(response: JsonObject, saved: ProviderData, losses: Losses) -> JsonObject:
-    parts = PartWriter(_call_names([response["content"]]), losses).parts(response["content"], "/content")
+def _candidate_to_wire(answer: JsonObject, pointer: str, losses: Losses) -> JsonObject:
+    saved = ProviderData(answer)
+    parts = PartWriter(_call_names([answer["content"]]), losses).parts(answer["content"], f"{pointer}/content")
     content: JsonObject = {}
     if parts or not saved.lacks("parts"):
         content["parts"] = parts
     if not saved.lacks("role"):
         content["role"] = "model"
     candidate: JsonObject = {"content": content} if parts or not saved.lacks("content") else {}
-    reason = response["finish_reason"]
+    reason = answer["finish_reason"]
     wire_reason = saved.original("finishReason")
-    if wire_reason is None or _finish_reason(wire_reason, response["content"]) != reason:
+    if wire_reason is None or _finish_reason(wire_reason, answer["content"]) != reason:
         wire_reason = _WIRE_FINISH_REASONS[reason]
-        if _finish_reason(wire_reason, response["content"]) != reason:
-            losses.change("/finish_reason", "Gemini tells calls of functions from other ends by the parts alone")
+        if _finish_reason(wire_reason, answer["content"]) != reason:
+            losses.change(
+                f"{pointer}/finish_reason", "Gemini tells calls of functions from other ends by the parts alone"
+            )
     if wire_reason is not None:
         candidate["finishReason"] = wire_reason
     if not saved.lacks("index"):
-        candidate["index"] = 0
+        candidate["index"] = answer["index"]
     return saved.spell(candidate)
 
 

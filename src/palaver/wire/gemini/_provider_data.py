@@ -76,7 +76,7 @@ class FieldReader:
         self._unread = dict(value)
         self._taken: list[str] = []
         self._inner_readers: dict[str, FieldReader] = {}
-        self._first_items: dict[str, tuple[FieldReader, list[Any]]] = {}
+        self._only_items: dict[str, FieldReader] = {}
         self._as_written: JsonObject = {} if as_written is None else as_written
 
     def take(self, name: str, fits: Predicate) -> Any:
@@ -99,16 +99,11 @@ class FieldReader:
         self._inner_readers[key] = FieldReader(self._unread.pop(key), self._as_written)
         return self._inner_readers[key]
 
-    def first_item(self, name: str) -> "FieldReader | None":
-        """Return a reader for the first object of a list, and leave the others; None if there is none."""
-        key = self._matching_key(
-            name, lambda value: isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-        )
-        if key is None:
-            return None
-        first, *others = self._unread.pop(key)
-        self._first_items[key] = FieldReader(first, self._as_written), others
-        return self._first_items[key][0]
+    def only_item(self, name: str, position: int) -> "FieldReader":
+        """Take a list, and return a reader for the object at a position; the caller reads the others."""
+        item: JsonObject = self._unread.pop(name)[position]
+        self._only_items[name] = FieldReader(item, self._as_written)
+        return self._only_items[name]
 
     def has(self, name: str, fits: Predicate) -> bool:
         return self._matching_key(name, fits) is not None
@@ -129,23 +124,21 @@ class FieldReader:
         return {"provider_data": {NAME: saved}} if saved else {}
 
     def has_taken(self) -> bool:
-        return bool(self._taken or self._first_items) or any(
-            inner.has_taken() for inner in self._inner_readers.values()
-        )
+        return bool(self._taken or self._only_items) or any(inner.has_taken() for inner in self._inner_readers.values())
 
     def remaining(self) -> JsonObject:
         remaining = dict(self._unread)
         for key, inner in self._inner_readers.items():
             if (rest := inner.remaining()) or not inner.has_taken():
                 remaining[key] = rest
-        for key, (item_reader, others) in self._first_items.items():
-            if (rest := item_reader.remaining()) or others:
-                remaining[key] = [rest, *others]
+        for key, item_reader in self._only_items.items():
+            if rest := item_reader.remaining():
+                remaining[key] = [rest]
         return remaining
 
     def snake_case_keys(self) -> list[str]:
-        keys = [key for key in (*self._taken, *self._first_items, *self._inner_readers) if "_" in key]
-        for inner in (*self._inner_readers.values(), *(item_reader for item_reader, _ in self._first_items.values())):
+        keys = [key for key in (*self._taken, *self._inner_readers) if "_" in key]
+        for inner in (*self._inner_readers.values(), *self._only_items.values()):
             keys += inner.snake_case_keys()
         return keys
 
@@ -188,8 +181,8 @@ def _merge(written: JsonObject, extra: JsonObject) -> JsonObject:
         match written.get(key), value:
             case dict() as mine, dict():
                 merged[key] = _merge(mine, value)
-            case [dict() as mine], [dict() as first, *others] if key == "candidates":
-                merged[key] = [_merge(mine, first), *others]
+            case [dict() as mine], [dict() as first] if key == "candidates":
+                merged[key] = [_merge(mine, first)]
             case _:
                 merged.setdefault(key, value)
     return merged

@@ -1,6 +1,6 @@
 """OpenAI's Chat Completions, as OpenAI, Azure and many compatible servers have it.
 
-The first choice of a response is the answer; further ones are kept in `provider_data`. `max_tokens`, `functions`,
+The choice with the least index is the answer, the others are its alternatives. `max_tokens`, `functions`,
 `function_call` and the role `function` are legacy forms: they are read, and written only where they were read.
 """
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire import _errors
+from palaver.wire._alternatives import answer_order, in_payload_order, is_count
 from palaver.wire._contract import Written
 from palaver.wire.openai._chat_assistant import assistant_fields, assistant_from_wire
 from palaver.wire.openai._chat_turns import system_to_wire, turns_from_wire, turns_to_wire
@@ -50,6 +51,8 @@ _REQUEST = (
     *("system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling"),
     "provider_data",
 )
+_RESPONSE = ("content", "finish_reason", "alternatives", "usage", "model")
+_ANSWER = ("index", "content", "finish_reason")
 _LIMITS = ("max_completion_tokens", "max_tokens")
 _FINISH_REASONS = {
     "stop": "stop",
@@ -176,56 +179,74 @@ def _stop_from_wire(stop: Any) -> list[str] | None:
 
 def response_from_wire(payload: JsonObject) -> JsonObject:
     choices: list[Any] = payload["choices"] if isinstance(payload.get("choices"), list) else []
-    choice = choices[0] if choices else None
+    order = answer_order(choices, "index")
     response: JsonObject = {"content": [], "finish_reason": "error" if payload.get("error") else "unknown"}
     initial: JsonObject = {}
-    if not isinstance(choice, dict):
+    if not order:
         initial["shape"] = {"choices": "none"}
     else:
-        initial |= _choice_from_wire(choice, response)
-        if choices[1:]:
-            initial["choices"] = choices[1:]
+        answers = [_answer_from_wire(choices[position], position, is_first=position == order[0]) for position in order]
+        response = {key: value for key, value in answers[0].items() if key not in {"index", "provider_data"}}
+        if notes := (answers[0].get("provider_data") or {}).get(name):
+            initial["choices"] = [notes]
+        if answers[1:]:
+            response["alternatives"] = answers[1:]
+        if order != sorted(order):
+            initial["shape"] = {"order": order}
     if (usage := usage_from_wire(payload.get("usage"), name)) is not None:
         response["usage"] = usage
     if isinstance(payload.get("model"), str) and payload["model"]:
         response["model"] = payload["model"]
-    rest = _without_field(payload, "choices") if isinstance(choice, dict) else payload
+    rest = _without_field(payload, "choices") if order else payload
     notes = difference(rest, *_response_fields(response, initial, Writer(name, is_response=True)))
     return attach_notes(response, name, merge_notes(initial, notes))
 
 
-def _choice_from_wire(choice: JsonObject, response: JsonObject) -> JsonObject:
-    """Copy a choice to a response, and return its notes."""
+def _answer_from_wire(choice: Any, position: int, *, is_first: bool) -> JsonObject:
+    """Return the answer in a choice; a choice that is no object becomes an opaque block."""
+    if not isinstance(choice, dict):
+        block = opaque_block("choice", choice, name, choice=True)
+        return {"index": position, "content": [block], "finish_reason": "unknown"}
     message = choice.get("message")
+    content: list[JsonObject] = []
     notes: JsonObject | None = None
     if isinstance(message, dict):
         content, notes = assistant_from_wire(message, CallIds(set()), is_response=True)
-        response["content"] = content
     if notes is None:
-        response["content"] = [opaque_block("message", message, name)] if message is not None else []
+        content = [opaque_block("message", message, name)] if message is not None else []
         initial: JsonObject = {"shape": {"message": "raw" if message is not None else "none"}}
     else:
         initial = {"message": notes} if notes else {}
-    wire_reason = choice.get("finish_reason")
-    response["finish_reason"] = (
-        _FINISH_REASONS.get(wire_reason, "unknown") if isinstance(wire_reason, str) else "unknown"
-    )
-    fields = _choice_fields(response, initial, Writer(name, is_response=True))
-    choice_notes = merge_notes(
-        initial, difference(_without_field(choice, "message") if message is not None else choice, *fields)
-    )
-    return {"shape": {"choice": choice_notes}} if choice_notes else {}
+    reason = choice.get("finish_reason")
+    answer: JsonObject = {
+        "index": choice["index"] if is_count(choice.get("index")) else position,
+        "content": content,
+        "finish_reason": _FINISH_REASONS.get(reason, "unknown") if isinstance(reason, str) else "unknown",
+    }
+    written = {**answer, "index": 0} if is_first else answer
+    fields = _choice_fields(written, initial, "", Writer(name, is_response=True))
+    rest = _without_field(choice, "message") if message is not None else choice
+    return attach_notes(answer, name, merge_notes(initial, difference(rest, *fields)))
 
 
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     """Write a response; the dialect `seed` writes a sentence for an answer with neither text nor call."""
     writer = Writer(name, dialect, is_response=True)
     notes = writer.notes(response)
-    writer.report_unwritten(response, ("content", "finish_reason", "usage", "model"), "")
-    payload = apply_notes(*_response_fields(response, notes, writer), notes)
-    if shape(notes).get("choices") == "none" and not response["content"]:
-        return Written(payload, writer.unique_losses())
-    payload["choices"] = [_choice_to_wire(response, notes, writer), *notes.get("choices", ())]
+    writer.report_unwritten(response, _RESPONSE, "")
+    alternatives: list[JsonObject] = response.get("alternatives") or []
+    fields = _response_fields(response, notes, writer)
+    if shape(notes).get("choices") == "none" and not response["content"] and not alternatives:
+        return Written(apply_notes(*fields, notes), writer.unique_losses())
+    saved = notes.get("choices")
+    first_notes = saved[0] if shape(notes).get("choices") != "none" and isinstance(saved, list) else {}
+    payload = apply_notes(*fields, _without_field(notes, "choices"))
+    answers = [_answer_to_wire({"index": 0, **response}, first_notes, "", writer)]
+    for number, alternative in enumerate(alternatives):
+        pointer = f"/alternatives/{number}"
+        writer.report_unwritten(alternative, _ANSWER, pointer)
+        answers.append(_answer_to_wire(alternative, writer.notes(alternative), pointer, writer))
+    payload["choices"] = in_payload_order(answers, shape(notes).get("order"))
     return Written(payload, writer.unique_losses())
 
 
@@ -239,35 +260,36 @@ def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) ->
     return Fields(known, defaults)
 
 
-def _choice_to_wire(response: JsonObject, notes: JsonObject, writer: Writer) -> JsonObject:
-    choice_notes: JsonObject = shape(notes).get("choice", {})
-    content: list[JsonObject] = response["content"]
-    made = apply_notes(*_choice_fields(response, choice_notes, writer), choice_notes)
-    form = shape(choice_notes).get("message")
+def _answer_to_wire(answer: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> Any:
+    content: list[JsonObject] = answer["content"]
+    if len(content) == 1 and shape(writer.notes(content[0])).get("choice"):
+        return content[0]["raw"]
+    made = apply_notes(*_choice_fields(answer, notes, pointer, writer), notes)
+    form = shape(notes).get("message")
     if form == "raw" and len(content) == 1 and "raw" in content[0]:
         return {**made, "message": content[0]["raw"]}
     if form == "none" and not content:
         return made
-    message_notes: JsonObject = choice_notes.get("message", {})
-    message = apply_notes(*assistant_fields(content, message_notes, "", writer), message_notes)
+    message_notes: JsonObject = notes.get("message", {})
+    message = apply_notes(*assistant_fields(content, message_notes, pointer, writer), message_notes)
     is_empty = not any(message.get(field) for field in ("tool_calls", "refusal", "audio"))
     if writer.dialect == "seed" and message.get("content") is None and is_empty:
-        writer.losses.change("/content", "a sentence stands where there is no answer")
+        writer.losses.change(f"{pointer}/content", "a sentence stands where there is no answer")
         message["content"] = NO_ANSWER
     return {**made, "message": message}
 
 
-def _choice_fields(response: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
-    reason = response["finish_reason"]
+def _choice_fields(answer: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> Fields:
+    reason = answer["finish_reason"]
     saved_reason = notes.get("finish_reason")
     known: JsonObject = {}
-    defaults: JsonObject = {"index": 0}
+    defaults: JsonObject = {"index": answer["index"]}
     if reason in _WIRE_FINISH_REASONS:
         is_same = isinstance(saved_reason, str) and _FINISH_REASONS.get(saved_reason) == reason
         known["finish_reason"] = saved_reason if is_same else _WIRE_FINISH_REASONS[reason]
     else:
         if "finish_reason" not in notes and "finish_reason" not in shape(notes).get("absent", ()):
-            writer.losses.change("/finish_reason", f"there is no word for {reason!r} here")
+            writer.losses.change(f"{pointer}/finish_reason", f"there is no word for {reason!r} here")
         defaults["finish_reason"] = "stop"
     return Fields(known, defaults)
 

@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import Any
 
 from palaver.model.build import JsonObject
+from palaver.wire._alternatives import drop_alternatives
 from palaver.wire._contract import Written
 from palaver.wire.openai import chat
 from palaver.wire.openai._parts import LocatedBlock, fenced_code
@@ -216,7 +217,8 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect, is_response=True)
     notes = writer.notes(response)
-    writer.report_unwritten(response, ("content", "finish_reason", "usage", "model"), "")
+    writer.report_unwritten(response, ("content", "finish_reason", "alternatives", "usage", "model"), "")
+    drop_alternatives(response, writer.losses, "a response has one answer here, and no place for another")
     known, defaults = _response_fields(response, notes, writer)
     items = ItemWriter(writer)
     items.add_assistant_blocks([(block, f"/content/{index}") for index, block in enumerate(response["content"])], "")
