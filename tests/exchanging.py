@@ -144,11 +144,111 @@ _GONE = object()
 
 
 def agrees(written, losses, read):
-    """Whether what was read is what was written, minus the losses."""
+    """Whether what was read is what was written, minus the losses.
+
+    A limit of tokens that was never stated may be made up: Anthropic requires one.
+    """
     expected = copy.deepcopy(written)
     for loss in losses:
         _put(expected, loss.pointer, ANYTHING if loss.change == "changed" else _GONE)
-    return _equal(_swept(expected), read)
+    expected = canonical(_swept(expected))
+    read = canonical(read)
+    if expected.get("max_output_tokens") is None:
+        expected.pop("max_output_tokens", None)
+        read.pop("max_output_tokens", None)
+    return _equal(expected, read)
+
+
+_NOTES = {"shape", "_absent", "_form", "as_written", "arguments"}
+_SAID_BY_DEFAULT = {
+    "stream": False,
+    "answer_count": 1,
+    "logprobs": False,
+    "parallel_tool_calls": True,
+    "output_format": {"type": "text"},
+    "tool_choice": {"type": "auto"},
+    "max_output_tokens": -1,
+}
+
+
+def canonical(part):
+    """A request or response without what goes without saying, and without notes on spelling.
+
+    What OpenAI's two formats share is not told apart by the one that it was read from.
+    """
+    part = _without_notes(part)
+    part = {key: value for key, value in part.items() if _SAID_BY_DEFAULT.get(key, _GONE) != value}
+    _hoist_probabilities(part)
+    usage = part.get("usage")
+    if isinstance(usage, dict):
+        counts = [usage.get(name) or 0 for name in ("input_tokens", "output_tokens", "thinking_tokens")]
+        if ANYTHING not in counts and usage.get("total_tokens") == sum(counts):
+            part["usage"] = {key: value for key, value in usage.items() if key != "total_tokens"}
+    return part
+
+
+def _hoist_probabilities(response):
+    """Chat has the probabilities of tokens beside an answer, Responses beside its texts."""
+    for block in response["content"] if isinstance(response.get("content"), list) else ():
+        data = block.get("provider_data", {}).get("openai", {}) if isinstance(block, dict) else {}
+        if "logprobs" in data:
+            entries = data.pop("logprobs")
+            response.setdefault("provider_data", {}).setdefault("openai", {})["choices"] = [
+                {"logprobs": {"content": entries}}
+            ]
+            if not data:
+                del block["provider_data"]
+
+
+def _without_notes(value):
+    match value:
+        case dict():
+            kept = {
+                key: _provider_data(inner)
+                if key == "provider_data" and isinstance(inner, dict)
+                else _without_notes(inner)
+                for key, inner in value.items()
+            }
+            return {key: inner for key, inner in kept.items() if key != "provider_data" or inner}
+        case list():
+            return [_without_notes(inner) for inner in value]
+        case _:
+            return value
+
+
+def _provider_data(data):
+    said = {name: _said(value) for name, value in data.items()}
+    openai = [said.pop(name) for name in ("openai_chat", "openai_responses") if said.get(name) not in (None, {})]
+    return {name: value for name, value in {**said, "openai": _shared(*openai)}.items() if value}
+
+
+def _said(value):
+    match value:
+        case dict():
+            kept = {key: _said(inner) for key, inner in value.items() if key not in _NOTES}
+            return {key: inner for key, inner in kept.items() if inner not in (None, "", [], {})}
+        case list():
+            kept = [_said(inner) for inner in value]
+            return kept if any(inner not in (None, "", [], {}) for inner in kept) else []
+        case _:
+            return value
+
+
+def _shared(data=None):
+    """What one of OpenAI's formats said, in the words that the other has for it."""
+    words = {"custom_tool_call": "custom"}
+    made = {}
+    for key, value in (data or {}).items():
+        match key, value:
+            case "text" | "reasoning", dict():
+                made |= {{"effort": "reasoning_effort"}.get(inner, inner): word for inner, word in value.items()}
+            case "message" | "item", dict():
+                made |= value
+            case "type", str():
+                made[key] = words.get(value, value)
+            case _:
+                made[key] = value
+    return made
 
 
 def _put(value, pointer, mark):

@@ -117,6 +117,15 @@ def test_every_call_without_a_result_is_told():
     assert [path[-1] for _, path, _ in found(document)] == [0, 1]
 
 
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "google", None])
+def test_from_version_1_1_0_cached_tokens_are_input_whatever_the_provider(provider):
+    usage = {"input_tokens": 120, "output_tokens": 5, "cached_tokens": 100, "total_tokens": 125}
+    document = exchanged(GREETING, text("Hello!"), provider=provider, usage=usage) | {"schema_version": "1.1.0"}
+    assert found(document) == []
+    usage["total_tokens"] = 225
+    assert [name for name, _, _ in found(document)] == ["exchange-usage-sum"]
+
+
 @pytest.mark.parametrize(
     ("provider", "is_fine"),
     [

@@ -201,10 +201,8 @@ class TestSpelling:
             *("tool_use", "tool_result", "image", "file", "text")
         ]
         kept = request["provider_data"]["gemini"]
-        assert kept["generation_config"] == {
-            "response_mime_type": "text/plain",
-            "thinking_config": {"include_thoughts": False},
-        }
+        assert request["output_format"] == {"type": "text"}
+        assert kept["generation_config"] == {"thinking_config": {"include_thoughts": False}}
 
     def test_both_spellings_in_one_payload(self):
         """Seen in recorded traffic: `parameters_json_schema` among fields in camelCase."""
@@ -489,7 +487,7 @@ class TestForeignBlocks:
         block = build.text("Hi") | {"provider_data": {"anthropic": {"cache_control": {"type": "ephemeral"}}}}
         parts, [loss] = part_of(block)
         assert parts == [{"text": "Hi"}]
-        assert loss.pointer == "/messages/0/content/0/provider_data/anthropic"
+        assert loss.pointer == "/messages/0/content/0/provider_data/anthropic/cache_control"
 
     def test_pictures_by_address_and_in_the_address(self):
         parts, losses = part_of(build.image(build.source("url", "https://pictures.example/a.png")))
@@ -699,7 +697,8 @@ def test_settings_without_a_place_are_kept():
     assert request["sampling"] == {"temperature": 0.5, "seed": 7, "top_k": 40.0}
     kept = request["provider_data"]["gemini"]
     assert kept["cachedContent"] == "cachedContents/1"
-    assert kept["generationConfig"]["candidateCount"] == 2
+    assert request["answer_count"] == 2
+    assert request["output_format"] == {"type": "json_schema", "json_schema": {"type": "object"}}
 
 
 class TestResponses:
@@ -724,6 +723,8 @@ class TestResponses:
             "total_tokens": 190,
         }
         assert kept.keys() == {"toolUsePromptTokenCount", "promptTokensDetails"}
+        usage = response_again({**answer({"text": "Hi"}), "usageMetadata": counts | {"totalTokenCount": 199}})["usage"]
+        assert usage["input_tokens"] == 129
 
     def test_trap_13_null_counts_stay_null(self):
         usage = response_again({**answer(), "usageMetadata": {"promptTokenCount": 1, "totalTokenCount": None}})["usage"]
@@ -781,7 +782,7 @@ class TestResponses:
         response = response_again(payload | {"responseId": "r", "createTime": "2026-01-01T00:00:00Z"})
         assert response["content"] == [build.text("first")]
         kept = response["provider_data"]["gemini"]
-        assert kept["responseId"] == "r"
+        assert (response["response_id"], response["created_at"]) == ("r", "2026-01-01T00:00:00.000Z")
         assert kept["candidates"][0].keys() == {"safetyRatings", "avgLogprobs", "groundingMetadata"}
         [other] = response["alternatives"]
         assert (other["index"], other["content"]) == (1, [build.text("second")])

@@ -485,13 +485,13 @@ def test_what_a_request_has_no_place_for_is_told():
         system=[build.text("S"), build.image(build.source("url", "u"))],
         sampling={"top_k": 3},
         thinking={"level": "high", "include_summary": True},
-        provider_data={"anthropic": {"metadata": {}}},
+        provider_data={"anthropic": {"metadata": {}, "inference_geo": "eu"}},
     )
     assert sorted(losses) == sorted(
         [
-            ("/provider_data/anthropic", "dropped"),
+            ("/provider_data/anthropic/inference_geo", "dropped"),
             ("/thinking/include_summary", "dropped"),
-            ("/sampling", "dropped"),
+            ("/sampling/top_k", "dropped"),
             ("/system/1", "dropped"),
             ("/messages/0/model", "dropped"),
             ("/messages/0/provider", "dropped"),

@@ -293,7 +293,8 @@ def test_tools_that_the_provider_runs_keep_their_places():
     request = read(USER, tools=tools)
     assert [tool["name"] for tool in request["tools"]] == ["f"]
     _, losses = chat.request_to_wire(request)
-    assert "/provider_data/openai_responses" in [loss.pointer for loss in losses]
+    pointers = [loss.pointer for loss in losses]
+    assert pointers == ["/provider_data/openai_responses/tools/0", "/provider_data/openai_responses/tools/1"]
 
 
 @pytest.mark.parametrize(
@@ -589,11 +590,11 @@ def test_what_the_api_has_no_place_for_is_told():
         turn("user", build.file(name="without bytes.pdf"), build.text("y")),
         system=[build.text("S"), build.text("T"), build.image(build.source("url", "u"))],
         sampling={"top_p": 1, "seed": 1},
-        provider_data={"anthropic": {"metadata": {}}},
+        provider_data={"anthropic": {"metadata": {}, "inference_geo": "eu"}},
     )
     assert sorted(losses) == sorted(
         [
-            ("/provider_data/anthropic", "dropped"),
+            ("/provider_data/anthropic/inference_geo", "dropped"),
             ("/sampling/seed", "dropped"),
             ("/system", "changed"),
             ("/system/2", "dropped"),

@@ -240,10 +240,10 @@ def test_case_2_cache_control_is_stripped_and_told():
     assert payload["system"] == "S"
     assert [item["content"][0]["text"] for item in payload["input"]] == ["U", "V"]
     assert {loss.pointer for loss in losses} == {
-        "/system/0/provider_data/openai_chat",
-        "/messages/0/content/0/provider_data/openai_chat",
-        "/messages/1/provider_data/openai_chat",
-        "/tools/0/provider_data/openai_chat",
+        "/system/0/provider_data/openai_chat/cache_control",
+        "/messages/0/content/0/provider_data/openai_chat/cache_control",
+        "/messages/1/provider_data/openai_chat/cache_control",
+        "/tools/0/provider_data/openai_chat/cache_control",
     }
 
 
@@ -333,7 +333,6 @@ TOOLS = [
             "name": "get_weather",
             "description": "The weather",
             "parameters": {"type": "object", "properties": {"location": {"type": "string"}}},
-            "strict": False,
         },
     }
 ]
@@ -372,7 +371,7 @@ def test_2_tool_use_flow():
             {"role": "assistant", "content": [{"type": "output_text", "text": "NYC has 72; LA is unknown."}]},
             {"role": "user", "content": [{"type": "input_text", "text": "Thanks"}]},
         ],
-        "tools": [{"type": "function", **TOOLS[0]["function"]}],
+        "tools": [{"type": "function", **TOOLS[0]["function"], "strict": False}],
     }
     assert [(loss.pointer, loss.change) for loss in losses] == [("/messages/2", "changed"), ("/messages/3", "changed")]
 

@@ -131,14 +131,16 @@ class ExchangeUsage(OpenModel):
     """Token usage of the call; null where the provider does not say."""
 
     input_tokens: Count | None = Field(
-        default=None, description="Tokens of the request; whether cached ones are among them depends on the provider."
+        default=None,
+        description="Tokens of the request, those read from the cache and written to it included; before 1.1.0 this "
+        "depended on the provider.",
     )
     output_tokens: Count | None = Field(
         default=None, description="Tokens of the answer, without thinking where the provider reports that apart."
     )
     thinking_tokens: Count | None = Field(default=None, description="Tokens spent on reasoning, if reported apart.")
-    cached_tokens: Count | None = Field(default=None, description="Tokens read from the cache.")
-    cache_write_tokens: Count | None = Field(default=None, description="Tokens written to the cache.")
+    cached_tokens: Count | None = Field(default=None, description="Of the input, tokens read from the cache.")
+    cache_write_tokens: Count | None = Field(default=None, description="Of the input, tokens written to the cache.")
     total_tokens: Count | None = Field(default=None, description="The provider's own total.")
     provider_data: OpenMap | None = Field(default=None, description=_PROVIDER_DATA)
 
@@ -192,7 +194,7 @@ class Exchange(OpenModel):
     exchange_id: Identifier = Field(description="Unique within the source; the provider's request id where known.")
     provider: str | None = Field(
         default=None,
-        description="Who was asked, such as openai, anthropic, google or azure; decides how usage adds up.",
+        description="Who was asked, such as openai, anthropic, google or azure; in 1.0.0 decides how usage adds up.",
     )
     started_at: Timestamp | None = Field(default=None, description="When the request was sent, UTC.")
     duration_ms: Amount | None = Field(default=None, description="From the request to the end of the response.")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from palaver.errors import VersionError
-from palaver.model import SCHEMA_VERSION
+from palaver.model import EXCHANGE_SCHEMA_VERSION, SCHEMA_VERSION
 from palaver.model.build import Document
 
 Step = Callable[[Document], Document]
@@ -25,6 +25,34 @@ def upgrade(document: Document) -> Document:
         version, step = STEPS[version]
         document = {**step(document), "schema_version": version}
     return document
+
+
+def upgrade_exchange(exchange: Document) -> Document:
+    """Return an exchange of version 1.0.0 in the current version, and any other unchanged.
+
+    In 1.0.0, the counts of Anthropic had the cache apart from the input, and one count for reading and writing it.
+    """
+    if exchange.get("schema_version") != "1.0.0":
+        return exchange
+    upgraded = {**exchange, "schema_version": EXCHANGE_SCHEMA_VERSION}
+    match exchange:
+        case {
+            "provider": str(provider),
+            "response": {"usage": {"input_tokens": int(tokens), "cached_tokens": int(cached)} as usage},
+        } if provider.casefold() == "anthropic":
+            data = usage.get("provider_data") or {}
+            own = dict(data.get("anthropic") or {})
+            own.pop("cache_read_input_tokens", None)
+            written = own.pop("cache_creation_input_tokens", None)
+            counts = {**usage, "input_tokens": tokens + cached, "cached_tokens": cached - (written or 0)}
+            if written is not None:
+                counts["cache_write_tokens"] = written
+            if data:
+                counts["provider_data"] = {**data, "anthropic": own}
+            upgraded["response"] = {**exchange["response"], "usage": counts}
+        case _:
+            pass
+    return upgraded
 
 
 def _version_of(document: Document) -> str:

@@ -6,8 +6,12 @@ counterpart becomes an `opaque` block whose `provider_data` names its format, so
 Reading and then writing the same format gives an equal payload.
 
 Writing a different format loses what that format cannot express, and reports it: every loss has a reason and a JSON
-pointer into the exchange. Reading the payload again gives what was written, minus the losses. Non-empty `provider_data`
-of another format is a loss.
+pointer into the exchange, also into the `provider_data` of another format, key by key. Reading the payload again gives
+what was written, minus the losses. What the source never said is not a loss: notes on spelling, empty values, and what
+every provider does anyway (`stream: false`). Where a format requires what the exchange lacks (an id, Anthropic's
+`max_tokens`), a documented default is written.
+
+Usage adds up in the same way whatever the provider: the cache is part of the input, thinking is not part of the output.
 
 Reading gives canonical parts: `strict` of a tool, `include_summary` of thinking and `is_error` of a result are always
 present; empty lists (`system`, `tools`) and empty objects are left out; only `response` and counts that the provider
@@ -20,6 +24,9 @@ from typing import Literal, NamedTuple, Protocol
 from palaver.model.build import JsonObject
 
 Change = Literal["dropped", "changed"]
+
+DEFAULT_LIMIT = -1
+"""The `max_output_tokens` that stands for the provider's default, which a payload leaves out."""
 
 
 class Loss(NamedTuple):

@@ -95,7 +95,9 @@ _ANTHROPIC_FORMULAS = (_CACHED, _ALL)
 _GEMINI_FORMULAS = (_THINKING,)
 """Gemini counts cached tokens as input, and thoughts always separately."""
 
-_FORMULAS: dict[str, tuple[Formula, ...]] = {
+_COMMON_FORMULAS = (_PLAIN, _THINKING)
+"""From 1.1.0, cached tokens are input whatever the provider."""
+_BY_PROVIDER: dict[str, tuple[Formula, ...]] = {
     "openai": _OPENAI_FORMULAS,
     "azure": _OPENAI_FORMULAS,
     "azure_openai": _OPENAI_FORMULAS,
@@ -108,12 +110,14 @@ _ANY_FORMULA = (*_OPENAI_FORMULAS, *_ANTHROPIC_FORMULAS)
 
 @on_exchange("exchange-usage-sum", "warning")
 def usage_sum(exchange: JsonObject) -> Iterator[Fault]:
-    """The token counts of a response do not add up to its total, by the formula of its provider."""
+    """The token counts of a response do not add up to its total; before 1.1.0, by the formula of its provider."""
     usage = (exchange["response"] or {}).get("usage") or {}
     total = usage.get("total_tokens")
     if total is None or any(usage.get(name) is None for name in _PLAIN):
         return
-    formulas = _FORMULAS.get((exchange.get("provider") or "").casefold(), _ANY_FORMULA)
+    formulas = _COMMON_FORMULAS
+    if exchange["schema_version"] == "1.0.0":
+        formulas = _BY_PROVIDER.get((exchange.get("provider") or "").casefold(), _ANY_FORMULA)
     sums = sorted({sum(usage.get(name) or 0 for name in formula) for formula in formulas})
     if total not in sums:
         sentence = (

@@ -2,10 +2,7 @@
 
 A message with role `system` stays where it is among the messages and becomes a user message; so do tool results. A
 system prompt of several blocks stays a list. Fields that a payload requires and an exchange may lack are made up:
-`max_tokens` (reported as a loss), and a response's `usage` and `id`. A made-up id is recognized when it is read again.
-
-Anthropic counts cached tokens apart from `input_tokens`, includes thinking in `output_tokens` and states no total. The
-exchange has one count for tokens written to the cache and read from it; the split is kept in `provider_data`.
+`max_tokens`, and a response's `usage` and `id`. A made-up id is recognized when it is read again.
 """
 
 import hashlib
@@ -13,7 +10,7 @@ import json
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
-from palaver.wire._alternatives import drop_alternatives
+from palaver.wire._answers import drop_alternatives
 from palaver.wire._contract import Losses, Written
 from palaver.wire._errors import exchange_error
 from palaver.wire.anthropic._blocks import Context
@@ -37,14 +34,23 @@ from palaver.wire.anthropic._provider_data import (
     store_own_data,
     without_fields,
 )
-from palaver.wire.anthropic._settings import settings_from_wire, settings_to_wire
+from palaver.wire.anthropic._settings import (
+    nested_settings_from_wire,
+    nested_settings_to_wire,
+    settings_from_wire,
+    settings_to_wire,
+)
 from palaver.wire.anthropic._tools import CallIds, choice_from_wire, choice_to_wire, tools_from_wire, tools_to_wire
+from palaver.wire.anthropic._usage import usage_from_wire, usage_to_wire
 
 name = NAME
 provider = "anthropic"
 
 _SEPARATE_FIELDS = frozenset({"system", "messages", "tools", "tool_choice"})
-_SETTINGS = ("model", "thinking", "max_output_tokens", "sampling")
+_SETTINGS = ("model", "thinking", "max_output_tokens", "sampling", "stream", "service_tier")
+_NESTED = ("output_format", "user", "parallel_tool_calls")
+_RESPONSE = ("content", "finish_reason", "alternatives", "usage", "model", "response_id", "service_tier")
+_OUTCOME = ("finish_reason", "model", "response_id")
 _MADE_UP_ID_PREFIX = "msg_made_up_"
 _FINISH_REASONS = {
     "end_turn": "stop",
@@ -55,17 +61,16 @@ _FINISH_REASONS = {
     "refusal": "content_filter",
 }
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use", "content_filter": "refusal"}
-_CACHE = ("cache_creation_input_tokens", "cache_read_input_tokens")
-_COUNTS = ("input_tokens", "output_tokens", "thinking_tokens", "cached_tokens")
-_UNCOUNTED: JsonObject = {"input_tokens": 0, "output_tokens": 0}
-"""The usage written for a response whose tokens were not counted: the API requires one."""
 
 
 def request_from_wire(payload: JsonObject) -> JsonObject:
+    nested, rest = nested_settings_from_wire(payload)
     settings = settings_from_wire(payload)
-    rest = {key: value for key, value in payload.items() if key not in _SEPARATE_FIELDS}
-    saved = difference(rest, settings_to_wire(settings, rest, Losses()))
-    if form := payload_form(payload):
+    saved = difference(without_fields(rest, _SEPARATE_FIELDS), settings_to_wire(settings, rest, Losses()))
+    form = payload_form(payload)
+    if "output_format" in nested and "output_format" in payload and "output_format" not in rest:
+        form["output_format"] = "beta"
+    if form:
         saved[FORM] = form
     request: JsonObject = {}
     system = payload.get("system")
@@ -81,7 +86,7 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
         saved["messages"] = messages
     else:
         saved.setdefault(ABSENT, []).append("messages")
-    request |= settings
+    request |= settings | nested
     if "tools" in payload:
         tools, others = tools_from_wire(payload["tools"])
         if tools:
@@ -89,10 +94,9 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
         if others or not tools:
             saved["tools"] = others
     if "tool_choice" in payload:
-        choice, others = choice_from_wire(payload["tool_choice"])
-        if choice:
-            request["tool_choice"] = choice
-        if others or not choice:
+        chosen, others = choice_from_wire(payload["tool_choice"])
+        request |= chosen
+        if others or not chosen:
             saved["tool_choice"] = others
     if saved:
         store_own_data(request, saved)
@@ -104,11 +108,12 @@ def request_to_wire(request: JsonObject) -> Written:
     saved = own_data(request) or {}
     form = saved.get(FORM, {})
     context = Context("user", origin="foreign" if is_foreign(request) else "unknown")
-    report_unwritten(request, _SEPARATE_FIELDS.union(_SETTINGS), "", losses)
+    report_unwritten(request, _SEPARATE_FIELDS.union(_SETTINGS, _NESTED), "", losses)
     settings = {key: request[key] for key in _SETTINGS if request.get(key) is not None}
     made = settings_to_wire(settings, saved, writer_losses)
     settings["provider_data"] = {NAME: without_fields(saved, {FORM, *_SEPARATE_FIELDS})}
     payload = restore(settings, made, settings_from_wire, pointer="", writer_losses=writer_losses, losses=losses)
+    payload = nested_settings_to_wire(request, payload, losses, is_beta=form.get("output_format") == "beta")
     stated: JsonObject = {}
     if pieces := content_to_wire(request.get("system") or [], "/system", context._replace(container="system"), losses):
         stated["system"] = spell_content(pieces, as_list=form.get("system") == "list")
@@ -120,8 +125,8 @@ def request_to_wire(request: JsonObject) -> Written:
         ]
     if request.get("tools") or isinstance(saved.get("tools"), list):
         stated["tools"] = tools_to_wire(request.get("tools") or [], saved.get("tools"), losses)
-    if choice := request.get("tool_choice"):
-        stated["tool_choice"] = choice_to_wire(choice, saved.get("tool_choice"), losses)
+    if (choice := choice_to_wire(request, saved.get("tool_choice"), losses)) is not None:
+        stated["tool_choice"] = choice
     others = {key: saved[key] for key in _SEPARATE_FIELDS if key in saved and not request.get(key)}
     return Written(payload | others | stated, losses.found)
 
@@ -133,12 +138,10 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
         "content": content_from_wire(pieces, Context("response"), CallIds()),
         **_parse_outcome(payload),
     }
-    made: JsonObject = {**_response_fields(response, Losses()), "content": pieces, "usage": _UNCOUNTED}
-    if isinstance(usage := payload.get("usage"), dict):
-        made["usage"] = usage
-        if counted := _usage_from_wire(cast("JsonObject", usage)):
-            response["usage"] = counted
-    if "id" not in payload or str(payload["id"]).startswith(_MADE_UP_ID_PREFIX):
+    made: JsonObject = {**_response_fields(response, Losses()), "content": pieces}
+    response |= usage_from_wire(payload.get("usage"))
+    made["usage"] = payload["usage"] if isinstance(payload.get("usage"), dict) else usage_to_wire({}, Losses())
+    if "response_id" not in response:
         made["id"] = _made_up_id(payload)
     if saved := difference(payload, made):
         store_own_data(response, saved)
@@ -147,14 +150,14 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
 
 def response_to_wire(response: JsonObject) -> Written:
     losses, writer_losses = Losses(), Losses()
-    report_unwritten(response, ("content", "finish_reason", "alternatives", "usage", "model"), "", losses)
+    report_unwritten(response, _RESPONSE, "", losses)
     drop_alternatives(response, losses, "Anthropic gives one answer, and has no place for another")
     context = Context("response", origin="foreign" if is_foreign(response) else "unknown")
     made = _response_fields(response, writer_losses)
     made["content"] = content_to_wire(response["content"], "/content", context, losses)
-    made["usage"] = _usage_to_wire(response.get("usage"), losses)
+    made["usage"] = usage_to_wire(response, losses)
     saved = without_fields(own_data(response) or {}, {key for key in ("content", "usage") if response.get(key)})
-    outcome = {key: response[key] for key in ("finish_reason", "model") if response.get(key) is not None}
+    outcome = {key: response[key] for key in _OUTCOME if response.get(key) is not None}
     outcome["provider_data"] = {NAME: saved}
     payload = restore(outcome, made, _parse_outcome, pointer="", writer_losses=writer_losses, losses=losses)
     if "id" not in payload and "id" not in saved.get(ABSENT, ()):
@@ -179,7 +182,9 @@ def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObjec
 
 
 def _response_fields(response: JsonObject, losses: Losses) -> JsonObject:
+    made_id = {} if response.get("response_id") is None else {"id": response["response_id"]}
     return {
+        **made_id,
         "type": "message",
         "role": "assistant",
         "model": response.get("model") or "",
@@ -192,6 +197,11 @@ def _parse_outcome(payload: JsonObject) -> JsonObject:
     outcome: JsonObject = {"finish_reason": _finish_reason(payload)}
     if isinstance(model := payload.get("model"), str) and model:
         outcome["model"] = model
+    match payload.get("id"):
+        case str(stated) if stated and not stated.startswith(_MADE_UP_ID_PREFIX):
+            outcome["response_id"] = stated
+        case _:
+            pass
     return outcome
 
 
@@ -212,63 +222,3 @@ def _stop_reason(finish: str, losses: Losses) -> str | None:
     if finish == "error":
         losses.change("/finish_reason", "Anthropic has no word for it")
     return _STOP_REASONS.get(finish)
-
-
-def _usage_from_wire(raw: JsonObject) -> JsonObject | None:
-    if raw == _UNCOUNTED:
-        return None
-    usage = _parse_counts(raw)
-    if saved := difference(raw, _build_usage(usage, Losses())):
-        store_own_data(usage, saved)
-    return usage
-
-
-def _usage_to_wire(usage: JsonObject | None, losses: Losses) -> JsonObject:
-    if usage is None:
-        return dict(_UNCOUNTED)
-    writer_losses = Losses()
-    made = _build_usage(usage, writer_losses)
-    report_unwritten(usage, _COUNTS, "/usage", losses)
-    written = restore(usage, made, _parse_counts, pointer="/usage", writer_losses=writer_losses, losses=losses)
-    if written == _UNCOUNTED:
-        losses.drop("/usage", "an answer that cost nothing is one that nobody counted")
-    return written
-
-
-def _parse_counts(raw: JsonObject) -> JsonObject:
-    usage: JsonObject = {name: raw[name] for name in ("input_tokens", "output_tokens") if _is_count(raw.get(name, ""))}
-    match raw.get("output_tokens_details"), usage.get("output_tokens"):
-        case {"thinking_tokens": thinking}, int(output) if type(thinking) is int and 0 <= thinking <= output:
-            usage |= {"output_tokens": output - thinking, "thinking_tokens": thinking}
-        case _:
-            pass
-    cached = [raw[name] for name in _CACHE if _is_count(raw.get(name, ""))]
-    if cached:
-        known = [count for count in cached if count is not None]
-        usage["cached_tokens"] = sum(known) if known else None
-    return usage
-
-
-def _build_usage(usage: JsonObject, losses: Losses) -> JsonObject:
-    made: JsonObject = {}
-    for name in ("input_tokens", "output_tokens"):
-        if (count := usage.get(name)) is None:
-            losses.change(f"/usage/{name}" if name in usage else "/usage", "Anthropic always counts; 0 stands for it")
-        made[name] = count or 0
-    cached, thinking, total = usage.get("cached_tokens"), usage.get("thinking_tokens"), usage.get("total_tokens")
-    if cached and total == sum(made.values()) + (thinking or 0) and cached <= made["input_tokens"]:
-        losses.change("/usage/input_tokens", "Anthropic counts cached tokens apart")
-        made["input_tokens"] -= cached
-    if thinking is not None:
-        made["output_tokens"] += thinking
-        made["output_tokens_details"] = {"thinking_tokens": thinking}
-    elif "thinking_tokens" in usage:
-        losses.drop("/usage/thinking_tokens", "Anthropic leaves out what it does not count")
-    if "cached_tokens" in usage:
-        made["cache_read_input_tokens"] = cached
-    return made
-
-
-def _is_count(value: Any) -> bool:
-    """Return whether this is a count, or the null of a provider that does not know it."""
-    return value is None or (type(value) is int and value >= 0)

@@ -6,10 +6,11 @@ says which of two spellings the payload used. A saved field is restored only whi
 edited part is not overruled by its original.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
+from palaver.wire import _unwritten
 from palaver.wire._contract import Losses, escape_key
 
 NAME = "anthropic"
@@ -71,10 +72,8 @@ def restore(
 
     while name := next(filter(is_harmless, remaining), ""):
         made = _apply(made, {name: remaining.pop(name)})
-    if remaining:
-        losses.change(
-            f"{pointer}/provider_data/{NAME}", f"{', '.join(remaining)}: it no longer says what the part says"
-        )
+    for name in without_fields(remaining, {ABSENT}):
+        losses.change(f"{pointer}/provider_data/{NAME}/{escape_key(name)}", "it no longer says what the part says")
     return made
 
 
@@ -90,14 +89,9 @@ def without_provider_data(part: JsonObject) -> JsonObject:
     return {name: value for name, value in part.items() if name != "provider_data"}
 
 
-def report_unwritten(part: JsonObject, written: Iterable[str], pointer: str, losses: Losses) -> None:
-    """Report as losses the fields of a part that no writer handles, and the provider data of other formats."""
-    for name, value in part.items():
-        if name not in written and name != "provider_data" and value is not None:
-            losses.drop(f"{pointer}/{escape_key(name)}", "Anthropic's format has no place for it")
-    for name, value in _data(part).items():
-        if name != NAME and value:
-            losses.drop(f"{pointer}/provider_data/{escape_key(name)}", f"only {name} understands it")
+def report_unwritten(part: JsonObject, written: Collection[str], pointer: str, losses: Losses) -> None:
+    """Report as losses the fields of a part that no writer handles, and what other formats kept beside them."""
+    _unwritten.report_unwritten(part, written, pointer, losses, own=NAME, title="Anthropic")
 
 
 def _data(part: JsonObject) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Settings of a request to Anthropic, read and written: model, output limit, sampling and thinking.
+"""Settings of a request to Anthropic, read and written: model, limit, sampling, thinking, output format and user.
 
 A thinking level is written as a budget, level `none` as `disabled`. If the budget is not below `max_tokens`, it is
 added to `max_tokens`. The level of `adaptive` and `between_tools` is `output_config.effort`, high by default; an
@@ -8,12 +8,13 @@ enabled budget is never read as `none`. Thinking is shown unless `display` is `o
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
-from palaver.wire._contract import Losses
+from palaver.wire._contract import DEFAULT_LIMIT, Losses
 from palaver.wire._thinking import Level, level_of_budget, level_of_effort, thinking_budget
 from palaver.wire.anthropic._provider_data import report_unwritten
 
 MAX_TOKENS = 8192
 """The limit for a request that has none: the API requires one."""
+_TIERS = frozenset({"auto", "standard_only"})
 _SAMPLING = ("temperature", "top_p", "top_k", "stop_sequences")
 
 
@@ -27,6 +28,10 @@ def settings_from_wire(payload: JsonObject) -> JsonObject:
         settings["max_output_tokens"] = tokens
     if sampling := _sampling_from_wire(payload):
         settings["sampling"] = sampling
+    if isinstance(stream := payload.get("stream"), bool):
+        settings["stream"] = stream
+    if isinstance(tier := payload.get("service_tier"), str) and tier in _TIERS:
+        settings["service_tier"] = tier
     return settings
 
 
@@ -38,14 +43,82 @@ def settings_to_wire(settings: JsonObject, saved: JsonObject, losses: Losses) ->
     made["max_tokens"] = _max_tokens(settings, saved["thinking"] if is_known else thinking, losses)
     if thinking:
         made["thinking"] = thinking
+    if "stream" in settings:
+        made["stream"] = settings["stream"]
+    if (tier := settings.get("service_tier")) in _TIERS:
+        made["service_tier"] = tier
+    elif tier is not None:
+        losses.drop("/service_tier", f"Anthropic has no tier `{tier}`")
     return made | _sampling_to_wire(settings.get("sampling") or {}, losses)
+
+
+def nested_settings_from_wire(payload: JsonObject) -> tuple[JsonObject, JsonObject]:
+    """Return the settings that are fields of other objects, and the payload without them.
+
+    `output_format` is the name that the format of the output had before it moved to `output_config`.
+    """
+    settings: JsonObject = {}
+    rest = dict(payload)
+    for holder, field in (("output_config", "format"), ("metadata", "user_id")):
+        match payload.get(holder):
+            case {**inner} if (found := _nested_setting(field, inner.get(field))) is not None:
+                settings |= found
+                others = {key: value for key, value in inner.items() if key != field}
+                rest = {**rest, holder: others} if others else _without(rest, holder)
+            case _:
+                pass
+    if "output_format" not in settings and (found := _nested_setting("format", payload.get("output_format"))):
+        settings |= found
+        rest = _without(rest, "output_format")
+    return settings, rest
+
+
+def nested_settings_to_wire(request: JsonObject, payload: JsonObject, losses: Losses, *, is_beta: bool) -> JsonObject:
+    """Return a payload with the settings that are fields of other objects; a beta had the output format at the top."""
+    made = dict(payload)
+    if (user := request.get("user")) is not None:
+        made["metadata"] = {**_object(payload.get("metadata")), "user_id": user}
+    if output_format := request.get("output_format"):
+        written = _output_format_to_wire(output_format, losses)
+        if written and is_beta:
+            made["output_format"] = written
+        elif written:
+            made["output_config"] = {**_object(payload.get("output_config")), "format": written}
+    return made
+
+
+def _nested_setting(field: str, value: Any) -> JsonObject | None:
+    match field, value:
+        case "user_id", str(user) if user:
+            return {"user": user}
+        case "format", {"type": "json_schema", "schema": dict(schema)} if len(value) == 2:
+            return {"output_format": {"type": "json_schema", "json_schema": schema}}
+        case _:
+            return None
+
+
+def _output_format_to_wire(output_format: JsonObject, losses: Losses) -> JsonObject | None:
+    schema = output_format.get("json_schema")
+    if output_format["type"] == "json_schema" and schema is not None:
+        report_unwritten(output_format, ("type", "json_schema"), "/output_format", losses)
+        return {"type": "json_schema", "schema": schema}
+    if output_format["type"] != "text":
+        losses.drop("/output_format", "Anthropic writes JSON only by a schema")
+    return None
+
+
+def _object(value: Any) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def _without(payload: JsonObject, name: str) -> JsonObject:
+    return {key: value for key, value in payload.items() if key != name}
 
 
 def _max_tokens(settings: JsonObject, thinking: JsonObject, losses: Losses) -> int:
     asked = settings.get("max_output_tokens")
     budget_tokens = thinking["budget_tokens"] if thinking.get("type") == "enabled" else 0
-    if asked is None:
-        losses.change("/max_output_tokens", f"Anthropic must be told; {MAX_TOKENS} stands for what was not said")
+    if asked is None or asked == DEFAULT_LIMIT:
         return budget_tokens + MAX_TOKENS
     if budget_tokens < asked or budget_tokens == 0:
         return asked
@@ -103,9 +176,6 @@ def _sampling_from_wire(payload: JsonObject) -> JsonObject:
 
 def _sampling_to_wire(sampling: JsonObject, losses: Losses) -> JsonObject:
     made = {name: sampling[name] for name in _SAMPLING if sampling.get(name) is not None}
-    if sampling and not made:
-        losses.drop("/sampling", f"Anthropic's format has no place for {', '.join(sampling)}")
-        return {}
     report_unwritten(sampling, _SAMPLING, "/sampling", losses)
     if made.get("temperature", 0) > 1:
         losses.change("/sampling/temperature", "Anthropic's greatest is 1")

@@ -18,6 +18,7 @@ from palaver.wire.anthropic._provider_data import (
     without_provider_data,
 )
 
+_IS_SINGLE = "disable_parallel_tool_use"
 _CHOICES = {"auto": "auto", "none": "none", "any": "required"}
 _WIRE_CHOICES = {choice: word for word, choice in _CHOICES.items()}
 
@@ -65,23 +66,39 @@ def tool_to_wire(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     return restore(tool, made, parse, pointer=pointer, writer_losses=writer_losses, losses=losses)
 
 
-def choice_from_wire(raw: Any) -> tuple[JsonObject | None, Any]:
-    """Return the choice, and the fields beside it; None and the raw value if the exchange cannot express it."""
+def choice_from_wire(raw: Any) -> tuple[JsonObject, Any]:
+    """Return the fields of a request that the choice sets, and the rest; the raw value if there are none."""
     match raw:
         case {"type": "tool", "name": str(name), **rest} if name:
-            return {"type": "specific", "name": name}, rest
+            settings: JsonObject = {"tool_choice": {"type": "specific", "name": name}}
         case {"type": "auto" | "none" | "any" as word, **rest}:
-            return {"type": _CHOICES[word]}, rest
+            settings = {"tool_choice": {"type": _CHOICES[word]}}
         case _:
-            return None, raw
+            return {}, raw
+    if isinstance(rest.get(_IS_SINGLE), bool) and raw["type"] != "none":
+        settings["parallel_tool_calls"] = not rest.pop(_IS_SINGLE)
+    return settings, rest
 
 
-def choice_to_wire(choice: JsonObject, saved: Any, losses: Losses) -> JsonObject:
+def choice_to_wire(request: JsonObject, saved: Any, losses: Losses) -> JsonObject | None:
+    """Return the choice, which also says whether several tools may be called at once; None if there is none."""
+    choice, is_parallel = request.get("tool_choice"), request.get("parallel_tool_calls")
+    if not choice:
+        if is_parallel is not False:
+            return None
+        if not request.get("tools"):
+            losses.drop("/parallel_tool_calls", "Anthropic says this with the choice among tools, and there are none")
+            return None
+        choice = {"type": "auto"}
+    report_unwritten(choice, ("type", "name"), "/tool_choice", losses)
     if choice["type"] == "specific":
         made: JsonObject = {"type": "tool", "name": choice["name"]}
     else:
         made = {"type": _WIRE_CHOICES[choice["type"]]}
-    report_unwritten(choice, ("type", "name"), "/tool_choice", losses)
+    if is_parallel is not None and choice["type"] != "none":
+        made[_IS_SINGLE] = not is_parallel
+    elif is_parallel is False:
+        losses.drop("/parallel_tool_calls", "Anthropic has no place for it where no tool may be called")
     return {**saved, **made} if isinstance(saved, dict) else made
 
 

@@ -11,12 +11,14 @@ signatures can be on any part and only Gemini understands them: they are kept in
 A content is an object with a role and parts. SDKs also accept a string or a single part; anything else is kept whole.
 """
 
+import re
 from typing import Any, Literal
 
 from palaver.model import build
 from palaver.model.build import JsonObject
+from palaver.model.timestamps import timestamp_or_empty
 from palaver.wire import _errors
-from palaver.wire._alternatives import answer_order, in_payload_order
+from palaver.wire._answers import answer_order, in_payload_order
 from palaver.wire._contract import Losses, Written
 from palaver.wire.gemini._call_ids import CallPairs, pair_calls
 from palaver.wire.gemini._parts import PartWriter, blocks_from_wire, part_kind
@@ -30,7 +32,12 @@ from palaver.wire.gemini._provider_data import (
     is_text,
     report_unwritten,
 )
-from palaver.wire.gemini._settings import generation_from_wire, generation_to_wire
+from palaver.wire.gemini._settings import (
+    generation_from_wire,
+    generation_to_wire,
+    service_from_wire,
+    service_to_wire,
+)
 from palaver.wire.gemini._tools import choice_from_wire, choice_to_wire, tools_from_wire, tools_to_wire
 
 _ROLES = {"user": "user", "model": "assistant", "function": "tool", "assistant": "assistant", "tool": "tool"}
@@ -114,9 +121,13 @@ provider = "google"
 
 UNKNOWN_MODEL = "unknown"
 _REQUEST = frozenset(
-    {"system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling"}
+    {
+        *("system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling"),
+        *("output_format", "answer_count", "logprobs", "top_logprobs", "store", "service_tier", "stream"),
+    }
 )
-_RESPONSE = frozenset({"content", "finish_reason", "alternatives", "usage", "model"})
+_WIRE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_RESPONSE = frozenset({"content", "finish_reason", "alternatives", "usage", "model", "response_id", "created_at"})
 _ANSWER = frozenset({"index", "content", "finish_reason"})
 _COUNTS = {
     "input_tokens": "promptTokenCount",
@@ -125,6 +136,9 @@ _COUNTS = {
     "cached_tokens": "cachedContentTokenCount",
     "total_tokens": "totalTokenCount",
 }
+_PLAIN = ("input_tokens", "output_tokens")
+_SUMMANDS = (*_PLAIN, "thinking_tokens")
+_TOOL_PROMPT = "toolUsePromptTokenCount"
 _WIRE_FINISH_REASONS = {
     "stop": "STOP",
     "tool_use": "STOP",
@@ -155,6 +169,7 @@ def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
         request["system"] = blocks_from_wire(system, 0, pairs)
     request["messages"] = [content_from_wire(content, turn, pairs) for turn, content in enumerate(contents, 1)]
     request |= tools_from_wire(fields) | choice_from_wire(fields) | generation_from_wire(fields, request["model"])
+    request |= service_from_wire(fields)
     return request | fields.provider_data()
 
 
@@ -176,6 +191,7 @@ def request_to_wire(request: JsonObject) -> Written:
         payload["toolConfig"] = choice
     if config := generation_to_wire(request, saved, losses):
         payload["generationConfig"] = config
+    payload |= service_to_wire(request, losses)
     return Written(saved.complete(saved.spell(payload)), losses.found)
 
 
@@ -199,6 +215,13 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
         response["usage"] = _usage_from_wire(FieldReader(stated))
     if (model := fields.take("modelVersion", is_text)) is not None:
         response["model"] = model
+    if (response_id := fields.take("responseId", lambda value: is_text(value) and bool(value))) is not None:
+        response["response_id"] = response_id
+    if (created_at := _timestamp(time := fields.look("createTime", is_text))) is not None:
+        response["created_at"] = created_at
+        fields.take("createTime", is_text)
+        if time != _wire_time(created_at):
+            fields.remember("createTime", time)
     return response | fields.provider_data()
 
 
@@ -215,6 +238,11 @@ def response_to_wire(response: JsonObject) -> Written:
         payload["usageMetadata"] = usage
     if response.get("model") is not None:
         payload["modelVersion"] = response["model"]
+    if response.get("response_id") is not None:
+        payload["responseId"] = response["response_id"]
+    if (time := response.get("created_at")) is not None:
+        original = saved.original("createTime")
+        payload["createTime"] = original if _timestamp(original) == time else _wire_time(time)
     payload = saved.complete(saved.spell(payload))
     if alternatives := response.get("alternatives"):
         candidates = [
@@ -351,20 +379,45 @@ def _finish_without_answer(payload: JsonObject) -> str:
     return "content_filter" if feedback and feedback.take("blockReason", is_text) else "unknown"
 
 
+def _timestamp(time: Any) -> str | None:
+    if not isinstance(time, str) or not _WIRE_TIME.fullmatch(time):
+        return None
+    return timestamp_or_empty(time) or None
+
+
+def _wire_time(time: str) -> str:
+    return time.replace(".000Z", "Z")
+
+
 def _usage_from_wire(stated: FieldReader) -> JsonObject:
-    """Return the usage: Gemini counts cached tokens with the prompt's, and thoughts apart from the candidates'."""
+    """Return the usage: Gemini counts cached tokens with the prompt's, thoughts and the prompts of tools apart.
+
+    The prompts of tools count as input if the stated total includes them.
+    """
     usage = {
         name: stated.take(field, _is_count_or_null)
         for name, field in _COUNTS.items()
         if stated.has(field, _is_count_or_null)
     }
+    if "total_tokens" not in usage:
+        stated.expect(_COUNTS["total_tokens"], _is_count_or_null)
+    tools = stated.look(_TOOL_PROMPT, is_count)
+    if tools and usage.get("total_tokens") == tools + sum(usage.get(name) or 0 for name in _SUMMANDS):
+        usage["input_tokens"] = (usage.get("input_tokens") or 0) + tools
+        stated.remember("tool_prompt", tools)
     return usage | stated.provider_data()
 
 
 def _usage_to_wire(usage: JsonObject, losses: Losses) -> JsonObject:
     report_unwritten(usage, frozenset(_COUNTS), "/usage", losses)
     saved = ProviderData(usage)
-    return saved.complete(saved.spell({field: usage[name] for name, field in _COUNTS.items() if name in usage}))
+    made = {field: usage[name] for name, field in _COUNTS.items() if name in usage}
+    tools: Any = saved.original("tool_prompt")
+    if is_count(tools) and (usage.get("input_tokens") or 0) >= tools:
+        made[_COUNTS["input_tokens"]] = usage["input_tokens"] - tools
+    if not saved.lacks("totalTokenCount") and "total_tokens" not in usage and None not in map(usage.get, _PLAIN):
+        made["totalTokenCount"] = sum(usage.get(name) or 0 for name in _SUMMANDS)
+    return saved.complete(saved.spell(made))
 
 
 def _is_count_or_null(value: Any) -> bool:

@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 from palaver.model.build import JsonObject
-from palaver.wire._contract import Losses, escape_key
+from palaver.wire import _unwritten
+from palaver.wire._contract import Losses
 
 Predicate = Callable[[Any], bool]
 
@@ -60,6 +61,14 @@ def is_count(value: Any) -> bool:
     return is_whole(value) and value >= 0
 
 
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+def is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 def is_amount(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
 
@@ -85,6 +94,11 @@ class FieldReader:
             return None
         self._taken.append(key)
         return self._unread.pop(key)
+
+    def look(self, name: str, fits: Predicate) -> Any:
+        """Return a field, in either spelling, and leave it; None if it does not fit."""
+        key = self._matching_key(name, fits)
+        return None if key is None else self._unread[key]
 
     def expect(self, name: str, fits: Predicate) -> Any:
         """Take a field that is usually present, and record its absence, so that it is not written either."""
@@ -189,10 +203,8 @@ def _merge(written: JsonObject, extra: JsonObject) -> JsonObject:
 
 
 def report_unwritten(holder: JsonObject, known: frozenset[str], pointer: str, losses: Losses) -> None:
-    """Report as losses the fields that Gemini does not know, and the provider data of other formats."""
-    for key, value in holder.items():
-        if key not in known and key != "provider_data" and value is not None:
-            losses.drop(f"{pointer}/{escape_key(key)}", _REASONS.get(key, "Gemini has no place for it"))
-    for name, data in (holder.get("provider_data") or {}).items():
-        if name != NAME and data:
-            losses.drop(f"{pointer}/provider_data/{escape_key(name)}", f"only {name} can read it")
+    """Report as losses the fields that Gemini does not know, and what other formats kept beside them."""
+    for key, reason in _REASONS.items():
+        if key not in known and holder.get(key) is not None:
+            losses.drop(f"{pointer}/{key}", reason)
+    _unwritten.report_unwritten(holder, known | _REASONS.keys(), pointer, losses, own=NAME, title="Gemini")

@@ -1,24 +1,32 @@
-"""Settings of a Gemini request, `generationConfig`: output limit, sampling and thinking.
+"""Settings of a Gemini request: `generationConfig` with limit, sampling, thinking and output format, and the tier.
 
 Models of generation 2.5 think within a token budget, those of generation 3 at a level. A config with neither (a budget
 of -1, or only `includeThoughts`) leaves it to the model: it is kept in `provider_data`, and the exchange has no level.
+
+A media type of JSON asks for JSON, with `responseJsonSchema` by a schema; `responseSchema`, in Gemini's own spelling of
+schemas, is converted to JSON Schema, and the original kept if it differs.
 """
 
 from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire import _thinking
-from palaver.wire._contract import Losses
+from palaver.wire._contract import DEFAULT_LIMIT, Losses
 from palaver.wire.gemini._provider_data import (
     FieldReader,
     Predicate,
     ProviderData,
     is_amount,
     is_count,
+    is_flag,
+    is_number,
+    is_object,
+    is_text,
     is_text_list,
     is_whole,
     report_unwritten,
 )
+from palaver.wire.gemini._schemas import json_schema
 
 _SAMPLING: dict[str, tuple[str, Predicate]] = {
     "temperature": ("temperature", is_amount),
@@ -26,7 +34,16 @@ _SAMPLING: dict[str, tuple[str, Predicate]] = {
     "top_k": ("topK", is_count),
     "stop_sequences": ("stopSequences", is_text_list),
     "seed": ("seed", is_whole),
+    "presence_penalty": ("presencePenalty", is_number),
+    "frequency_penalty": ("frequencyPenalty", is_number),
 }
+_ANSWERS: dict[str, tuple[str, Predicate]] = {
+    "answer_count": ("candidateCount", is_count),
+    "logprobs": ("responseLogprobs", is_flag),
+    "top_logprobs": ("logprobs", is_count),
+}
+_TIERS = frozenset({"standard", "flex", "priority"})
+_JSON, _TEXT = "application/json", "text/plain"
 _LEVELS: dict[str, _thinking.Level] = {"MINIMAL": "none", "LOW": "low", "MEDIUM": "med", "HIGH": "high"}
 _WIRE_LEVELS: dict[_thinking.Level, str] = {"none": "LOW", "low": "LOW", "med": "HIGH", "high": "HIGH"}
 
@@ -37,14 +54,19 @@ def generation_from_wire(payload: FieldReader, model: str) -> JsonObject:
     if config is None:
         return {}
     request: JsonObject = {}
-    if (limit := config.take("maxOutputTokens", is_whole)) is not None:
+    if (limit := config.take("maxOutputTokens", is_whole)) == DEFAULT_LIMIT:
+        config.remember("maxOutputTokens", limit)
+    elif limit is not None:
         request["max_output_tokens"] = limit
     taken = {name: config.take(field, predicate) for name, (field, predicate) in _SAMPLING.items()}
     if sampling := {name: value for name, value in taken.items() if value is not None}:
         request["sampling"] = sampling
     if thinking := _thinking_from_wire(config, model):
         request["thinking"] = thinking
-    return request
+    if output_format := _output_format_from_wire(config):
+        request["output_format"] = output_format
+    answers = {name: config.take(field, predicate) for name, (field, predicate) in _ANSWERS.items()}
+    return request | {name: value for name, value in answers.items() if value is not None}
 
 
 def generation_to_wire(request: JsonObject, saved: ProviderData, losses: Losses) -> JsonObject:
@@ -52,14 +74,67 @@ def generation_to_wire(request: JsonObject, saved: ProviderData, losses: Losses)
     if thinking := request.get("thinking"):
         report_unwritten(thinking, frozenset({"level", "include_summary"}), "/thinking", losses)
         config["thinkingConfig"] = saved.spell(_thinking_to_wire(thinking, request["model"], saved, losses))
-    if request.get("max_output_tokens") is not None:
+    if request.get("max_output_tokens") not in {None, DEFAULT_LIMIT}:
         config["maxOutputTokens"] = request["max_output_tokens"]
+    elif saved.original("maxOutputTokens") is not None:
+        config["maxOutputTokens"] = saved.original("maxOutputTokens")
     sampling = request.get("sampling") or {}
     report_unwritten(sampling, frozenset(_SAMPLING), "/sampling", losses)
     for name, (field, _) in _SAMPLING.items():
         if sampling.get(name) is not None:
             config[field] = sampling[name]
+    if output_format := request.get("output_format"):
+        config |= _output_format_to_wire(output_format, saved, losses)
+    config |= {field: request[name] for name, (field, _) in _ANSWERS.items() if request.get(name) is not None}
     return saved.spell(config)
+
+
+def service_from_wire(payload: FieldReader) -> JsonObject:
+    """Return the settings that stand beside `generationConfig`: whether to keep the call, and the tier."""
+    found = {
+        "store": payload.take("store", is_flag),
+        "service_tier": payload.take("serviceTier", lambda value: is_text(value) and value in _TIERS),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def service_to_wire(request: JsonObject, losses: Losses) -> JsonObject:
+    made: JsonObject = {} if request.get("store") is None else {"store": request["store"]}
+    if (tier := request.get("service_tier")) in _TIERS:
+        made["serviceTier"] = tier
+    elif tier is not None:
+        losses.drop("/service_tier", f"Gemini has no tier `{tier}`")
+    if request.get("stream"):
+        losses.drop("/stream", "Gemini streams by the address of the request, not by its body")
+    return made
+
+
+def _output_format_from_wire(config: FieldReader) -> JsonObject | None:
+    kind = config.take("responseMimeType", lambda value: value in (_JSON, _TEXT))
+    if kind != _JSON:
+        return {"type": "text"} if kind == _TEXT else None
+    if (schema := config.take("responseJsonSchema", is_object)) is not None:
+        return {"type": "json_schema", "json_schema": schema}
+    if (stated := config.take("responseSchema", is_object)) is not None:
+        schema = json_schema(stated)
+        config.remember("responseSchema", True if schema == stated else stated)
+        return {"type": "json_schema", "json_schema": schema}
+    return {"type": "json"}
+
+
+def _output_format_to_wire(output_format: JsonObject, saved: ProviderData, losses: Losses) -> JsonObject:
+    report_unwritten(output_format, frozenset({"type", "json_schema"}), "/output_format", losses)
+    if output_format["type"] == "text":
+        return {"responseMimeType": _TEXT}
+    schema = output_format.get("json_schema")
+    if output_format["type"] == "json" or schema is None:
+        return {"responseMimeType": _JSON}
+    original = saved.original("responseSchema")
+    if original is True:
+        return {"responseMimeType": _JSON, "responseSchema": schema}
+    if is_object(original) and json_schema(original) == schema:
+        return {"responseMimeType": _JSON, "responseSchema": original}
+    return {"responseMimeType": _JSON, "responseJsonSchema": schema}
 
 
 def _thinking_from_wire(config: FieldReader, model: str) -> JsonObject | None:

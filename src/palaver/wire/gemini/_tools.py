@@ -16,7 +16,6 @@ from palaver.wire._contract import Losses
 from palaver.wire.gemini._provider_data import (
     FieldReader,
     ProviderData,
-    camel,
     is_list,
     is_object,
     is_text,
@@ -24,11 +23,10 @@ from palaver.wire.gemini._provider_data import (
     key_of,
     report_unwritten,
 )
+from palaver.wire.gemini._schemas import json_schema
 
 _GROUP = "functionDeclarations"
 _NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
-_NUMBER_KEYWORDS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
-_VALUE_KEYWORDS = frozenset({"default", "example", "const", "enum", "required", "propertyOrdering"})
 _WIRE_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "specific": "ANY"}
 _CHOICES = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
 
@@ -132,7 +130,7 @@ def _parameters(fields: FieldReader) -> JsonObject:
     schema = fields.expect("parameters", is_object)
     if schema is None:
         return dict(_NO_PARAMETERS)
-    converted = _json_schema(schema)
+    converted = json_schema(schema)
     fields.remember("parameters", True if converted == schema else schema)
     return converted
 
@@ -148,48 +146,8 @@ def _tool_to_wire(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
     schema, original = tool["parameters"], saved.original("parameters")
     if original is True:
         declaration["parameters"] = schema
-    elif is_object(original) and _json_schema(original) == schema:
+    elif is_object(original) and json_schema(original) == schema:
         declaration["parameters"] = original
     elif schema != _NO_PARAMETERS or not saved.lacks("parameters"):
         declaration["parametersJsonSchema"] = schema
     return saved.complete(saved.spell(declaration))
-
-
-def _json_schema(schema: Any) -> Any:
-    """Convert one of Gemini's OpenAPI schemas, in either spelling, to JSON Schema."""
-    if not isinstance(schema, dict):
-        return schema
-    converted: JsonObject = {}
-    for key, value in schema.items():
-        key = camel(key)
-        match key, value:
-            case _, None if key not in _VALUE_KEYWORDS:
-                continue
-            case "type", str():
-                converted[key] = value.lower()
-            case "properties" | "defs" | "$defs", dict():
-                converted[key] = {name: _json_schema(inner) for name, inner in value.items()}
-            case _, str() if key in _NUMBER_KEYWORDS and value.isdecimal():
-                converted[key] = int(value)
-            case _, list() if key not in _VALUE_KEYWORDS:
-                converted[key] = [_json_schema(inner) for inner in value]
-            case _, dict() if key not in _VALUE_KEYWORDS:
-                converted[key] = _json_schema(value)
-            case _:
-                converted[key] = value
-    return _convert_nullable(converted)
-
-
-def _convert_nullable(schema: JsonObject) -> JsonObject:
-    """Replace OpenAPI's `nullable` by a null type."""
-    match schema:
-        case {"nullable": True, "type": str(kind)}:
-            schema["type"] = [kind, "null"]
-        case {"nullable": True, "anyOf": list(kinds)}:
-            schema["anyOf"] = [*kinds, {"type": "null"}]
-        case {"nullable": False}:
-            pass
-        case _:
-            return schema
-    del schema["nullable"]
-    return schema

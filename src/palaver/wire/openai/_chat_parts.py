@@ -129,7 +129,10 @@ def _fields(block: JsonObject, notes: JsonObject, pointer: str, writer: Writer) 
     match block:
         case {"type": "text", "text": text}:
             writer.report_unwritten(
-                block, ("type", "text", *(("citations",) if writer.is_response else ())), pointer, {"type"}
+                block,
+                ("type", "text", *(("citations",) if writer.is_response else ())),
+                pointer,
+                ("type", *(("logprobs",) if writer.is_response else ())),
             )
             kind = "refusal" if notes.get("type") == "refusal" else "text"
             return Fields({"type": kind, kind: text}, {})

@@ -2,8 +2,9 @@
 
 For every part, a writer makes two objects: the fields that the exchange *knows*, and *defaults* for what the format
 requires besides (an id, a status). A reader notes in `provider_data` only how the payload differs from both, each field
-under its own name; `shape` holds what no field can express (which defaults were absent, that a text was in a list). So
-a usual payload needs no notes, and writing a payload in the format it was read from reproduces it.
+under its own name; `shape` holds only spellings (which defaults were absent, that a text was in a list), which no
+other format can lose. So a usual payload needs no notes, and writing a payload in the format it was read from
+reproduces it.
 """
 
 from collections.abc import Callable, Collection
@@ -12,7 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 from palaver.model import build
 from palaver.model.build import JsonObject
-from palaver.wire._contract import Loss, Losses, escape_key
+from palaver.wire._contract import Loss, Losses
+from palaver.wire._unwritten import report_fields, report_provider_data
 
 Dialect = Literal["api", "seed"]
 
@@ -23,6 +25,7 @@ PROMPT_ROLES = ("system", "developer")
 NO_ANSWER = "[No response generated]"
 """The text that the seed dialect writes for an empty answer."""
 _SIBLING = {CHAT: RESPONSES, RESPONSES: CHAT}
+_TITLES = {CHAT: "Chat", RESPONSES: "the Responses API"}
 _TEXT_FIELDS = ("text", "output", "content", "code", "query", "arguments", "input", "thinking")
 """Fields that hold text in what other formats have."""
 
@@ -50,6 +53,11 @@ class Writer:
     custom: set[str] = field(default_factory=set[str])
     """Ids of the calls so far that have free text as input."""
 
+    @property
+    def title(self) -> str:
+        """What people call the format."""
+        return _TITLES[self.name]
+
     def notes(self, holder: JsonObject) -> JsonObject:
         """Return the notes of this format on a part."""
         return _notes_of(holder, self.name)
@@ -65,18 +73,15 @@ class Writer:
     def report_unwritten(
         self, holder: JsonObject, written: Collection[str], pointer: str, carried: Collection[str] = ()
     ) -> None:
-        """Report as losses the fields that are not written, and the provider data of other formats.
+        """Report as losses the fields that are not written, and what other formats kept beside them.
 
         `carried` are keys of the other OpenAI format's notes that this one has taken over.
         """
-        for key, value in holder.items():
-            if key == "provider_data":
-                for name, data in (value or {}).items():
-                    is_carried = name == _SIBLING[self.name] and _has_only_keys(data, carried)
-                    if name != self.name and data and not is_carried:
-                        self.losses.drop(f"{pointer}/provider_data/{escape_key(name)}", f"only {name} understands this")
-            elif key not in written and value is not None:
-                self.losses.drop(f"{pointer}/{escape_key(key)}", f"there is no place for `{key}` here")
+        report_fields(holder, written, pointer, self.losses, title=self.title)
+        for name in holder.get("provider_data") or {}:
+            if name != self.name:
+                taken = carried if name == _SIBLING[self.name] else ()
+                report_provider_data(holder, name, pointer, self.losses, title=self.title, carried=taken)
 
     def unique_losses(self) -> list[Loss]:
         """Return the losses without duplicates."""
@@ -91,12 +96,6 @@ class Writer:
             if isinstance(raw, dict) and any(raw.get(name) for name in _TEXT_FIELDS):
                 reason += ", which holds text"
         self.losses.drop(pointer, reason)
-
-
-def _has_only_keys(data: JsonObject, names: Collection[str]) -> bool:
-    return all(
-        key in names and (not isinstance(value, dict) or _has_only_keys(value, names)) for key, value in data.items()
-    )
 
 
 def _notes_of(holder: JsonObject, name: str) -> JsonObject:

@@ -6,6 +6,7 @@ a tool with a single string, `input`. The arguments of a call are a JSON string.
 """
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,13 +32,23 @@ def tools_from_wire(tools: list[Any], name: str) -> tuple[list[JsonObject], list
     return ours, others
 
 
-def tools_to_wire(request: JsonObject, others: list[JsonObject], writer: Writer) -> list[Any]:
+def tools_to_wire(request: JsonObject, others: Any, writer: Writer) -> list[Any]:
+    """Return the tools, with the others of the notes at their indexes."""
     made: list[Any] = [
         tool_to_wire(tool, f"/tools/{index}", writer) for index, tool in enumerate(request.get("tools") or ())
     ]
-    for other in others:
+    for other in others if are_other_tools(others) else ():
         made.insert(other["at"], other["tool"])
     return made
+
+
+def are_other_tools(noted: Any) -> bool:
+    """Return whether these are tools that the exchange cannot express, with their indexes."""
+    return (
+        bool(noted)
+        and isinstance(noted, list)
+        and all(isinstance(other, dict) and other.keys() == {"at", "tool"} for other in noted)
+    )
 
 
 def tool_from_wire(tool: Any, name: str) -> JsonObject | None:
@@ -58,6 +69,8 @@ def tool_from_wire(tool: Any, name: str) -> JsonObject | None:
         parameters, strict = FREE_TEXT, False
     else:
         parameters, strict = inner.get("parameters"), inner.get("strict")
+        if name == CHAT and strict is False:
+            initial["shape"] = {"strict": "stated"}
         if name != CHAT and isinstance(parameters, dict) and isinstance(parameters.get("strict"), bool):
             # The seed dialect has `strict` inside the parameters, the API beside them.
             initial["shape"] = {"strict": "inside"} if "strict" not in inner else {"inside": parameters["strict"]}
@@ -119,8 +132,10 @@ def _tool_fields(tool: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
             known["parameters"] = {**tool["parameters"], "strict": form["inside"]}
         if tool.get("strict", True):
             known["strict"] = True
-        else:
+        elif writer.name != CHAT:
             defaults["strict"] = False
+        elif form.get("strict") == "stated":
+            known["strict"] = False
     kind = "custom" if is_custom_tool else "function"
     if writer.name == CHAT:
         return Fields({"type": kind, kind: known}, {kind: defaults})
@@ -153,18 +168,44 @@ def choice_from_wire(choice: Any) -> JsonObject | None:
             return None
 
 
-def choice_to_wire(request: JsonObject, saved_choice: Any, writer: Writer) -> Any:
-    """Return the choice in the format's spelling: the saved one if it still means the same."""
+def is_allowed_tools(choice: Any) -> bool:
+    """Return whether this is a choice with a list of tools, which the exchange cannot express."""
+    return isinstance(choice, dict) and choice.get("type") == "allowed_tools"
+
+
+def choice_to_wire(request: JsonObject, writer: Writer, saved_choice: Any = None) -> Any:
+    """Return the choice in the format's spelling: the one that either format noted if it still means the same."""
     choice: JsonObject = request["tool_choice"]
     writer.report_unwritten(choice, ("type", "name"), "/tool_choice")
     if choice_from_wire(saved_choice) == choice:
         return saved_choice
+    other = writer.sibling_notes(request).get("tool_choice")
+    if isinstance(other, dict) and is_allowed_tools(other) and choice_from_wire(other) == choice:
+        return _allowed_tools(other, writer.name)
     if choice["type"] != "specific":
         return choice["type"]
     tool_name: str = choice["name"]
     is_custom_tool = any(tool["name"] == tool_name and is_custom(tool, writer) for tool in request.get("tools") or ())
     kind = "custom" if is_custom_tool else "function"
     return {"type": kind, kind: {"name": tool_name}} if writer.name == CHAT else {"type": kind, "name": tool_name}
+
+
+def _allowed_tools(choice: JsonObject, name: str) -> JsonObject:
+    """Return a choice with a list of tools in the form of a format: nested in Chat, flat in Responses."""
+    inner = choice.get("allowed_tools", choice)
+    tools = [_spelled_tool(tool, name) for tool in inner.get("tools") or ()]
+    spelled = {"mode": inner.get("mode"), "tools": tools}
+    return {"type": "allowed_tools", **({"allowed_tools": spelled} if name == CHAT else spelled)}
+
+
+def _spelled_tool(tool: Any, name: str) -> Any:
+    match tool:
+        case {"type": "function" | "custom" as kind, "name": str(tool_name)} if name == CHAT:
+            return {"type": kind, kind: {"name": tool_name}}
+        case {"type": "function" | "custom" as kind, **rest} if name != CHAT and isinstance(rest.get(kind), dict):
+            return {"type": kind, **rest[kind]}
+        case _:
+            return tool
 
 
 def parse_arguments(value: Any) -> JsonObject:
@@ -198,7 +239,20 @@ def _compact(given: JsonObject) -> str:
     try:
         return orjson.dumps(given).decode()
     except TypeError:  # integers beyond 64 bits, lone surrogates
-        return json.dumps(given, separators=(",", ":"))
+        return json.dumps(_without_nan(given), separators=(",", ":"))
+
+
+def _without_nan(value: Any) -> Any:
+    """Return a value with null for NaN and the infinities, which JSON does not have."""
+    match value:
+        case dict():
+            return {key: _without_nan(inner) for key, inner in value.items()}
+        case list():
+            return [_without_nan(inner) for inner in value]
+        case float() if not math.isfinite(value):
+            return None
+        case _:
+            return value
 
 
 def arguments_notes(value: Any) -> JsonObject:

@@ -1,7 +1,7 @@
 """Token counts of OpenAI's two formats, which differ only in names.
 
-OpenAI includes reasoning in the output count; the exchange counts it separately. Some servers count it separately too:
-if only that adds up, reasoning is not subtracted.
+OpenAI includes cached tokens in the input count, as the exchange does, and reasoning in the output count; the exchange
+counts reasoning separately. Some servers count it separately too: if only that adds up, reasoning is not subtracted.
 """
 
 from typing import Any, NamedTuple
@@ -30,7 +30,8 @@ _NAMES = {
     CHAT: _CountNames("prompt_tokens", "completion_tokens", has_details=False),
     RESPONSES: _CountNames("input_tokens", "output_tokens", has_details=True),
 }
-_COUNTS = ("input_tokens", "output_tokens", "thinking_tokens", "cached_tokens", "total_tokens")
+_CACHE = ("cached_tokens", "cache_write_tokens")
+_COUNTS = ("input_tokens", "output_tokens", "thinking_tokens", *_CACHE, "total_tokens")
 
 
 def usage_from_wire(value: Any, name: str) -> JsonObject | None:
@@ -39,12 +40,12 @@ def usage_from_wire(value: Any, name: str) -> JsonObject | None:
         return None
     names = _NAMES[name]
     usage: JsonObject = {}
-    details = _object(value.get(f"{names.output}_details"))
+    input_details = _object(value.get(f"{names.input}_details"))
     counts = {
         "input_tokens": (value, names.input),
         "output_tokens": (value, names.output),
-        "thinking_tokens": (details, "reasoning_tokens"),
-        "cached_tokens": (_object(value.get(f"{names.input}_details")), "cached_tokens"),
+        "thinking_tokens": (_object(value.get(f"{names.output}_details")), "reasoning_tokens"),
+        **{field: (input_details, field) for field in _CACHE},
         "total_tokens": (value, "total_tokens"),
     }
     for ours, (holder, theirs) in counts.items():
@@ -67,9 +68,10 @@ def usage_to_wire(usage: JsonObject, pointer: str, writer: Writer) -> JsonObject
         return shape(notes)["usage"]
     writer.report_unwritten(usage, _COUNTS, pointer)
     fields = _fields(usage, notes, writer)
-    absent = {*shape(notes).get("absent", ()), *notes}
-    if fields.defaults.keys() - absent - {"input_tokens_details", "output_tokens_details"}:
-        writer.losses.change(pointer, "counts that are not known must be stated here; sums and zeros stand for them")
+    names = _NAMES[writer.name]
+    unknown = {names.input, names.output} & fields.defaults.keys()
+    if unknown - notes.keys() - {*shape(notes).get("absent", ())}:
+        writer.losses.change(pointer, f"{writer.title} always counts input and output; zeros stand for unknown counts")
     return apply_notes(*fields, notes)
 
 
@@ -83,8 +85,8 @@ def _fields(usage: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
     if "output_tokens" in usage:
         output = usage["output_tokens"]
         known[names.output] = output if is_separate or output is None else output + thinking
-    if "cached_tokens" in usage:
-        known[f"{names.input}_details"] = {"cached_tokens": usage["cached_tokens"]}
+    if cached := {field: usage[field] for field in _CACHE if field in usage}:
+        known[f"{names.input}_details"] = cached
     if "thinking_tokens" in usage:
         known[f"{names.output}_details"] = {"reasoning_tokens": usage["thinking_tokens"]}
     if "total_tokens" in usage:

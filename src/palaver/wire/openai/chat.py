@@ -8,8 +8,8 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire import _errors
-from palaver.wire._alternatives import answer_order, in_payload_order, is_count
-from palaver.wire._contract import Written
+from palaver.wire._answers import answer_order, in_payload_order, is_count, time_of_unix, unix_of_time
+from palaver.wire._contract import DEFAULT_LIMIT, Written
 from palaver.wire.openai._chat_assistant import assistant_fields, assistant_from_wire
 from palaver.wire.openai._chat_turns import system_to_wire, turns_from_wire, turns_to_wire
 from palaver.wire.openai._provider_data import (
@@ -25,12 +25,21 @@ from palaver.wire.openai._provider_data import (
     shape,
 )
 from palaver.wire.openai._settings import (
+    CARRIED_NOTES,
+    SAME_NAMES,
     effort_spelling,
     effort_to_wire,
+    other_notes,
+    output_format_from_wire,
+    output_format_to_wire,
     parse_level,
     parse_limit,
     sampling_from_wire,
     sampling_to_wire,
+    shared_from_wire,
+    shared_to_wire,
+    tier_from_wire,
+    tier_to_wire,
 )
 from palaver.wire.openai._tools import (
     CallIds,
@@ -38,6 +47,7 @@ from palaver.wire.openai._tools import (
     choice_to_wire,
     function_from_wire,
     function_to_wire,
+    is_allowed_tools,
     tools_from_wire,
     tools_to_wire,
 )
@@ -46,13 +56,25 @@ from palaver.wire.openai._usage import usage_from_wire, usage_to_wire
 name = "openai_chat"
 provider = "openai"
 
-_SAMPLING = {"temperature": "temperature", "top_p": "top_p", "seed": "seed", "stop": "stop_sequences"}
+_SAMPLING = {
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "seed",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "stop": "stop_sequences",
+}
 _REQUEST = (
     *("system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling"),
-    "provider_data",
+    *("output_format", "answer_count", "logprobs", *SAME_NAMES),
 )
-_RESPONSE = ("content", "finish_reason", "alternatives", "usage", "model")
+_RESPONSE = (
+    *("content", "finish_reason", "alternatives", "usage", "model"),
+    *("response_id", "created_at", "service_tier"),
+)
+_MADE_UP_ID = "chatcmpl-0"
 _ANSWER = ("index", "content", "finish_reason")
+_ANSWER_SETTINGS = {"n": "answer_count", "logprobs": "logprobs"}
 _LIMITS = ("max_completion_tokens", "max_tokens")
 _FINISH_REASONS = {
     "stop": "stop",
@@ -82,7 +104,9 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     initial = _settings_from_wire(payload, request)
     if not isinstance(messages, list):
         initial["shape"] = {**initial.get("shape", {}), "messages": "none"}
-    rest = {key: value for key, value in payload.items() if key != "messages" or not isinstance(value, list)}
+    has_tools = isinstance(payload.get("tools"), list) and bool(payload["tools"])
+    separate = {"messages": isinstance(messages, list), "tools": has_tools}
+    rest = {key: value for key, value in payload.items() if not separate.get(key)}
     fields = _settings_fields(request, initial, Writer(name))
     return attach_notes(request, name, merge_notes(initial, difference(rest, *fields)))
 
@@ -90,8 +114,8 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
 def request_to_wire(request: JsonObject) -> Written:
     writer = Writer(name)
     notes = writer.notes(request)
-    writer.report_unwritten(request, _REQUEST, "")
-    payload = apply_notes(*_settings_fields(request, notes, writer), notes)
+    writer.report_unwritten(request, _REQUEST, "", CARRIED_NOTES)
+    payload = apply_notes(*_settings_fields(request, notes, writer), other_notes(notes))
     messages = [*system_to_wire(request, writer), *turns_to_wire(request["messages"], writer)]
     if messages or shape(notes).get("messages") != "none":
         payload = {"messages": messages} | {key: value for key, value in payload.items() if key != "messages"}
@@ -101,18 +125,47 @@ def request_to_wire(request: JsonObject) -> Written:
 def _settings_from_wire(payload: JsonObject, request: JsonObject) -> JsonObject:
     """Copy the settings of a payload to a request, and return the notes that decide how they are written."""
     form: JsonObject = {}
+    initial: JsonObject = {}
     if (level := parse_level(payload.get("reasoning_effort"))) is not None:
         request["thinking"] = {"level": level, "include_summary": False}
-        form |= effort_spelling("reasoning_effort", payload["reasoning_effort"], level)
-    has_tools = isinstance(payload.get("tools"), list)
+        initial |= effort_spelling("reasoning_effort", payload["reasoning_effort"], level)
+    initial |= _tools_from_wire(payload, request, form)
+    for field in _LIMITS:
+        if "limit" not in form and (limit := parse_limit(payload.get(field))) is not None:
+            form["limit"] = field
+            if limit == DEFAULT_LIMIT:
+                form["default_limit"] = True
+            else:
+                request["max_output_tokens"] = limit
+    if form.get("limit") == _LIMITS[0] and "default_limit" not in form:
+        del form["limit"]
+    sampling = sampling_from_wire(payload, {theirs: ours for theirs, ours in _SAMPLING.items() if theirs != "stop"})
+    if stop := _stop_from_wire(payload.get("stop")):
+        sampling["stop_sequences"] = stop
+        form |= {"stop": payload["stop"]} if isinstance(payload["stop"], str) else {}
+    if sampling:
+        request["sampling"] = sampling
+    if (output_format := output_format_from_wire(_flat_format(payload.get("response_format")))) is not None:
+        request["output_format"] = output_format
+    if is_count(payload.get("n")):
+        request["answer_count"] = payload["n"]
+    if isinstance(payload.get("logprobs"), bool):
+        request["logprobs"] = payload["logprobs"]
+    request |= shared_from_wire(payload, name)
+    return {**initial, "shape": form} if form else initial
+
+
+def _tools_from_wire(payload: JsonObject, request: JsonObject, form: JsonObject) -> JsonObject:
+    """Copy the tools and the choice among them to a request, and return what the exchange cannot express of them."""
+    notes: JsonObject = {}
     legacy_functions = (
         [function_from_wire(function) for function in payload["functions"]]
         if isinstance(payload.get("functions"), list)
         else []
     )
-    if has_tools:
+    if isinstance(payload.get("tools"), list):
         tools, others = tools_from_wire(payload["tools"], name)
-        form |= {"tools": others} if others else {}
+        notes |= {"tools": others} if others else {}
         if tools:
             request["tools"] = tools
     elif legacy_functions and all(function is not None for function in legacy_functions):
@@ -121,50 +174,70 @@ def _settings_from_wire(payload: JsonObject, request: JsonObject) -> JsonObject:
     choice = payload.get("function_call") if form.get("functions") else payload.get("tool_choice")
     if (chosen := choice_from_wire(choice)) is not None:
         request["tool_choice"] = chosen
-        if form.get("functions") or choice != choice_to_wire(request, None, Writer(name)):
+        if is_allowed_tools(choice):
+            notes["tool_choice"] = choice
+        elif form.get("functions") or choice != choice_to_wire(request, Writer(name)):
             form["tool_choice"] = choice
-    for field in _LIMITS:
-        if "max_output_tokens" not in request and (limit := parse_limit(payload.get(field))) is not None:
-            request["max_output_tokens"] = limit
-            form |= {"limit": field} if field != _LIMITS[0] else {}
-    sampling = sampling_from_wire(payload, {theirs: ours for theirs, ours in _SAMPLING.items() if theirs != "stop"})
-    if stop := _stop_from_wire(payload.get("stop")):
-        sampling["stop_sequences"] = stop
-        form |= {"stop": payload["stop"]} if isinstance(payload["stop"], str) else {}
-    if sampling:
-        request["sampling"] = sampling
-    return {"shape": form} if form else {}
+    return notes
 
 
 def _settings_fields(request: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
     form = shape(notes)
     known: JsonObject = {"model": request["model"]} if "model" in request else {}
     if thinking := request.get("thinking"):
-        known["reasoning_effort"] = effort_to_wire(
-            thinking, request.get("model", ""), form.get("reasoning_effort"), writer
-        )
+        known["reasoning_effort"] = effort_to_wire(request, notes, writer)
         writer.report_unwritten(thinking, ("level", "include_summary"), "/thinking")
         if thinking.get("include_summary"):
             writer.losses.drop("/thinking/include_summary", "a summary of the reasoning cannot be asked for here")
-    is_legacy = form.get("functions") is True
+    known |= _tools_fields(request, notes, writer)
+    if form.get("default_limit") and request.get("max_output_tokens") is None:
+        known[form["limit"]] = DEFAULT_LIMIT
+    elif request.get("max_output_tokens") not in {None, DEFAULT_LIMIT}:
+        known[form.get("limit", _LIMITS[0])] = request["max_output_tokens"]
+    sampling = sampling_to_wire(request, _SAMPLING, writer)
+    if "stop" in sampling and _stop_from_wire(form.get("stop")) == sampling["stop"]:
+        sampling["stop"] = form["stop"]
+    if output_format := request.get("output_format"):
+        known["response_format"] = _nested_format(output_format_to_wire(output_format, writer))
+    known |= {theirs: request[ours] for theirs, ours in _ANSWER_SETTINGS.items() if request.get(ours) is not None}
+    verbosity = writer.sibling_notes(request).get("text")
+    if isinstance(verbosity, dict) and "verbosity" in verbosity and "verbosity" not in notes:
+        known["verbosity"] = verbosity["verbosity"]
+    return Fields({**known, **sampling, **shared_to_wire(request, writer)}, {})
+
+
+def _tools_fields(request: JsonObject, notes: JsonObject, writer: Writer) -> JsonObject:
+    known: JsonObject = {}
+    is_legacy = shape(notes).get("functions") is True
     if is_legacy:
         functions = [
             function_to_wire(tool, f"/tools/{index}", writer) for index, tool in enumerate(request.get("tools") or ())
         ]
         known |= {"functions": functions} if functions else {}
-    elif tools := tools_to_wire(request, form.get("tools", []), writer):
+    elif tools := tools_to_wire(request, notes.get("tools"), writer):
         known["tools"] = tools
     if request.get("tool_choice"):
         field = "function_call" if is_legacy else "tool_choice"
-        known[field] = choice_to_wire(request, form.get("tool_choice"), writer)
+        saved = notes.get("tool_choice") or shape(notes).get("tool_choice")
+        known[field] = choice_to_wire(request, writer, saved)
         if is_legacy and "function" in known[field]:
             known[field] = known[field]["function"]
-    if request.get("max_output_tokens") is not None:
-        known[form.get("limit", _LIMITS[0])] = request["max_output_tokens"]
-    sampling = sampling_to_wire(request, _SAMPLING, writer)
-    if "stop" in sampling and _stop_from_wire(form.get("stop")) == sampling["stop"]:
-        sampling["stop"] = form["stop"]
-    return Fields({**known, **sampling}, {})
+    return known
+
+
+def _flat_format(stated: Any) -> Any:
+    """Return a `response_format` with its schema as Responses has it, beside the type."""
+    match stated:
+        case {"type": "json_schema", "json_schema": dict(inner)}:
+            return {**inner, "type": "json_schema"}
+        case _:
+            return stated
+
+
+def _nested_format(flat: JsonObject) -> JsonObject:
+    if flat["type"] != "json_schema":
+        return flat
+    return {"type": "json_schema", "json_schema": _without_field(flat, "type")}
 
 
 def _stop_from_wire(stop: Any) -> list[str] | None:
@@ -197,6 +270,13 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
         response["usage"] = usage
     if isinstance(payload.get("model"), str) and payload["model"]:
         response["model"] = payload["model"]
+    if isinstance(payload.get("id"), str) and payload["id"] not in {"", _MADE_UP_ID}:
+        response["response_id"] = payload["id"]
+    if (created_at := time_of_unix(payload.get("created"))) is not None:
+        response["created_at"] = created_at
+        if type(payload["created"]) is not int:
+            initial = merge_notes(initial, {"shape": {"created": payload["created"]}})
+    response |= tier_from_wire(payload, name)
     rest = _without_field(payload, "choices") if order else payload
     notes = difference(rest, *_response_fields(response, initial, Writer(name, is_response=True)))
     return attach_notes(response, name, merge_notes(initial, notes))
@@ -233,7 +313,7 @@ def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     """Write a response; the dialect `seed` writes a sentence for an answer with neither text nor call."""
     writer = Writer(name, dialect, is_response=True)
     notes = writer.notes(response)
-    writer.report_unwritten(response, _RESPONSE, "")
+    writer.report_unwritten(response, _RESPONSE, "", {"metadata"})
     alternatives: list[JsonObject] = response.get("alternatives") or []
     fields = _response_fields(response, notes, writer)
     if shape(notes).get("choices") == "none" and not response["content"] and not alternatives:
@@ -254,17 +334,37 @@ def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) ->
     known: JsonObject = {"model": response["model"]} if response.get("model") is not None else {}
     if response.get("usage"):
         known["usage"] = usage_to_wire(response["usage"], "/usage", writer)
-    defaults: JsonObject = {"id": "chatcmpl-0", "object": "chat.completion", "created": 0, "model": ""}
+    if response.get("response_id") is not None:
+        known["id"] = response["response_id"]
+    if response.get("created_at") is not None:
+        known["created"] = _created(response["created_at"], shape(notes).get("created"), writer)
+    known |= tier_to_wire(response, writer)
+    sibling = writer.sibling_notes(response)
+    known |= {"metadata": sibling["metadata"]} if "metadata" in sibling else {}
+    defaults: JsonObject = {"id": _MADE_UP_ID, "object": "chat.completion", "created": 0, "model": ""}
     if shape(notes).get("choices") == "none":
         defaults["choices"] = []
     return Fields(known, defaults)
+
+
+def _created(time: str, saved: Any, writer: Writer) -> Any:
+    """Return the time of an answer in whole seconds, or as it was stated."""
+    if time_of_unix(saved) == time:
+        return saved
+    seconds = unix_of_time(time)
+    if not isinstance(seconds, int):
+        writer.losses.change("/created_at", "Chat states the time in whole seconds")
+    return int(seconds)
 
 
 def _answer_to_wire(answer: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> Any:
     content: list[JsonObject] = answer["content"]
     if len(content) == 1 and shape(writer.notes(content[0])).get("choice"):
         return content[0]["raw"]
-    made = apply_notes(*_choice_fields(answer, notes, pointer, writer), notes)
+    known, defaults = _choice_fields(answer, notes, pointer, writer)
+    if probabilities := _probabilities(content, writer):
+        defaults["logprobs"] = {"content": probabilities, "refusal": None}
+    made = apply_notes(known, defaults, notes)
     form = shape(notes).get("message")
     if form == "raw" and len(content) == 1 and "raw" in content[0]:
         return {**made, "message": content[0]["raw"]}
@@ -277,6 +377,12 @@ def _answer_to_wire(answer: JsonObject, notes: JsonObject, pointer: str, writer:
         writer.losses.change(f"{pointer}/content", "a sentence stands where there is no answer")
         message["content"] = NO_ANSWER
     return {**made, "message": message}
+
+
+def _probabilities(content: list[JsonObject], writer: Writer) -> list[Any]:
+    """Return the probabilities of tokens that Responses noted with the texts of an answer."""
+    noted = [writer.sibling_notes(block).get("logprobs") for block in content if block["type"] == "text"]
+    return [entry for entries in noted if isinstance(entries, list) for entry in entries]
 
 
 def _choice_fields(answer: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> Fields:

@@ -13,8 +13,8 @@ from itertools import takewhile
 from typing import Any
 
 from palaver.model.build import JsonObject
-from palaver.wire._alternatives import drop_alternatives
-from palaver.wire._contract import Written
+from palaver.wire._answers import drop_alternatives, time_of_unix, unix_of_time
+from palaver.wire._contract import DEFAULT_LIMIT, Written
 from palaver.wire.openai import chat
 from palaver.wire.openai._parts import LocatedBlock, fenced_code
 from palaver.wire.openai._provider_data import (
@@ -31,14 +31,31 @@ from palaver.wire.openai._provider_data import (
 from palaver.wire.openai._responses_parts import has_seed_parts
 from palaver.wire.openai._responses_turns import ItemWriter, blocks_from_wire, turns_from_wire
 from palaver.wire.openai._settings import (
+    CARRIED_NOTES,
+    SAME_NAMES,
+    SUMMARY_FIELDS,
+    SUMMARY_WORDS,
     effort_spelling,
     effort_to_wire,
+    other_notes,
+    output_format_from_wire,
+    output_format_to_wire,
     parse_level,
     parse_limit,
     sampling_from_wire,
     sampling_to_wire,
+    shared_from_wire,
+    shared_to_wire,
+    tier_from_wire,
+    tier_to_wire,
 )
-from palaver.wire.openai._tools import choice_from_wire, choice_to_wire, tools_from_wire, tools_to_wire
+from palaver.wire.openai._tools import (
+    choice_from_wire,
+    choice_to_wire,
+    is_allowed_tools,
+    tools_from_wire,
+    tools_to_wire,
+)
 from palaver.wire.openai._usage import usage_from_wire, usage_to_wire
 from palaver.wire.openai.chat import parse_error
 
@@ -46,9 +63,17 @@ name = "openai_responses"
 provider = "openai"
 
 _SAMPLING = {"temperature": "temperature", "top_p": "top_p"}
-_REQUEST = ("system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling")
-_SUMMARY_FIELDS = ("summary", "generate_summary")
-_SUMMARY_WORDS = ("auto", "concise", "detailed")
+_REQUEST = (
+    *("system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling"),
+    *("output_format", "logprobs", *SAME_NAMES),
+)
+_RESPONSE = (
+    *("content", "finish_reason", "alternatives", "usage", "model"),
+    *("response_id", "created_at", "service_tier"),
+)
+_MADE_UP_ID = "resp_0"
+_PROBABILITIES = "message.output_text.logprobs"
+"""The entry of `include` that asks for the probability of each token."""
 _DEFAULT_SUMMARY = {"summary": "auto"}
 _FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _INCOMPLETE_REASONS = {reason: word for word, reason in _FINISH_REASONS.items()}
@@ -78,7 +103,9 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     is_input = isinstance(given, str | list)
     form = {"input": "list"} if isinstance(given, list) and _is_single_text(request) else {}
     initial = merge_notes(initial, {"shape": form}) if form else initial
-    rest = {key: value for key, value in payload.items() if key != "input" or not is_input}
+    has_tools = isinstance(payload.get("tools"), list) and bool(payload["tools"])
+    separate = {"input": is_input, "tools": has_tools}
+    rest = {key: value for key, value in payload.items() if not separate.get(key)}
     known, defaults = _settings_fields(request, initial, Writer(name, "seed" if has_system else "api"))
     notes = difference(rest, known, defaults if is_input else {**defaults, "input": []})
     return attach_notes(request, name, merge_notes(initial, notes))
@@ -87,7 +114,7 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
 def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect)
     notes = writer.notes(request)
-    writer.report_unwritten(request, _REQUEST, "")
+    writer.report_unwritten(request, _REQUEST, "", CARRIED_NOTES)
     known, defaults = _settings_fields(request, notes, writer)
     items = ItemWriter(writer)
     items.add_system(_located_system(request)[len(_instruction_blocks(request, writer)) :])
@@ -100,7 +127,7 @@ def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
         known = {**known, "input": given}
     else:
         defaults = {**defaults, "input": []}
-    return Written(apply_notes(known, defaults, notes), writer.unique_losses())
+    return Written(apply_notes(known, defaults, other_notes(notes)), writer.unique_losses())
 
 
 def _located_system(request: JsonObject) -> list[LocatedBlock]:
@@ -133,27 +160,42 @@ def _settings_from_wire(payload: JsonObject, request: JsonObject) -> JsonObject:
     initial: JsonObject = {}
     reasoning = payload.get("reasoning")
     if isinstance(reasoning, dict) and (level := parse_level(reasoning.get("effort"))) is not None:
-        summary_field = next((field for field in _SUMMARY_FIELDS if reasoning.get(field) in _SUMMARY_WORDS), None)
+        summary_field = next((field for field in SUMMARY_FIELDS if reasoning.get(field) in SUMMARY_WORDS), None)
         request["thinking"] = {"level": level, "include_summary": summary_field is not None}
         spellings = effort_spelling("effort", reasoning["effort"], level)
         summary = {summary_field: reasoning[summary_field]} if summary_field is not None else {}
         if summary and summary != _DEFAULT_SUMMARY:
-            spellings["summary"] = summary
+            spellings |= summary
+            form["summary"] = summary_field
         if spellings:
-            initial["reasoning"] = {"shape": spellings}
+            initial["reasoning"] = spellings
     if isinstance(payload.get("tools"), list):
         tools, others = tools_from_wire(payload["tools"], name)
-        form |= {"tools": others} if others else {}
+        initial |= {"tools": others} if others else {}
         if tools:
             request["tools"] = tools
-    if (chosen := choice_from_wire(payload.get("tool_choice"))) is not None:
+    if (chosen := choice_from_wire(choice := payload.get("tool_choice"))) is not None:
         request["tool_choice"] = chosen
-        if payload["tool_choice"] != choice_to_wire(request, None, Writer(name)):
-            form["tool_choice"] = payload["tool_choice"]
-    if (limit := parse_limit(payload.get("max_output_tokens"))) is not None:
+        if is_allowed_tools(choice):
+            initial["tool_choice"] = choice
+        elif choice != choice_to_wire(request, Writer(name)):
+            form["tool_choice"] = choice
+    if (limit := parse_limit(payload.get("max_output_tokens"))) == DEFAULT_LIMIT:
+        form["default_limit"] = True
+    elif limit is not None:
         request["max_output_tokens"] = limit
     if sampling := sampling_from_wire(payload, _SAMPLING):
         request["sampling"] = sampling
+    text = payload.get("text")
+    if isinstance(text, dict) and (output_format := output_format_from_wire(text.get("format"))) is not None:
+        request["output_format"] = output_format
+    included = payload.get("include")
+    if isinstance(included, list) and included.count(_PROBABILITIES) == 1:
+        request["logprobs"] = True
+        form |= {"include": included.index(_PROBABILITIES)} if included != [_PROBABILITIES] else {}
+        initial["include"] = [entry for entry in included if entry != _PROBABILITIES]
+    request |= shared_from_wire(payload, name)
+    initial = {key: value for key, value in initial.items() if value != []}
     return {**initial, "shape": form} if form else initial
 
 
@@ -161,15 +203,44 @@ def _settings_fields(request: JsonObject, notes: JsonObject, writer: Writer) -> 
     known: JsonObject = {"model": request["model"]} if "model" in request else {}
     if (prompt := _instructions_text(request, writer)) is not None:
         known["system" if writer.dialect == "seed" else "instructions"] = prompt
-    if thinking := request.get("thinking"):
-        known["reasoning"] = _reasoning_to_wire(thinking, request.get("model", ""), notes.get("reasoning"), writer)
-    if tools := tools_to_wire(request, shape(notes).get("tools", []), writer):
+    if request.get("thinking"):
+        known["reasoning"] = _reasoning_to_wire(request, notes, writer)
+    if tools := tools_to_wire(request, notes.get("tools"), writer):
         known["tools"] = tools
     if request.get("tool_choice"):
-        known["tool_choice"] = choice_to_wire(request, shape(notes).get("tool_choice"), writer)
-    if request.get("max_output_tokens") is not None:
+        saved = notes.get("tool_choice") or shape(notes).get("tool_choice")
+        known["tool_choice"] = choice_to_wire(request, writer, saved)
+    if shape(notes).get("default_limit") and request.get("max_output_tokens") is None:
+        known["max_output_tokens"] = DEFAULT_LIMIT
+    elif request.get("max_output_tokens") not in {None, DEFAULT_LIMIT}:
         known["max_output_tokens"] = request["max_output_tokens"]
-    return Fields({**known, **sampling_to_wire(request, _SAMPLING, writer)}, {})
+    known |= sampling_to_wire(request, _SAMPLING, writer) | shared_to_wire(request, writer)
+    if (included := _included(request, notes)) is not None:
+        known["include"] = included
+    if text := _text_settings(request, notes, writer):
+        known["text"] = text
+    return Fields(known, {})
+
+
+def _included(request: JsonObject, notes: JsonObject) -> Any:
+    """Return `include`: what was noted, and the probabilities if they are asked for; None if there is nothing."""
+    others = notes.get("include")
+    if not request.get("logprobs"):
+        return others
+    entries = list(others) if isinstance(others, list) else []
+    entries.insert(shape(notes).get("include", len(entries)), _PROBABILITIES)
+    return entries
+
+
+def _text_settings(request: JsonObject, notes: JsonObject, writer: Writer) -> JsonObject:
+    made: JsonObject = {}
+    if output_format := request.get("output_format"):
+        made["format"] = output_format_to_wire(output_format, writer)
+    own = notes.get("text")
+    verbosity = writer.sibling_notes(request).get("verbosity")
+    if verbosity is not None and not (isinstance(own, dict) and "verbosity" in own):
+        made["verbosity"] = verbosity
+    return made
 
 
 def _instructions_text(request: JsonObject, writer: Writer) -> str | None:
@@ -189,12 +260,14 @@ def _instructions_text(request: JsonObject, writer: Writer) -> str | None:
     return "\n\n".join(texts) if texts else None
 
 
-def _reasoning_to_wire(thinking: JsonObject, model: str, saved_notes: Any, writer: Writer) -> JsonObject:
+def _reasoning_to_wire(request: JsonObject, notes: JsonObject, writer: Writer) -> JsonObject:
+    thinking = request["thinking"]
     writer.report_unwritten(thinking, ("level", "include_summary"), "/thinking")
-    spellings = shape(saved_notes) if isinstance(saved_notes, dict) else {}
-    known = {"effort": effort_to_wire(thinking, model, spellings.get("effort"), writer)}
+    known: JsonObject = {"effort": effort_to_wire(request, notes, writer)}
     if thinking.get("include_summary"):
-        known |= spellings.get("summary", _DEFAULT_SUMMARY)
+        saved = notes.get("reasoning")
+        stated = {key: saved[key] for key in SUMMARY_FIELDS if key in saved} if isinstance(saved, dict) else {}
+        known |= stated or _DEFAULT_SUMMARY
     return known
 
 
@@ -206,27 +279,55 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
         response["usage"] = usage
     if isinstance(payload.get("model"), str) and payload["model"]:
         response["model"] = payload["model"]
+    if isinstance(payload.get("id"), str) and payload["id"] not in {"", _MADE_UP_ID}:
+        response["response_id"] = payload["id"]
+    form: JsonObject = {}
+    if (created_at := time_of_unix(payload.get("created_at"))) is not None:
+        response["created_at"] = created_at
+        form |= {"created_at": payload["created_at"]} if payload["created_at"] != unix_of_time(created_at) else {}
+    response |= tier_from_wire(payload, name)
     rest = {key: value for key, value in payload.items() if key != "output" or not isinstance(value, list)}
     ended: JsonObject = {key: payload[key] for key in ("status", "incomplete_details") if key in payload}
-    ended = ended if "status" in ended else {**ended, "shape": {"absent": ["status"]}}
-    known, defaults = _response_fields(response, ended, Writer(name, is_response=True))
+    form |= {} if "status" in ended else {"absent": ["status"]}
+    known, defaults = _response_fields(response, {**ended, "shape": form}, Writer(name, is_response=True))
     notes = difference(rest, known, defaults if isinstance(output, list) else {**defaults, "output": []})
-    return attach_notes(response, name, notes)
+    form.pop("absent", None)
+    return attach_notes(response, name, merge_notes({"shape": form}, notes) if form else notes)
 
 
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect, is_response=True)
     notes = writer.notes(response)
-    writer.report_unwritten(response, ("content", "finish_reason", "alternatives", "usage", "model"), "")
+    probabilities = _probabilities(response, writer)
+    carried = ("metadata", *(("logprobs",) if probabilities else ()))
+    writer.report_unwritten(response, _RESPONSE, "", carried)
     drop_alternatives(response, writer.losses, "a response has one answer here, and no place for another")
     known, defaults = _response_fields(response, notes, writer)
     items = ItemWriter(writer)
-    items.add_assistant_blocks([(block, f"/content/{index}") for index, block in enumerate(response["content"])], "")
+    content = [_with_probabilities(block, probabilities) for block in response["content"]]
+    items.add_assistant_blocks([(block, f"/content/{index}") for index, block in enumerate(content)], "")
     if items.items:
         known = {**known, "output": items.items}
     else:
         defaults = {**defaults, "output": []}
     return Written(apply_notes(known, defaults, notes), writer.unique_losses())
+
+
+def _probabilities(response: JsonObject, writer: Writer) -> list[Any]:
+    """Return the probabilities of tokens that Chat noted, if they belong to a single text; else an empty list."""
+    match writer.sibling_notes(response).get("choices"):
+        case [{"logprobs": {"content": [*entries]}}]:
+            texts = [block for block in response["content"] if block["type"] == "text"]
+            return entries if len(texts) == 1 and "type" not in writer.sibling_notes(texts[0]) else []
+        case _:
+            return []
+
+
+def _with_probabilities(block: JsonObject, probabilities: list[Any]) -> JsonObject:
+    if block["type"] != "text" or not probabilities:
+        return block
+    data = block.get("provider_data") or {}
+    return {**block, "provider_data": {**data, name: {**data.get(name, {}), "logprobs": probabilities}}}
 
 
 def _finish_reason(payload: JsonObject, content: list[JsonObject]) -> str:
@@ -248,7 +349,15 @@ def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) ->
     known: JsonObject = {"model": response["model"]} if response.get("model") is not None else {}
     if response.get("usage"):
         known["usage"] = usage_to_wire(response["usage"], "/usage", writer)
-    defaults: JsonObject = {"id": "resp_0", "object": "response", "created_at": 0, "model": "", "error": None}
+    if response.get("response_id") is not None:
+        known["id"] = response["response_id"]
+    if (created_at := response.get("created_at")) is not None:
+        saved = shape(notes).get("created_at")
+        known["created_at"] = saved if time_of_unix(saved) == created_at else unix_of_time(created_at)
+    known |= tier_to_wire(response, writer)
+    sibling = writer.sibling_notes(response)
+    known |= {"metadata": sibling["metadata"]} if "metadata" in sibling else {}
+    defaults: JsonObject = {"id": _MADE_UP_ID, "object": "response", "created_at": 0, "model": "", "error": None}
     defaults |= {"parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     reason, content = response["finish_reason"], response["content"]
     status: JsonObject = {"status": "completed", "incomplete_details": None}

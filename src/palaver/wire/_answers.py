@@ -1,9 +1,15 @@
-"""Several answers to one request: the one with the least index is the response, the others are its alternatives."""
+"""Facts about answers that formats share: which of several answers is the response, and when it was made.
 
+The answer with the least index is the response, the others are its alternatives.
+"""
+
+from datetime import UTC, datetime
 from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
+
+_YEAR_10000 = 253_402_300_800
 
 
 def is_count(value: Any) -> bool:
@@ -39,3 +45,16 @@ def drop_alternatives(response: JsonObject, losses: Losses, reason: str) -> None
     """Report each alternative as a loss, for a format that has one answer."""
     for number, _ in enumerate(response.get("alternatives") or ()):
         losses.drop(f"/alternatives/{number}", reason)
+
+
+def time_of_unix(seconds: Any) -> str | None:
+    """Return the timestamp of seconds since 1970; None for 0, which stands for no time, and for what is no time."""
+    if type(seconds) not in {int, float} or not 0 < seconds < _YEAR_10000:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def unix_of_time(time: str) -> int | float:
+    """Return the seconds since 1970 of a timestamp, a whole number where it is one."""
+    seconds = datetime.fromisoformat(time).timestamp()
+    return int(seconds) if seconds.is_integer() else seconds

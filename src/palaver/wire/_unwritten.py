@@ -1,0 +1,98 @@
+"""Losses of a writer: fields of a part that a format has no place for, and what other formats kept beside it.
+
+Provider data mixes what a payload said (`logit_bias`) with notes on how it said it (`shape`): only the former can be
+lost. What every provider does anyway when nothing is said, such as `stream: false`, is not a loss either.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from palaver.model.build import JsonObject
+from palaver.wire._contract import DEFAULT_LIMIT, Losses, escape_key
+
+_DEFAULTS: JsonObject = {
+    "stream": False,
+    "answer_count": 1,
+    "logprobs": False,
+    "parallel_tool_calls": True,
+    "output_format": {"type": "text"},
+    "max_output_tokens": DEFAULT_LIMIT,
+}
+_NOTES = frozenset({"shape", "_absent", "_form", "as_written", "arguments"})
+"""Keys of provider data that record a spelling; the input of a call says what its `arguments` say."""
+_CONTAINERS = frozenset(
+    {
+        *("message", "item", "function", "custom", "reasoning", "text", "stream_options", "image_url", "file"),
+        *("prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details"),
+        *("output_config", "metadata"),
+        *("generationConfig", "thinkingConfig", "toolConfig", "functionCallingConfig", "systemInstruction", "content"),
+        *("generation_config", "thinking_config", "tool_config", "function_calling_config", "system_instruction"),
+        *("functionCall", "functionResponse", "inlineData", "fileData"),
+        *("function_call", "function_response", "inline_data", "file_data"),
+    }
+)
+"""Objects of which readers take some fields, and leave the others."""
+_LISTS = frozenset({"choices", "candidates", "tools"})
+"""Lists whose entries are lost one by one."""
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+_FINISH_WORDS = frozenset({"finish_reason", "stop_reason", "finishReason", "status", "incomplete_details"})
+_LONGEST_QUOTE = 40
+
+
+def report_unwritten(
+    part: JsonObject, written: Collection[str], pointer: str, losses: Losses, *, own: str, title: str
+) -> None:
+    """Report the fields of a part that are not among the written ones, and the provider data of other formats.
+
+    `own` is the name of the format that is written, `title` what people call it.
+    """
+    report_fields(part, written, pointer, losses, title=title)
+    for name in part.get("provider_data") or {}:
+        if name != own:
+            report_provider_data(part, name, pointer, losses, title=title)
+
+
+def report_fields(part: JsonObject, written: Collection[str], pointer: str, losses: Losses, *, title: str) -> None:
+    """Report the fields of a part that are not among the written ones."""
+    for key, value in part.items():
+        if key == "provider_data" or key in written or value is None or _DEFAULTS.get(key, _NOTHING) == value:
+            continue
+        losses.drop(f"{pointer}/{escape_key(key)}", _lacks(title, key, value))
+
+
+def report_provider_data(
+    part: JsonObject, name: str, pointer: str, losses: Losses, *, title: str, carried: Collection[str] = ()
+) -> None:
+    """Report what one format kept with a part, but for the keys that were carried over."""
+    data = (part.get("provider_data") or {}).get(name)
+    if not isinstance(data, dict):
+        return
+    if part.get("finish_reason") in {"error", "unknown"}:  # the loss of the reason itself says it
+        carried = {*carried, *_FINISH_WORDS}
+    for where, key, value in _stated(data, f"{pointer}/provider_data/{escape_key(name)}", carried):
+        losses.drop(where, _lacks(title, key, value))
+
+
+def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterator[tuple[str, str, Any]]:
+    """Yield what a payload said: the pointer, the key and the value."""
+    for key, value in data.items():
+        if key in _NOTES or key in carried or value in _NOTHING:
+            continue
+        here = f"{pointer}/{escape_key(key)}"
+        if key in _CONTAINERS and isinstance(value, dict):
+            yield from _stated(value, here, carried)
+        elif key in _LISTS and isinstance(value, list):
+            for number, entry in enumerate(value):
+                if key != "tools" and isinstance(entry, dict):
+                    yield from _stated(entry, f"{here}/{number}", carried)
+                else:
+                    yield f"{here}/{number}", key, entry
+        else:
+            yield here, key, value
+
+
+def _lacks(title: str, key: str, value: Any) -> str:
+    if key == "tools":
+        return f"{title} does not run this tool"
+    quote = f"{key}: {value}" if isinstance(value, str | int | float) else key
+    return f"{title} has no place for `{quote if len(quote) <= _LONGEST_QUOTE else key}`"
