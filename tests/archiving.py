@@ -17,6 +17,7 @@ from palaver.importers import platforms
 from palaver.model.report import Report
 from palaver.workflows import archive_import
 from palaver.workflows.plan import Planner
+from palaver.workflows.reread_plan import add_rereads
 
 Json = dict[str, Any]
 
@@ -55,8 +56,12 @@ def keep_fixtures(archive: Path) -> Report:
 
 
 def keep_paths(paths: list[Path], archive: Path, platform: str | None = None, *, is_again: bool = False) -> Report:
-    plan = Planner(archive, {}, is_again=is_again).plan(paths, platform)
-    archive_import.import_into_archive(plan.tasks, plan.report, archive, unclaimed=plan.unclaimed)
+    planner = Planner(archive, {}, is_again=is_again)
+    plan = planner.plan(paths, platform)
+    add_rereads(plan, planner)
+    archive_import.import_into_archive(
+        plan.tasks, plan.report, archive, unclaimed=plan.unclaimed, released=plan.released
+    )
     return plan.report
 
 

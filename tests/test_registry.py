@@ -32,6 +32,7 @@ from palaver.sources.jsonl import JsonLines
 class Toy:
     title = "Toy talk"
     platform = "toy"
+    revision = 1
     record = "line"
     options = Options
 

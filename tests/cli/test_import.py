@@ -62,7 +62,7 @@ def test_a_source_is_known_by_any_name(run, session, monkeypatch):
 def test_what_did_not_change_is_read_again_when_asked(run, session):
     run("import", session)
     report = json.loads(run("import", session, "--again", "--json").stdout)
-    assert report["totals"]["archive"] == {"added": 0, "updated": 0, "unchanged": 1, "forgotten": 0}
+    assert report["totals"]["archive"] == {"added": 0, "updated": 0, "unchanged": 1, "forgotten": 0, "removed": 0}
 
 
 def test_other_options_make_a_source_new(run, session):

@@ -55,7 +55,7 @@ def test_only_what_changed_is_read(run, used_home):
     report = json.loads(run("scan", "--json").stdout)
     assert [source["source"] for source in report["sources"]] == [str(session)]
     assert report["totals"]["records"]["read"] == 1
-    assert report["totals"]["archive"] == {"added": 0, "updated": 1, "unchanged": 0, "forgotten": 0}
+    assert report["totals"]["archive"] == {"added": 0, "updated": 1, "unchanged": 0, "forgotten": 0, "removed": 0}
     assert report["totals"]["unchanged_sources"] == 4
 
 

@@ -140,11 +140,16 @@ def forget(connection: sqlite3.Connection, conversations: Iterable[ConversationR
             connection.execute(f"delete from {table} where platform = ? and conversation_id = ?", identity)  # noqa: S608 - constants, bound values
         connection.execute("delete from conversation where conversation_key = ?", (conversation.key,))
         clear_source_traces(connection, *identity)
-    _remove_bodies(connection, bodies)
+    if remove_bodies(connection, bodies):
+        # FTS5 only marks entries as deleted until the segments of the index are merged.
+        connection.execute("insert into search (search) values ('optimize')")
 
 
-def _remove_bodies(connection: sqlite3.Connection, bodies: Iterable[int]) -> None:
-    """Remove the bodies that are no longer used from table and index, in key order, as the index requires."""
+def remove_bodies(connection: sqlite3.Connection, bodies: Iterable[int]) -> bool:
+    """Remove those of some bodies that are no longer used, and return whether any of them was in the index.
+
+    They are removed in key order, as the index requires.
+    """
     unused = (
         "select search_key, body_key from body where body_key = ?1 and not exists "
         "(select 1 from message where body = ?1) and not exists (select 1 from revision where body = ?1)"
@@ -160,9 +165,7 @@ def _remove_bodies(connection: sqlite3.Connection, bodies: Iterable[int]) -> Non
             connection.execute(remove, (search_key, *words))
             is_indexed = True
         connection.execute("delete from body where body_key = ?", (body,))
-    if is_indexed:
-        # FTS5 only marks entries as deleted until the segments of the index are merged.
-        connection.execute("insert into search (search) values ('optimize')")
+    return is_indexed
 
 
 def rewrite_file(connection: sqlite3.Connection) -> bool:

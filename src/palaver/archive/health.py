@@ -236,6 +236,28 @@ def check_missing_sources(connection: sqlite3.Connection, exists: Callable[[str]
     return Check("sources", "ok", message, "", _names(labels))
 
 
+def check_outdated_sources(
+    connection: sqlite3.Connection, revision: Callable[[str], int], exists: Callable[[str], bool]
+) -> Check:
+    """Check for sources that an earlier revision of their importer read; those that are gone stay as they were read."""
+    query = "select platform, label, revision from source where revision >= 0 and imported_at <> '' order by label"
+    current: dict[str, int] = {}
+    waiting: list[tuple[str]] = []
+    gone: list[tuple[str]] = []
+    for platform, label, read_with in connection.execute(query):
+        if platform not in current:
+            current[platform] = revision(platform)
+        if read_with < current[platform]:
+            (waiting if exists(label) else gone).append((label,))
+    messages = ["every source that is there was read by the present importers"]
+    if waiting:
+        messages = [f"{len(waiting):,} sources were read by earlier importers"]
+    if gone:
+        messages.append(f"{len(gone):,} that earlier importers read are gone; what was read of them is kept as it is")
+    advice = "`palaver scan` reads them again" if waiting else ""
+    return Check("importers", "ok", "; ".join(messages), advice, _names(waiting or gone))
+
+
 def check_quarantine(connection: sqlite3.Connection) -> Check:
     (entries,) = connection.execute("select count(*) from quarantine").fetchone()
     if not entries:

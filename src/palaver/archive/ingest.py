@@ -57,20 +57,26 @@ _ADD_SUMMARY = (
 
 
 class Changes(NamedTuple):
-    """Keys of the conversations that were added, updated and unchanged, and the identities of forgotten ones."""
+    """Keys of the conversations that were added, updated and unchanged; identities of forgotten and removed ones."""
 
     added: set[int]
     updated: set[int]
     unchanged: set[int]
     forgotten: set[tuple[str, str]]
+    removed: set[tuple[str, str]]
+    """Conversations that their source no longer yields, since a later revision of its importer read it."""
+
+
+def no_changes() -> Changes:
+    return Changes(set(), set(), set(), set(), set())
 
 
 class Ingest:
     """Writer of conversations; the caller begins and commits the transactions."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, changes: Changes | None = None) -> None:
         self._connection = connection
-        self.changes = Changes(set(), set(), set(), set())
+        self.changes = no_changes() if changes is None else changes
 
     def add(self, conversations: Sequence[tuple[ConversationRows, int | None]]) -> None:
         """Store conversations, each with its source, joined with what is stored; forgotten ones are skipped."""

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 Stamp = tuple[int, int]
 """Size in bytes, time of modification in nanoseconds."""
+
+
+RELEASED = -1
+"""The revision of a source that its importer no longer claims, kept for what people said about its conversations."""
 
 
 class UnclaimedFile(NamedTuple):
@@ -31,6 +35,8 @@ class KnownSource(NamedTuple):
     reason: str
     members_text: str
     options: str
+    revision: int
+    imported_at: str
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -63,10 +69,13 @@ class KnownFiles:
         key = self._by_name.get((platform, label))
         return None if key is None else self.source(key)
 
-    def importers_and_options(self, keys: Iterable[int]) -> set[tuple[str, str]] | None:
-        """Return the importers and options that sources were read with, or None if a source is unknown."""
+    def readings(self, keys: Iterable[int]) -> set[tuple[str, str, int]] | None:
+        """Return the importers, options and revisions that sources were read with, or None if a source is unknown."""
         rows = [self.source_rows.get(key) for key in keys]
-        return None if None in rows else {(row[1], row[6]) for row in rows if row is not None}
+        return None if None in rows else {(row[1], row[6], row[7]) for row in rows if row is not None}
+
+    def sources(self) -> Iterator[KnownSource]:
+        return map(KnownSource._make, self.source_rows.values())
 
     def source_keys(self, path: str) -> list[int]:
         held = self.files.get(path)
@@ -84,8 +93,11 @@ class KnownFiles:
         held = self.files.get(storable_text(path))
         return held is not None and held[0] == stamp[0] and held[1] == stamp[1]
 
-    def unchanged_sources(self, files: Mapping[str, Stamp], asked: str) -> set[int] | None:
-        """Return the sources of these files, or None if any file is new or changed."""
+    def unchanged_sources(self, files: Mapping[str, Stamp], asked: Callable[[], str]) -> set[int] | None:
+        """Return the sources of these files, or None if any file is new or changed, or was not asked about by `asked`.
+
+        `asked` names the importers and is called only for files that none of them read.
+        """
         found: set[int] = set()
         known, unclaimed = self.files, self.unclaimed
         for path, stamp in files.items():
@@ -93,7 +105,7 @@ class KnownFiles:
             held = known.get(path)
             if held is not None and held[0] == stamp[0] and held[1] == stamp[1]:
                 found.add(held[2])
-            elif (skipped := unclaimed.get(path)) is None or skipped.stamp != stamp or skipped.asked != asked:
+            elif (skipped := unclaimed.get(path)) is None or skipped.stamp != stamp or skipped.asked != asked():
                 return None
         for path, sources in self.further_sources.items():
             if path in files:
@@ -104,7 +116,10 @@ class KnownFiles:
 def load_known_files(connection: sqlite3.Connection) -> KnownFiles:
     """Load everything the archive knows about files."""
     known = KnownFiles()
-    query = "select source_key, platform, label, form, reason, members, options from source where imported_at <> ''"
+    query = (
+        "select source_key, platform, label, form, reason, members, options, revision, imported_at from source "
+        "where imported_at <> ''"
+    )
     known.source_rows = {row[0]: row for row in connection.execute(query)}
     query = "select path, size_bytes, modified_ns, source from source_file"
     rows = connection.execute(query).fetchall()

@@ -314,6 +314,11 @@ MIGRATIONS: tuple[Migration, ...] = (
             end""",
         ),
     ),
+    Migration(
+        "which revision of its importer read each source",
+        # What earlier versions read has revision 0, so that the next import reads it again.
+        ("alter table source add column revision integer not null default 0",),
+    ),
 )
 
 

@@ -81,6 +81,8 @@ class SourceDescription:
     members: tuple[str, ...] = ()
     options: str = "{}"
     files: tuple[FileRow, ...] = ()
+    revision: int = 0
+    """The revision of the importer that reads it."""
 
 
 @dataclass(slots=True)
@@ -122,11 +124,11 @@ def record_source(connection: sqlite3.Connection, key: int, source: SourceDescri
     connection.execute(
         "update source set form = ?, reason = ?, members = ?, options = ?, size_bytes = ?, failure = ?, "
         "conversations = iif(?, max(conversations, ?), ?), messages = iif(?, messages, 0) + ?, imported_at = ?, "
-        "palaver_version = ? where source_key = ?",
+        "palaver_version = ?, revision = ? where source_key = ?",
         (
             *(source.form, source.reason, json.dumps(source.members), source.options, report.size_bytes),
             *(storable_text(report.failure), outcome.is_continued, report.conversations, report.conversations),
-            *(outcome.is_continued, report.messages, timestamp_now(), _palaver_version(), key),
+            *(outcome.is_continued, report.messages, timestamp_now(), _palaver_version(), source.revision, key),
         ),
     )
     _add_ledger(connection, key, report.ledger)
@@ -151,12 +153,20 @@ def _palaver_version() -> str:
     return metadata.version("palaver")
 
 
-def add_to_quarantine(connection: sqlite3.Connection, key: int, entry: QuarantinedRecord) -> None:
+def add_to_quarantine(connection: sqlite3.Connection, key: int, entry: QuarantinedRecord, above: int = 0) -> None:
+    """Quarantine a record of a source under a number greater than `above`.
+
+    SQLite reuses the greatest number once its row is deleted, and the new record would pass for an earlier one.
+    """
     if is_fully_forgotten(connection, key):
         return
     connection.execute(
-        "insert into quarantine (source, place, code, message, raw, set_aside_at) values (?, ?, ?, ?, ?, ?)",
-        (key, storable_text(entry.location), entry.code, storable_text(entry.message), entry.raw, timestamp_now()),
+        "insert into quarantine (quarantine_key, source, place, code, message, raw, set_aside_at) values "
+        "((select max(?, coalesce(max(quarantine_key), 0)) + 1 from quarantine), ?, ?, ?, ?, ?, ?)",
+        (
+            *(above, key, storable_text(entry.location), entry.code, storable_text(entry.message), entry.raw),
+            timestamp_now(),
+        ),
     )
 
 
@@ -198,6 +208,12 @@ def reconcile_quarantine(connection: sqlite3.Connection, key: int, up_to: int, *
 def read_cursors(connection: sqlite3.Connection, key: int) -> list[CursorRow]:
     query = "select file, read_bytes, tail_hash, cast(state as blob) from cursor where source = ?"
     return [CursorRow(*row) for row in connection.execute(query, (key,))]
+
+
+def read_files(connection: sqlite3.Connection, key: int) -> list[FileRow]:
+    """Return the files of a source as they were when it was read."""
+    query = "select path, size_bytes, modified_ns from source_file where source = ?"
+    return [FileRow(*row) for row in connection.execute(query, (key,))]
 
 
 def _add_ledger(connection: sqlite3.Connection, key: int, ledger: Ledger) -> None:

@@ -7,9 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from palaver.cli._archive import archive_path
+from palaver.cli._archive import archive_path, platform_title
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import display_path
+from palaver.cli._terminal.words import counted, display_path, listed
 from palaver.errors import SourceError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def dry_run_destination() -> Destination:
 def import_into_archive(plan: "Plan", *, jobs: int | None, began: float) -> Effort:
     """Import new and changed sources into the archive."""
     if plan.is_empty:
-        plan.report.archive = {"added": 0, "updated": 0, "unchanged": 0, "forgotten": 0}
+        plan.report.archive = dict.fromkeys(("added", "updated", "unchanged", "forgotten", "removed"), 0)
         return Effort(0, time.perf_counter() - began)
 
     from palaver.workflows.archive_import import import_into_archive
@@ -75,10 +75,36 @@ def import_into_archive(plan: "Plan", *, jobs: int | None, began: float) -> Effo
             plan.report,
             archive_path(),
             unclaimed=plan.unclaimed,
+            released=plan.released,
             jobs=jobs or available_cores(),
             advance=progress.advance,
         )
     return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)
+
+
+def announce_rereads(plan: "Plan") -> None:
+    """Say which sources are read again because palaver reads them better by now, and which change hands."""
+    counts = plan.rereads()
+    plan.report.reread = counts.total()
+    plan.report.released = sorted(source.label for source in plan.released)
+    if counts:
+        titles = [platform_title(platform) for platform in counts]
+        if len(counts) > 1:
+            titles = [f"{title} ({count:,})" for title, count in zip(titles, counts.values(), strict=True)]
+        when = "it was" if counts.total() == 1 else "they were"
+        output.notify(
+            f"Reading {counted(counts.total(), 'source')} again: palaver reads {listed(titles)} better than when {when} "
+            "imported."
+        )
+    for platform in sorted({source.platform for source in plan.released}):
+        labels = sorted(source.label for source in plan.released if source.platform == platform)
+        others = f" and {len(labels) - 1:,} more" if len(labels) > 1 else ""
+        verb = "is" if len(labels) == 1 else "are"
+        output.notify(
+            f"{counted(len(labels), 'source')} {verb} no longer read as {platform_title(platform)}: "
+            f"{display_path(labels[0])}{others}. What was read of {'it' if len(labels) == 1 else 'them'} leaves the "
+            "archive, except conversations that you tagged or rated."
+        )
 
 
 def answer_report(report: "Report") -> None:

@@ -103,10 +103,15 @@ def _import_into_archive(
     again: bool,
 ) -> NoReturn:
     from palaver.workflows.plan import Planner
+    from palaver.workflows.reread_plan import add_rereads
 
-    plan = Planner(archive_path(), options, is_again=again).plan(paths, platform)
+    planner = Planner(archive_path(), options, is_again=again)
+    plan = planner.plan(paths, platform)
+    add_rereads(plan, planner)
     report = plan.report
-    _report_refused(report, is_anything_found=bool(plan.tasks or report.unchanged), as_json=as_json)
+    is_anything_found = bool(plan.tasks or plan.released or report.unchanged)
+    _report_refused(report, is_anything_found=is_anything_found, as_json=as_json)
+    _import_run.announce_rereads(plan)
     if dry_run:
         destination = _import_run.dry_run_destination()
         units = [task.unit for task in plan.tasks]
@@ -131,7 +136,7 @@ def _finish(
 ) -> NoReturn:
     if as_json:
         _import_run.answer_report(report)
-    elif report.sources or report.unchanged:
+    elif report.sources or report.unchanged or report.released:
         from palaver.cli._terminal.summary import summary
 
         output.notify(*summary(report, effort, messages))

@@ -16,6 +16,7 @@ from palaver.cli._terminal.words import counted, display_path
 from palaver.importers import importer, locations, platforms
 from palaver.model.timestamps import milliseconds_of
 from palaver.workflows.plan import Plan, Planner
+from palaver.workflows.reread_plan import add_rereads
 
 _NEW_LOCATIONS_MS = 5_000
 """How often to look for a location that did not exist before: a handful of system calls."""
@@ -48,7 +49,7 @@ def scan(
     report = plan.report
     for refusal in report.refused:
         output.report_error(refusal)
-    if not (plan.tasks or report.unchanged):
+    if not (plan.tasks or plan.released or report.unchanged):
         if as_json:
             _import_run.answer_report(report)
         elif since:
@@ -57,6 +58,7 @@ def scan(
             _notify_of_nothing()
     else:
         messages = _import_run.archive_messages()
+        _import_run.announce_rereads(plan)
         if dry_run:
             destination = _import_run.dry_run_destination()
             units = [task.unit for task in plan.tasks]
@@ -97,6 +99,7 @@ def _plan(
     plan = Plan()
     for platform, paths in paths_by_platform.items():
         plan.add(planner.plan(paths, platform))
+    add_rereads(plan, planner, everywhere=not since)
     return plan
 
 
@@ -142,8 +145,9 @@ def _import_changes(plan: Plan, *, jobs: int | None, as_json: bool) -> None:
     report = plan.report
     for refusal in report.refused:
         output.report_error(refusal)
-    if not plan.tasks:
+    if not (plan.tasks or plan.released):
         return
+    _import_run.announce_rereads(plan)
     _import_run.import_into_archive(plan, jobs=jobs, began=time.perf_counter())
     if as_json:
         output.answer_json_line(report.to_json())

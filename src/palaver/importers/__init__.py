@@ -69,6 +69,15 @@ def importer(platform: str) -> "Importer":
     raise UnrecognizedError(f"there is no importer {platform!r}; known: {', '.join(platforms())}")
 
 
+def revision(platform: str) -> int:
+    """Return the revision of an importer, or 0 for a platform that has none in this installation."""
+    try:
+        # An importer of another distribution may be older than revisions are.
+        return getattr(importer(platform), "revision", 1)
+    except UnrecognizedError:
+        return 0
+
+
 def locations() -> dict[str, list[Path]]:
     """Return the existing locations of each platform's files on this machine."""
     return {platform: [path for path in importer(platform).locations() if path.exists()] for platform in platforms()}

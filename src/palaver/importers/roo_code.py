@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 class RooCode:
     title = "Roo Code"
     platform = "roo_code"
+    revision = 1
     record = "record"
     options = no_options
 

@@ -84,6 +84,10 @@ class Report:
     """Paths that could not be read at all, each with the reason."""
     unchanged: list[str] = field(default_factory=list[str])
     """Sources that have not changed since the last import and were not opened."""
+    released: list[str] = field(default_factory=list[str])
+    """Sources that their importer no longer claims: what was misread of them leaves the archive."""
+    reread: int | None = None
+    """How many sources are read again because a higher revision of their importer reads them; None without archive."""
     archive: dict[str, int] | None = None
     """Conversations by outcome, if the import went into the archive."""
 
@@ -109,6 +113,8 @@ class Report:
             "records": ledger.to_json(),
             "findings": dict(sorted(findings.items())),
         }
+        if self.reread is not None:
+            totals["reread"] = self.reread
         if self.archive is not None:
             totals["unchanged_sources"] = len(self.unchanged)
             totals["archive"] = self.archive
@@ -119,4 +125,9 @@ class Report:
 
     def outline(self) -> dict[str, Any]:
         """Return the report without its sources, which may be very many."""
-        return {"totals": self.totals(), "refused": self.refused, "unclaimed": self.unclaimed}
+        return {
+            "totals": self.totals(),
+            "refused": self.refused,
+            "unclaimed": self.unclaimed,
+            "released": self.released,
+        }

@@ -10,11 +10,9 @@ from pathlib import Path, PurePosixPath
 from palaver.errors import PalaverError
 from palaver.sources.folders import ZIP_MAGIC, DiskFolder, files_of, walk_folders
 from palaver.sources.inventory import FileStamps, distinct_paths
-from palaver.sources.match import Claim, Match
+from palaver.sources.match import NAMED, Claim, Match
 from palaver.sources.source import Source
 from palaver.sources.zip.folder import Remark, ZipFolder
-
-_NAMED = Match.yes("named on the command line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,7 @@ class Unit:
 
     source: Source
     platform: str
-    match: Match = _NAMED
+    match: Match = NAMED
     size_bytes: int = 0
     """The size of the source when it was found, for progress."""
     remarks: tuple[Remark, ...] = ()

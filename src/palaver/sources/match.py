@@ -33,6 +33,10 @@ class Match:
         return cls("yes", reason, members, form, size_bytes)
 
 
+NAMED = Match.yes("named on the command line")
+"""The match of a source that the user gave to an importer which does not recognize it."""
+
+
 class Claim(NamedTuple):
     """The platform that reads a source, with its match."""
 

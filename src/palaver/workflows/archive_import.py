@@ -8,8 +8,8 @@ what is then stored twice is joined.
 """
 
 import pickle
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ import orjson
 
 from palaver.archive import source_records
 from palaver.archive.connection import BackgroundCheckpoints, archive_errors, open_to_write
-from palaver.archive.ingest import Ingest
-from palaver.archive.known_files import UnclaimedFile, store_unclaimed_files
+from palaver.archive.ingest import Changes, Ingest, no_changes
+from palaver.archive.known_files import KnownSource, UnclaimedFile, store_unclaimed_files
 from palaver.archive.rows import ROW_BYTES, ConversationRows, conversation_row_parts, pack_rows, unpack_rows
 from palaver.archive.source_records import CursorRow, QuarantinedRecord, SourceOutcome
 from palaver.archive.usage_records import UsageRow, add_usage_records, usage_row
@@ -26,7 +26,7 @@ from palaver.model.build import Document
 from palaver.model.report import Report, SourceReport
 from palaver.sources.run import Cursor, Quarantined, Run
 from palaver.storage.spill import QueueSpill
-from palaver.workflows.plan import ImportTask
+from palaver.workflows.plan import ImportTask, split_rereads
 from palaver.workflows.read_unit import read_unit, start_run
 
 FRAME_BYTES = 1 << 20
@@ -41,6 +41,8 @@ class ConversationEvent(NamedTuple):
     task: int
     rows: bytes
     messages: int
+    identity: tuple[str, str]
+    """Platform and id of the conversation."""
 
 
 class QuarantineEvent(NamedTuple):
@@ -71,7 +73,7 @@ def read_frames(tasks: Iterator[tuple[int, ImportTask]], advance: Advance) -> Ge
     for number, task in tasks:
         for event in _events(number, task, advance):
             frame.append(event)
-            size_bytes += _packed_bytes(event)
+            size_bytes += packed_bytes(event)
             if size_bytes > FRAME_BYTES:
                 yield frame
                 frame, size_bytes = [], 0
@@ -125,9 +127,9 @@ def _cursor_rows(run: Run) -> list[CursorRow]:
     ]
 
 
-def _packed_bytes(event: Event) -> int:
+def packed_bytes(event: Event) -> int:
     match event:
-        case ConversationEvent(_, rows, _):
+        case ConversationEvent(_, rows, _, _):
             return len(rows)
         case QuarantineEvent(_, entry):
             return len(entry.raw)
@@ -137,27 +139,28 @@ def _packed_bytes(event: Event) -> int:
             return 256
 
 
-def _memory_bytes(event: Event) -> int:
+def memory_bytes(event: Event) -> int:
     """Return an event's size in memory while it is written: for short messages, much more than their texts."""
     match event:
-        case ConversationEvent(_, _, count):
-            return _packed_bytes(event) + ROW_BYTES * count
+        case ConversationEvent(_, _, count, _):
+            return packed_bytes(event) + ROW_BYTES * count
         case UsageEvent(_, rows):
-            return _packed_bytes(event) + ROW_BYTES * len(rows)
+            return packed_bytes(event) + ROW_BYTES * len(rows)
         case _:
-            return _packed_bytes(event)
+            return packed_bytes(event)
 
 
 class ArchiveWriter:
     """The one writer of an import; readers run beside it."""
 
-    def __init__(self, path: Path, tasks: list[ImportTask]) -> None:
+    def __init__(self, path: Path, tasks: list[ImportTask], changes: Changes | None = None) -> None:
         self._path = path
         self._descriptions = {number: task.description for number, task in enumerate(tasks)}
         """Descriptions of the sources that are not finished."""
         self._connection = open_to_write(path)
-        self._ingest = Ingest(self._connection)
+        self._ingest = Ingest(self._connection, changes)
         self._started: dict[int, tuple[int, int]] = {}
+        self._last_quarantine_key = 0
         self._reports: dict[int, bytes] = {}
         """Pickled reports, a third of their size as objects: there may be tens of thousands."""
         self._waiting: Frame = []
@@ -168,7 +171,7 @@ class ArchiveWriter:
     def take(self, frame: Frame) -> None:
         """Take a frame; several are written in one transaction, which saves much of the index's work."""
         self._waiting += frame
-        self._waiting_bytes += sum(map(_memory_bytes, frame))
+        self._waiting_bytes += sum(map(memory_bytes, frame))
         if self._waiting_bytes > self._transaction_bytes:
             self.flush()
             self._transaction_bytes = min(2 * self._transaction_bytes, TRANSACTION_BYTES)
@@ -178,12 +181,16 @@ class ArchiveWriter:
 
     def flush(self) -> None:
         frame, self._waiting, self._waiting_bytes = self._waiting, [], 0
-        if not frame:
-            return
+        if frame:
+            with self.transaction():
+                self._write(frame)
+
+    @contextmanager
+    def transaction(self) -> Generator[None]:
         with archive_errors(self._path):
             self._connection.execute("begin immediate")
             try:
-                self._write(frame)
+                yield
                 self._connection.execute("commit")
             except BaseException:
                 if self._connection.in_transaction:
@@ -193,10 +200,8 @@ class ArchiveWriter:
     def store_unclaimed(self, unclaimed: Mapping[str, UnclaimedFile]) -> None:
         """Store the files that no importer reads, so that they are not opened again until they change."""
         if unclaimed:
-            with archive_errors(self._path):
-                self._connection.execute("begin immediate")
+            with self.transaction():
                 store_unclaimed_files(self._connection, unclaimed)
-                self._connection.execute("commit")
 
     def close(self) -> None:
         if self._checkpoints:
@@ -208,12 +213,7 @@ class ArchiveWriter:
         for number in sorted(self._reports):
             report.sources.append(pickle.loads(self._reports.pop(number)))  # noqa: S301 - this object made it
         changes = self._ingest.changes
-        report.archive = {
-            "added": len(changes.added),
-            "updated": len(changes.updated),
-            "unchanged": len(changes.unchanged),
-            "forgotten": len(changes.forgotten),
-        }
+        report.archive = {name: len(conversations) for name, conversations in changes._asdict().items()}
 
     def _write(self, frame: Frame) -> None:
         conversations: list[tuple[ConversationRows, int | None]] = []
@@ -227,7 +227,8 @@ class ArchiveWriter:
                 case ConversationEvent():
                     pass
                 case QuarantineEvent(task, entry):
-                    source_records.add_to_quarantine(self._connection, self._start(task)[0], entry)
+                    key, _ = self._start(task)
+                    source_records.add_to_quarantine(self._connection, key, entry, self._last_quarantine_key)
                 case UsageEvent(task, rows):
                     add_usage_records(self._connection, rows, self._start(task)[0])
                 case FinishedEvent(task, reading):
@@ -243,13 +244,18 @@ class ArchiveWriter:
         """Return a source's key, and the last key of the quarantine before this run."""
         if task not in self._started:
             key = source_records.ensure_source(self._connection, self._descriptions[task])
-            self._started[task] = key, source_records.last_quarantine_key(self._connection)
+            last = source_records.last_quarantine_key(self._connection)
+            self._last_quarantine_key = max(self._last_quarantine_key, last)
+            self._started[task] = key, self._last_quarantine_key
         return self._started[task]
 
 
-def _pack_document(document: Document) -> Iterator[tuple[bytes, int]]:
-    """Yield the packed rows of a document in parts, each with its number of messages."""
-    return ((pack_rows(part), len(part.messages)) for part in conversation_row_parts(document, FRAME_BYTES))
+def _pack_document(document: Document) -> Iterator[tuple[bytes, int, tuple[str, str]]]:
+    """Yield the packed rows of a document in parts, each with its number of messages and its conversation."""
+    return (
+        (pack_rows(part), len(part.messages), (part.platform, part.conversation_id))
+        for part in conversation_row_parts(document, FRAME_BYTES)
+    )
 
 
 def import_into_archive(
@@ -258,14 +264,33 @@ def import_into_archive(
     path: Path,
     *,
     unclaimed: Mapping[str, UnclaimedFile] | None = None,
+    released: Sequence[KnownSource] = (),
     jobs: int = 1,
     advance: Advance = lambda _: None,
 ) -> None:
     """Read the tasks and join their conversations with the archive, whatever the number of processes.
 
-    With several processes the list of tasks is handed to them, and empty afterwards.
+    Sources that an earlier revision of their importer read come first, and what they yield replaces what they
+    contributed. With several processes the list of tasks is handed to them, and empty afterwards.
     """
-    writer = ArchiveWriter(path, tasks)
+    changes = no_changes()
+    again, others = split_rereads(tasks, released)
+    if again or released:
+        from palaver.workflows.reread import RereadWriter
+
+        _import(RereadWriter(path, again, released, changes), again, report, jobs=jobs, advance=advance)
+    _import(ArchiveWriter(path, others, changes), others, report, unclaimed=unclaimed, jobs=jobs, advance=advance)
+
+
+def _import(
+    writer: ArchiveWriter,
+    tasks: list[ImportTask],
+    report: Report,
+    *,
+    unclaimed: Mapping[str, UnclaimedFile] | None = None,
+    jobs: int,
+    advance: Advance,
+) -> None:
     try:
         with closing(_frames(tasks, jobs, advance)) as frames:
             for frame in frames:

@@ -16,10 +16,11 @@ from palaver.archive.deletion import rewrite_file
 from palaver.archive.health import Check, format_size, rebuild_index, remove_unused_bodies
 from palaver.config import config_path, load_config
 from palaver.errors import ArchiveError, PalaverError
-from palaver.importers import importer, platforms
+from palaver.importers import importer, platforms, revision
 from palaver.importers._shared.contract import HasRetention, Retention
 from palaver.sources.inventory import inventory, storable_text
 from palaver.validation.schema import is_valid
+from palaver.workflows.plan import path_of_label
 
 _SOON_DAYS = 7
 _DAY_NS = 86_400 * 10**9
@@ -70,6 +71,7 @@ def _source_checks(connection: sqlite3.Connection) -> Iterator[Check]:
     yield health.check_ledgers(connection)
     yield health.check_failures(connection)
     yield health.check_missing_sources(connection, os.path.exists)
+    yield health.check_outdated_sources(connection, revision, lambda label: path_of_label(label) is not None)
     yield health.check_quarantine(connection)
 
 

@@ -1,12 +1,16 @@
 """Plan an import: of all sources that were found, those that are new or changed since the archive last read them.
 
+A source that an earlier revision of its importer read counts as changed, and is read from its beginning.
+
 Mostly nothing has changed, so the modules that open and read files are imported only where something has.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +19,13 @@ import orjson
 from palaver.archive.connection import open_to_read
 from palaver.archive.known_files import KnownFiles, KnownSource, UnclaimedFile, load_known_files, source_cursors
 from palaver.archive.source_records import CursorRow, SourceDescription
-from palaver.importers import platforms
+from palaver.importers import platforms, revision
 from palaver.model.report import Report
 from palaver.sources.inventory import FileStamps, distinct_paths, inventory, storable_text
-from palaver.sources.match import Claim, Match
+from palaver.sources.match import NAMED, Claim, Match
 
 if TYPE_CHECKING:
-    from palaver.sources.discovery import Unit
+    from palaver.sources.discovery import Unit, UnitFiles
 
 
 UNCHANGED = "as it was when it was read"
@@ -35,11 +39,17 @@ class Plan:
     tasks: "list[ImportTask]" = field(default_factory=list)
     report: Report = field(default_factory=Report)
     unclaimed: dict[str, UnclaimedFile] = field(default_factory=dict[str, UnclaimedFile])
+    released: list[KnownSource] = field(default_factory=list[KnownSource])
+    """Sources that are still there, and that their importer no longer claims."""
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to read and nothing to remember."""
-        return not (self.tasks or self.unclaimed)
+        return not (self.tasks or self.unclaimed or self.released)
+
+    def rereads(self) -> Counter[str]:
+        """Return how many sources of each platform an earlier revision of their importer read."""
+        return Counter(task.unit.platform for task in self.tasks if task.is_outdated)
 
     def add(self, other: "Plan") -> None:
         self.tasks += other.tasks
@@ -47,26 +57,43 @@ class Plan:
         self.report.refused += other.report.refused
         self.report.unchanged += other.report.unchanged
         self.unclaimed |= other.unclaimed
+        self.released += other.released
 
 
 class Planner:
     """Compares paths with one state of the archive, which need not exist yet."""
 
     def __init__(
-        self, archive: Path, options: Mapping[str, dict[str, str]], *, is_again: bool = False, since_ns: int = 0
+        self,
+        archive: Path,
+        options: Mapping[str, dict[str, str]],
+        *,
+        is_again: bool = False,
+        since_ns: int = 0,
+        known_files: KnownFiles | None = None,
     ) -> None:
-        self._archive = archive
+        self.archive = archive
         self._options = options
+        self._is_again = is_again
         self._since_ns = since_ns
-        self._known_files = KnownFiles()
-        if archive.exists() and not is_again:
+        self.known_files = known_files or KnownFiles()
+        if known_files is None and archive.exists():
             with closing(open_to_read(archive)) as connection:
-                self._known_files = load_known_files(connection)
+                self.known_files = load_known_files(connection)
+
+    @cached_property
+    def outdated(self) -> dict[int, KnownSource]:
+        """The sources that an earlier revision of their importer read, by key."""
+        return {source.key: source for source in self.known_files.sources() if is_outdated(source)}
+
+    def to_read_again(self, options: Mapping[str, dict[str, str]]) -> "Planner":
+        """Return a planner with the same knowledge and other options, which plans every source that it finds."""
+        return Planner(self.archive, options, is_again=True, known_files=self.known_files)
 
     def plan(self, paths: Iterable[Path], platform: str | None = None) -> Plan:
         """Plan what to read at or below some paths, by one importer or by the one that recognizes each source."""
         plan = Plan()
-        scan = _Scan(self._known_files, self._options, platform, is_partial=bool(self._since_ns))
+        scan = _Scan(self, self._options, platform, is_partial=bool(self._since_ns), is_again=self._is_again)
         given = distinct_paths(_absolute(paths))
         for path in given:
             files = inventory(path)
@@ -82,8 +109,8 @@ class Planner:
                 if Path(unit.source.label) in given:
                     plan.report.refused.append(f"{unit.source.label} is this archive itself: it has all of it already")
                 continue
-            plan.tasks.append(self._task(unit, files, resumed.get(known.key, ()) if known else ()))
-        plan.report.unchanged = sorted(map(self._known_files.label, scan.unchanged))
+            plan.tasks.append(self._task(unit, files, known, resumed.get(known.key, ()) if known else ()))
+        plan.report.unchanged = sorted(map(self.known_files.label, scan.unchanged))
         return plan
 
     def _is_this_archive(self, unit: "Unit") -> bool:
@@ -91,18 +118,20 @@ class Planner:
 
         path = disk_path(unit.source)
         try:
-            return path is not None and Path(path).samefile(self._archive)
+            return path is not None and Path(path).samefile(self.archive)
         except OSError:
             return False
 
     def _cursors(self, scan: "_Scan") -> "dict[int, tuple[CursorRow, ...]]":
-        known = [source for _, _, source in scan.changed if source and scan.same_importer_and_options([source.key])]
-        if not known:
+        known = [source for _, _, source in scan.changed if source and scan.would_read_alike([source.key])]
+        if self._is_again or not known:
             return {}
-        with closing(open_to_read(self._archive)) as connection:
+        with closing(open_to_read(self.archive)) as connection:
             return {source.key: source_cursors(connection, source) for source in known}
 
-    def _task(self, unit: "Unit", files: FileStamps, resumed: "tuple[CursorRow, ...]") -> "ImportTask":
+    def _task(
+        self, unit: "Unit", files: FileStamps, known: KnownSource | None, resumed: "tuple[CursorRow, ...]"
+    ) -> "ImportTask":
         from palaver.archive.source_records import FileRow, SourceDescription
 
         options = self._options.get(unit.platform, {})
@@ -115,29 +144,46 @@ class Planner:
             unit.match.members,
             _options_key(options),
             rows,
+            revision(unit.platform),
         )
-        return ImportTask(unit, description, options, resumed)
+        return ImportTask(unit, description, options, resumed, known)
 
 
 class _Scan:
     """One pass over paths, for one importer or for all of them."""
 
     def __init__(
-        self, memory: KnownFiles, options: Mapping[str, dict[str, str]], platform: str | None, *, is_partial: bool
+        self,
+        planner: Planner,
+        options: Mapping[str, dict[str, str]],
+        platform: str | None,
+        *,
+        is_partial: bool,
+        is_again: bool,
     ) -> None:
-        self._known_files = memory
+        self._planner = planner
+        self._known_files = planner.known_files
         self._options = options
         self._platform = platform
         self._is_partial = is_partial
-        # A new importer changes this, so that files which no importer read before are looked at again.
-        self._asked_platforms = platform or " ".join(platforms())
+        self._is_again = is_again
+        self._asked_importers = ""
         self.changed: list[tuple[Unit, FileStamps, KnownSource | None]] = []
         self.unchanged: set[int] = set()
 
+    def _asked(self) -> str:
+        """Return the importers with their revisions: a change makes files be looked at again that none of them read."""
+        if not self._asked_importers:
+            asked = [self._platform] if self._platform else platforms()
+            self._asked_importers = " ".join(f"{platform}@{revision(platform)}" for platform in asked)
+        return self._asked_importers
+
     def nothing_changed(self, files: FileStamps, plan: Plan) -> bool:
         """Return whether no file is new or changed; if so, add the files to the plan as they are."""
-        sources = self._known_files.unchanged_sources(files, self._asked_platforms) if files else None
-        if sources is None or not self.same_importer_and_options(sources):
+        if self._is_again or not files:
+            return False
+        sources = self._known_files.unchanged_sources(files, self._asked)
+        if sources is None or not self.would_read_alike(sources):
             return False
         self.unchanged |= sources
         unclaimed = self._known_files.unclaimed
@@ -161,32 +207,69 @@ class _Scan:
             if self._is_partial and not own:
                 continue
             known = self._known_files.source_named(unit.platform, label_of(unit))
-            if known and self._known_files.is_unchanged(known, own) and self.same_importer_and_options([known.key]):
+            if known and self._is_unchanged(known, own):
                 self.unchanged.add(known.key)
             else:
                 self.changed.append((unit, own, known))
+        if not self._is_partial:
+            plan.released += self._released(units, unit_files, files, unclaimed)
         for name, reason in unclaimed.items():
             if reason == UNCHANGED:
                 self.unchanged.update(self._known_files.source_keys(storable_text(name)))
             elif name in files:
-                plan.unclaimed[storable_text(name)] = UnclaimedFile(files[name], reason, self._asked_platforms)
+                plan.unclaimed[storable_text(name)] = UnclaimedFile(files[name], reason, self._asked())
 
-    def same_importer_and_options(self, sources: Iterable[int]) -> bool:
-        """Return whether these sources would be read by the importer and with the options of the last time."""
-        known = self._known_files.importers_and_options(sources)
-        return known is not None and all(
-            options == _options_key(self._options.get(platform, {})) and (self._platform or platform) == platform
-            for platform, options in known
+    def _is_unchanged(self, known: KnownSource, files: FileStamps) -> bool:
+        is_unchanged = self._known_files.is_unchanged(known, files)
+        return is_unchanged and not self._is_again and self.would_read_alike([known.key])
+
+    def _released(
+        self, units: "list[Unit]", unit_files: "UnitFiles", files: FileStamps, unclaimed: Collection[str]
+    ) -> list[KnownSource]:
+        """Return the outdated sources among these files that their importer no longer claims."""
+        outdated = self._planner.outdated
+        if not outdated:
+            return []
+        held: dict[int, list[str]] = {}
+        for name in files:
+            for key in self._known_files.source_keys(storable_text(name)):
+                if key in outdated and (self._platform or outdated[key].platform) == outdated[key].platform:
+                    held.setdefault(key, []).append(name)
+        for unit in units:
+            if known := self._known_files.source_named(unit.platform, label_of(unit)):
+                held.pop(known.key, None)
+        if not held:
+            return []
+        judged = {*unclaimed, *(label_of(unit) for unit in units)}
+        for unit in units:
+            judged.update(unit_files.of(unit.source, unit.match.members))
+        # A file that could not be read now was not judged, and stays where it is.
+        return [
+            outdated[key]
+            for key, names in held.items()
+            if (outdated[key].label in judged or judged.issuperset(names)) and outdated[key].reason != NAMED.reason
+        ]
+
+    def would_read_alike(self, sources: Iterable[int]) -> bool:
+        """Return whether these sources would be read by the importer, revision and options of the last time."""
+        readings = self._known_files.readings(sources)
+        return readings is not None and all(
+            options == _options_key(self._options.get(platform, {}))
+            and (self._platform or platform) == platform
+            and read_with >= revision(platform)
+            for platform, options, read_with in readings
         )
 
     def _recall(self, name: str, files: FileStamps) -> Claim | str | None:
         """Return the claim or the reason of an earlier run for a file that has not changed since, or has only grown."""
+        if self._is_again:
+            return None
         stamp = files.get(name)
         name = storable_text(name)
         if (unclaimed := self._known_files.unclaimed.get(name)) is not None:
-            return unclaimed.reason if unclaimed.stamp == stamp and unclaimed.asked == self._asked_platforms else None
+            return unclaimed.reason if unclaimed.stamp == stamp and unclaimed.asked == self._asked() else None
         sources = self._known_files.source_keys(name)
-        if not sources or stamp is None or not self.same_importer_and_options(sources):
+        if not sources or stamp is None or not self.would_read_alike(sources):
             return None
         is_unchanged = self._known_files.is_file_unchanged(name, stamp)
         if is_unchanged and any("!" in self._known_files.label(key) for key in sources):
@@ -197,6 +280,21 @@ class _Scan:
                 if source and source.label == name:
                     return Claim(source.platform, Match.yes(source.reason, source.members, source.form))
         return None
+
+
+def is_outdated(source: KnownSource) -> bool:
+    """Return whether an earlier revision of its importer read a source; one that was released is not its any more."""
+    return 0 <= source.revision < revision(source.platform)
+
+
+def path_of_label(label: str) -> Path | None:
+    """Return the file or folder of a source; `!` precedes a ZIP's member, but may also be part of any name."""
+    parts = label.split("!")
+    for length in range(len(parts), 0, -1):
+        path = Path("!".join(parts[:length]))
+        if path.exists():
+            return path
+    return None
 
 
 def label_of(unit: "Unit") -> str:
@@ -227,8 +325,43 @@ class ImportTask:
     description: SourceDescription
     options: dict[str, str] = field(default_factory=dict[str, str])
     cursors: tuple[CursorRow, ...] = ()
+    known: KnownSource | None = None
+    """The source as the archive knows it."""
+    shares_conversations: bool = False
+    """Whether it is read again because an outdated source tells of the same conversations."""
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether an earlier revision of its importer read it."""
+        return self.known is not None and is_outdated(self.known)
+
+    def takes_over(self, released: KnownSource) -> bool:
+        """Return whether it consists of what another importer, or the same one under another name, read before."""
+        own, label = self.description.label, released.label
+        is_same = own == label or own.startswith(label + os.sep)
+        return is_same or any(file.path == label for file in self.description.files)
 
     @property
     def unread_bytes(self) -> int:
         """How much there is to read, as far as is known beforehand."""
         return max(0, self.unit.size_bytes - sum(cursor.read_bytes for cursor in self.cursors))
+
+
+def split_rereads(
+    tasks: list[ImportTask], released: Collection[KnownSource]
+) -> tuple[list[ImportTask], list[ImportTask]]:
+    """Return the tasks whose results replace what the archive holds, and the others; the list is empty afterwards.
+
+    A list without any that replaces something is returned unchanged.
+    """
+    again = [
+        task
+        for task in tasks
+        if task.is_outdated or task.shares_conversations or any(task.takes_over(source) for source in released)
+    ]
+    if not again:
+        return [], tasks
+    chosen = {id(task) for task in again}
+    others = [task for task in tasks if id(task) not in chosen]
+    tasks.clear()
+    return again, others

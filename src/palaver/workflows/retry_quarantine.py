@@ -16,7 +16,7 @@ from palaver.archive.connection import open_to_read
 from palaver.archive.findings import FindingFilters, QuarantineEntry, quarantine_entries
 from palaver.model.report import Report
 from palaver.workflows.archive_import import import_into_archive
-from palaver.workflows.plan import ImportTask, Planner
+from palaver.workflows.plan import ImportTask, Planner, path_of_label
 
 Outcome = Literal["read", "refused", "kept"]
 
@@ -47,10 +47,11 @@ def retry(
 ) -> RetryResult:
     """Read again the sources of the entries that match the filters."""
     options, before = _options_and_entries(archive, filters)
+    planner = Planner(archive, {})
     tasks: list[ImportTask] = []
     unreadable: dict[_SourceName, str] = {}
     for name, words in options.items():
-        task = _task(archive, name, words)
+        task = _task(planner, name, words)
         if isinstance(task, str):
             unreadable[name] = task
         else:
@@ -96,23 +97,13 @@ def _options_and_entries(
         ]
 
 
-def _task(archive: Path, name: _SourceName, options: dict[str, str]) -> ImportTask | str:
+def _task(planner: Planner, name: _SourceName, options: dict[str, str]) -> ImportTask | str:
     """Return the task that reads a source again, or the reason why it cannot be read."""
-    path = _path(name.label)
+    path = path_of_label(name.label)
     if path is None:
         return "its source has vanished"
-    plan = Planner(archive, {name.platform: options}, is_again=True).plan([path], name.platform)
+    plan = planner.to_read_again({name.platform: options}).plan([path], name.platform)
     for task in plan.tasks:
         if task.description.label == name.label:
             return task
     return plan.report.refused[0] if plan.report.refused else "its source is no longer what it was"
-
-
-def _path(label: str) -> Path | None:
-    """Return the file or folder on disk; `!` precedes a ZIP's member, but may also be part of any name."""
-    parts = label.split("!")
-    for length in range(len(parts), 0, -1):
-        path = Path("!".join(parts[:length]))
-        if path.exists():
-            return path
-    return None

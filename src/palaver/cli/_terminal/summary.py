@@ -96,11 +96,17 @@ def _numbers(report: "Report", effort: "Effort") -> Text:
 
 def _archived(report: "Report", changes: dict[str, int]) -> Text:
     """Return the changes of the archive on one line."""
-    words = {"added": "new", "updated": "grown", "unchanged": "known already", "forgotten": "forgotten before"}
+    words = {
+        "added": "new",
+        "updated": "grown",
+        "unchanged": "known already",
+        "forgotten": "forgotten before",
+        "removed": "removed",
+    }
     changed = ", ".join(f"{changes[name]:,} {word}" for name, word in words.items() if changes[name])
     verb = "is as it was" if len(report.unchanged) == 1 else "are as they were"
     unchanged = f"{counted(len(report.unchanged), 'source')} {verb}, and not read again"
-    if not report.sources:
+    if not (report.sources or changes["removed"]):
         return Text(f"Nothing new: {unchanged}.")
     has_usage = any(source.usage_records for source in report.sources)
     nothing = "no conversation" if has_usage else "nothing new"

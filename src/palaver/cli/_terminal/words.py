@@ -34,6 +34,12 @@ def plural(noun: str) -> str:
     return f"{head}s" + space + rest
 
 
+def listed(names: list[str]) -> str:
+    """Join names as in a sentence: "one, two and three"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def tallied(counts: dict[str, int]) -> str:
     """Return counts by name, the most frequent first: `progress 120, file-history 14`."""
     ordered = sorted(counts.items(), key=lambda count: (-count[1], count[0]))

@@ -56,6 +56,11 @@ class Importer(Protocol):
         ...
 
     @property
+    def revision(self) -> int:
+        """The revision of what the importer makes of its sources; a higher one makes palaver read them again."""
+        ...
+
+    @property
     def record(self) -> str:
         """The unit that the ledger counts, in words: "line", "node with a message", "row"."""
         ...

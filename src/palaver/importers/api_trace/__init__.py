@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 class ApiTrace:
     title = "API traces"
     platform = "api_trace"
+    revision = 1
     record = "record"
     options = no_options
 

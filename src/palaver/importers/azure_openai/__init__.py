@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 class AzureOpenAI:
     title = "Azure OpenAI"
     platform = "azure_openai"
+    revision = 1
     record = "row"
 
     @property

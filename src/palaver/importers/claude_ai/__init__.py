@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 class ClaudeAi:
     title = "Claude.ai"
     platform = "claude_ai"
+    revision = 1
     record = "message"
     options = no_options
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 class Cline:
     title = "Cline"
     platform = "cline"
+    revision = 1
     record = "record"
     options = no_options
 

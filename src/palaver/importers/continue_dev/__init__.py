@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 class Continue:
     title = "Continue"
     platform = "continue_dev"
+    revision = 1
     record = "history item or row"
     options = no_options
 

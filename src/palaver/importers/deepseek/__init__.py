@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 class DeepSeek:
     title = "DeepSeek"
     platform = "deepseek"
+    revision = 1
     record = "node with a message"
     options = no_options
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 class GitHubCopilot:
     title = "GitHub Copilot"
     platform = "github_copilot"
+    revision = 1
     record = "record"
 
     @property

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 class OwnDocuments:
     title = "palaver's own documents"
     platform = "ucs"
+    revision = 1
     record = "document"
     options = no_options
 

@@ -1,6 +1,6 @@
 """Output of `import`, `scan`, `sources` and `identify`."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -44,6 +44,9 @@ class ArchiveChanges(Part):
     forgotten: Count | None = Field(
         default=None, description="Left out, since the user had them forgotten; missing when that was not looked at."
     )
+    removed: Count = Field(
+        description="Known ones that left, since a higher revision of the importer no longer yields them."
+    )
 
 
 class Totals(Part):
@@ -56,6 +59,11 @@ class Totals(Part):
     usage_records: Count = Field(description="What they say was used without a conversation, in records.")
     records: Records = Field(description="What became of their records.")
     findings: dict[str, Count] = Field(description="What was noticed: how often, by code.")
+    reread: Count | None = Field(
+        default=None,
+        description="Of the sources, those that an earlier revision of their importer read before; missing when the "
+        "import did not look at the archive.",
+    )
     unchanged_sources: Count | None = Field(
         default=None, description="Sources that are as they were when they were read, and were not opened again."
     )
@@ -67,9 +75,14 @@ class Totals(Part):
 class ImportAnswer(Answer):
     """What an import did, source by source, and in total."""
 
+    SCHEMA_VERSION: ClassVar[str] = "1.1.0"
+
     sources: list[ImportedSource] = Field(description="Every source that was read, in order.")
     unclaimed: list[str] = Field(description="Files inside folders that no importer reads.")
     refused: list[str] = Field(description="A sentence for each path that could not be read at all.")
+    released: list[str] = Field(
+        description="Sources that their importer no longer claims: what was misread of them leaves the archive."
+    )
     totals: Totals = Field(description="The sums over all sources.")
 
 
