@@ -7,9 +7,6 @@ from palaver.model import compose
 from palaver.model.build import JsonObject
 from palaver.wire import wire_format
 
-_CHOICE_FIELDS = {"openai-chat": "choices", "gemini": "candidates"}
-"""Where a response lists its answers, by format."""
-
 
 @dataclass(slots=True)
 class Call:
@@ -78,30 +75,5 @@ class Call:
         )
 
     def exchange_response(self) -> JsonObject | None:
-        """Return the response as in an exchange document, with further answers in the order of their index."""
-        if self.response is None:
-            return None
-        wire = wire_format(self.response_wire)
-        field = _CHOICE_FIELDS.get(self.response_wire, "")
-        choices = self.response.get(field)
-        if not isinstance(choices, list) or len(choices) < 2:
-            return wire.response_from_wire(self.response)
-        ordered = sorted(enumerate(choices), key=lambda entry: _choice_index(*entry))
-        response = wire.response_from_wire({**self.response, field: [choice for _, choice in ordered]})
-        if "alternatives" not in response:
-            rest = {name: value for name, value in self.response.items() if name != field}
-            response["alternatives"] = [
-                {
-                    "index": _choice_index(position, choice),
-                    **{name: found[name] for name in ("content", "finish_reason")},
-                }
-                for position, choice in ordered[1:]
-                for found in [wire.response_from_wire({**rest, field: [choice]})]
-            ]
-        return response
-
-
-def _choice_index(position: int, choice: Any) -> int:
-    """Return the index that an answer states, else its position."""
-    stated = choice.get("index") if isinstance(choice, dict) else None
-    return stated if type(stated) is int and stated >= 0 else position
+        """Return the response as in an exchange document; None if there is none."""
+        return wire_format(self.response_wire).response_from_wire(self.response) if self.response is not None else None
