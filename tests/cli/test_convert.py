@@ -204,12 +204,21 @@ def test_an_array_of_anything_else_is_several_values(run, tmp_path):
     assert [json.loads(line) for line in result.stdout.splitlines()] == [request, request, [QUESTION]]
 
 
-def test_arrays_of_messages_on_a_line_each_are_several_values(run, tmp_path):
+@pytest.mark.parametrize("count", [1, 5_000])
+def test_arrays_of_messages_on_a_line_each_are_several_values(run, tmp_path, count):
+    values = [[QUESTION] * count, [QUESTION, QUESTION], QUESTION]
     file = tmp_path / "chats.jsonl"
-    file.write_text(f"{json.dumps([QUESTION])}\n{json.dumps([QUESTION, QUESTION])}\n{json.dumps(QUESTION)}\n")
+    file.write_text("".join(f"{json.dumps(value)}\n" for value in values))
     result = run("convert", file, "--from", "openai-chat", "--to", "anthropic")
     assert result.exit_code == 0, result.stderr
-    assert [json.loads(line) for line in result.stdout.splitlines()] == [[QUESTION], [QUESTION, QUESTION], QUESTION]
+    assert [json.loads(line) for line in result.stdout.splitlines()] == values
+
+
+def test_a_long_array_with_an_element_on_each_line_is_one_array(converted, tmp_path):
+    values = [{"role": "user", "content": f"{number:070000}"} for number in range(3)]
+    file = tmp_path / "messages.json"
+    file.write_text("[" + ",\n".join(map(json.dumps, values)) + "]")
+    assert converted(file, "openai-chat", "anthropic") == values
 
 
 def test_a_cut_array_of_messages_is_converted_as_far_as_it_goes_and_named(run, tmp_path):

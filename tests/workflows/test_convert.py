@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cassettes import needs_samples, recorded
 from exchanging import requests, responses
 from palaver.errors import ContentError, OptionError, VersionError
 from palaver.validation.schema import is_valid
@@ -131,6 +132,22 @@ def test_law_the_exchange_gives_every_value_back(name, data):
 def test_law_values_are_equal_after_conversion_to_their_own_format(name, data):
     value = sound_value(data, name)
     assert convert(value, name, name) == (value, [])
+
+
+@needs_samples
+@pytest.mark.parametrize("name", formats())
+def test_recorded_calls_come_back_from_the_exchange(name):
+    pairs = [
+        {"request": call.request, "response": call.answer}
+        for call in recorded(name.replace("-", "_"))
+        if isinstance(call.request, dict) and call.request and isinstance(call.answer, dict)
+    ]
+    assert pairs
+    for pair in pairs:
+        between = convert(pair, name, "exchange")
+        assert is_valid(between.payload, "exchange")
+        if not between.losses:
+            assert convert(between.payload, "exchange", name) == (pair, [])
 
 
 QUESTION = {
@@ -318,6 +335,8 @@ def test_the_facts_around_an_exchange_are_named_where_a_payload_has_no_place_for
     assert document["created_at"] == TIME
     assert {"request_id": "req_1", "duration_ms": 12}.items() <= document["messages"][-1]["metadata"].items()
     assert [loss.pointer for loss in losses] == ["/error"]
+    losses = convert(exchange, "exchange", "ucs").losses
+    assert [loss.pointer for loss in losses] == ["/exchange_id", "/duration_ms", "/error"]
 
 
 @pytest.mark.parametrize("target", formats())
@@ -358,6 +377,30 @@ def test_the_lines_of_a_stream_beside_a_request_are_its_response():
     pair["response"]["sse_lines"] = lines[:1]
     losses = convert(pair, "openai-chat", "exchange").losses
     assert {loss.pointer for loss in losses} == {"/response"}
+
+
+def test_facts_beside_a_request_go_to_the_exchange_and_are_named_elsewhere():
+    record = {
+        "id": "req_1",
+        "timestamp": "2025-01-01T01:00:00+01:00",
+        "duration_ms": 12.5,
+        "request": REQUEST,
+        "response": ANSWER,
+        "proxy": "local",
+    }
+    exchange, losses = convert(record, "openai-chat", "exchange")
+    assert {"exchange_id": "req_1", "started_at": TIME, "duration_ms": 12.5}.items() <= exchange.items()
+    assert [loss.pointer for loss in losses] == ["/proxy"]
+    payload, losses = convert(record, "openai-chat", "openai-chat")
+    assert payload == {"request": REQUEST, "response": ANSWER}
+    assert {loss.pointer for loss in losses} == {"/proxy", "/exchange_id", "/started_at", "/duration_ms"}
+
+
+@pytest.mark.parametrize("response", ["<html>", ["a"], 5])
+def test_a_response_that_is_no_object_is_named_as_lost(response):
+    payload, losses = convert({"request": REQUEST, "response": response}, "openai-chat", "openai-chat")
+    assert payload == REQUEST
+    assert [loss.pointer for loss in losses] == ["/response"]
 
 
 def test_an_error_beside_a_request_is_the_error_of_the_exchange():

@@ -11,9 +11,10 @@ from typing import Any
 
 from palaver.errors import ContentError, OptionError
 from palaver.model.build import JsonObject
-from palaver.model.timestamps import normalize_timestamp
+from palaver.model.timestamps import normalize_timestamp, timestamp_or_empty
 from palaver.streams import assemble
 from palaver.wire import Loss, Written, formats, wire_format
+from palaver.wire._contract import escape_key
 from palaver.workflows.convert.documents import conversation_document, request_from_document
 from palaver.workflows.convert.exchanges import check_messages, frame_losses, read_exchange, write_exchange
 from palaver.workflows.convert.messages import OPENAI_FORMATS, is_message, messages_of, place_prompts, read_messages
@@ -78,10 +79,12 @@ def _read(value: Any, source: str, target: str) -> Parts:
         case dict():
             return _read_object(value, source)
         case _:
-            raise ContentError(f"a payload is an object or an array of messages, not {_JSON_NAMES[type(value)]}")
+            raise ContentError(f"a payload is an object or an array of messages, not {_json_name(value)}")
 
 
-_JSON_NAMES = {str: "a text", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
+def _json_name(value: Any) -> str:
+    names: dict[type, str] = {str: "a text", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
+    return names.get(type(value), f"a value of type {type(value).__name__}")
 
 
 def _read_messages(values: list[Any], source: str, target: str) -> Parts:
@@ -107,7 +110,7 @@ def _read_object(value: JsonObject, source: str) -> Parts:
         return Parts(wire.request_from_wire(value), provider=wire.provider)
     match value:
         case {"request": dict() as request, **rest}:
-            return _read_pair(request, rest.get("response"), source)
+            return _read_pair(request, rest, source)
         case _:
             pass
     if (error := wire.error_from_wire(value)) is not None:
@@ -115,9 +118,25 @@ def _read_object(value: JsonObject, source: str) -> Parts:
     raise ContentError(f"this is neither a request, a response nor a message of {source}")
 
 
-def _read_pair(request: JsonObject, response: Any, source: str) -> Parts:
+def _read_pair(request: JsonObject, rest: JsonObject, source: str) -> Parts:
+    """Read a request with what stands beside it: its response, and facts that an exchange has a place for."""
     wire = wire_format(source)
     parts = Parts(wire.request_from_wire(request), provider=wire.provider)
+    for name, value in rest.items():
+        match name, value:
+            case "response", dict() | None:
+                pass
+            case "id", str() if value:
+                parts.frame["exchange_id"] = value
+            case "timestamp", _ if time := timestamp_or_empty(value):
+                parts.frame["started_at"] = time
+            case "duration_ms", int() | float() if value >= 0 and not isinstance(value, bool):
+                parts.frame["duration_ms"] = value
+            case _, None:
+                pass
+            case _:
+                parts.losses.append(Loss(f"/{escape_key(name)}", "it is neither a request nor a response"))
+    response: Any = rest.get("response")
     match response:
         case {"sse_lines": [*lines]}:
             made = assemble(source, "\n".join(line for line in lines if isinstance(line, str)).encode() + b"\n\n")

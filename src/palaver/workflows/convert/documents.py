@@ -179,7 +179,7 @@ def _tokens(response: JsonObject) -> JsonObject:
 
 
 def _request_losses(parts: Parts) -> list[Loss]:
-    """List the settings of a request, and the error of an exchange, which a conversation document cannot carry."""
+    """List the settings of a request and the facts around it that a conversation document cannot carry."""
     prefix = "/request" if parts.is_pair else ""
     losses: list[Loss] = []
     for name, value in (parts.request or {}).items():
@@ -192,9 +192,8 @@ def _request_losses(parts: Parts) -> list[Loss]:
             ]
         elif name not in {"system", "messages", "model"} and value is not None:
             losses.append(Loss(f"{prefix}/{escape_key(name)}", _NO_PLACE))
-    if "error" in parts.frame:
-        losses.append(Loss("/error", _NO_PLACE))
-    return losses
+    kept = {"started_at"} if parts.response is None else {"started_at", "exchange_id", "duration_ms"}
+    return [*losses, *(Loss(f"/{name}", _NO_PLACE) for name in parts.frame if name not in kept)]
 
 
 _NO_PLACE = "a conversation document has no place for it"

@@ -17,7 +17,6 @@ MESSAGE_FIELDS = {
     "openai-responses": "input",
     "anthropic": "messages",
     "gemini": "contents",
-    EXCHANGE: "messages",
 }
 """The field of a request that holds the messages."""
 OPENAI_FORMATS = ("openai-chat", "openai-responses")

@@ -7,10 +7,11 @@ from palaver.errors import ContentError
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.sources.arrays.elements import JsonElements
+from palaver.sources.damage import BOM
 from palaver.sources.jsonl import UNFINISHED_TAIL, JsonLines
 from palaver.sources.parse import parses
 from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.sources.source import HEAD_BYTES, Source
 from palaver.streams import assemble
 from palaver.wire import Loss, formats
 from palaver.workflows.convert.messages import is_message
@@ -66,7 +67,7 @@ def read_records(opened: Source, source: str) -> Iterator[Record | Refusal]:
         return
     run = _ReadingRun(opened.label)
     with opened.open() as stream:
-        if head.startswith(b"[") and not _is_on_one_line(head):
+        if head.startswith(b"[") and not _has_array_on_each_line(opened):
             yield from _array_records(JsonElements(stream, run, accepts_truncated=True), run, source)
         else:
             lines = JsonLines(stream, run)
@@ -76,10 +77,14 @@ def read_records(opened: Source, source: str) -> Iterator[Record | Refusal]:
     yield from run.refusals()
 
 
-def _is_on_one_line(head: bytes) -> bool:
+def _has_array_on_each_line(opened: Source) -> bool:
     """Return whether the array with which a file begins ends on its first line, and other lines follow."""
+    head = opened.head()
     line, newline, rest = head.partition(b"\n")
-    return bool(newline and rest.strip()) and parses(line)
+    if not newline and len(head) == HEAD_BYTES and opened.is_plain_file():
+        with opened.open() as stream:
+            line, rest = stream.readline(), stream.read(HEAD_BYTES)
+    return bool(rest.strip()) and line.rstrip().endswith(b"]") and parses(line.removeprefix(BOM))
 
 
 def _array_records(elements: JsonElements, run: _ReadingRun, source: str) -> Iterator[Record | Refusal]:
