@@ -93,8 +93,8 @@ def announce_rereads(plan: "Plan") -> None:
             titles = [f"{title} ({count:,})" for title, count in zip(titles, counts.values(), strict=True)]
         when = "it was" if counts.total() == 1 else "they were"
         output.notify(
-            f"Reading {counted(counts.total(), 'source')} again: palaver reads {listed(titles)} better than when {when} "
-            "imported."
+            f"Reading {counted(counts.total(), 'source')} again: palaver reads {listed(titles)} better than when "
+            f"{when} imported."
         )
     for platform in sorted({source.platform for source in plan.released}):
         labels = sorted(source.label for source in plan.released if source.platform == platform)
