@@ -64,6 +64,32 @@ def test_several_records_are_lines(run):
     assert records[1]["response"]["content"] == [{"type": "text", "text": "There are 12 kg of flour left."}]
 
 
+def test_every_message_of_a_recorded_stream_is_converted(run, tmp_path):
+    file = tmp_path / "answers.sse"
+    file.write_bytes(anthropic_stream("msg_a", "Twelve kilos.") + anthropic_stream("msg_b", "Order more."))
+    result = run("convert", file, "--from", "anthropic", "--to", "openai-chat")
+    assert result.exit_code == 0
+    made = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(answer["id"], answer["choices"][0]["message"]["content"]) for answer in made] == [
+        ("msg_a", "Twelve kilos."),
+        ("msg_b", "Order more."),
+    ]
+    assert "another_message: msg_b follows msg_a in the same stream" in result.stderr
+
+
+def anthropic_stream(message_id, text):
+    message = {"id": message_id, "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "content": []}
+    events = [
+        {"type": "message_start", "message": {**message, "usage": {"input_tokens": 3, "output_tokens": 1}}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 4}},
+        {"type": "message_stop"},
+    ]
+    return b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events)
+
+
 def test_a_recorded_stream_is_its_response(converted, tmp_path):
     file = tmp_path / "answer.sse"
     file.write_text(STREAM)

@@ -159,7 +159,9 @@ def _show(losses: _Losses) -> None:
         table.add_column(name, overflow="fold")
     for number, loss in losses.first:
         first = (str(number),) if losses.records > 1 else ()
-        table.add_row(*first, Text(escaped_line(loss.pointer)), loss.change, Text(escaped_line(loss.reason)))
+        table.add_row(
+            *first, Text(escaped_line(loss.pointer) or "the record"), loss.change, Text(escaped_line(loss.reason))
+        )
     output.notify(table)
     if losses.total > _SHOWN:
         output.notify(f"and {losses.total - _SHOWN:,} more; --losses FILE has them all")

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from palaver.errors import ContentError
-from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind
 from palaver.sources.arrays.elements import JsonElements
 from palaver.sources.damage import BOM
@@ -12,7 +10,7 @@ from palaver.sources.jsonl import UNFINISHED_TAIL, JsonLines
 from palaver.sources.parse import parses
 from palaver.sources.run import Run
 from palaver.sources.source import HEAD_BYTES, Source
-from palaver.streams import assemble
+from palaver.streams import assemble_all
 from palaver.wire import Loss, formats
 from palaver.workflows.convert.messages import is_message
 
@@ -58,12 +56,7 @@ def read_records(opened: Source, source: str) -> Iterator[Record | Refusal]:
     head = opened.head().lstrip(b"\xef\xbb\xbf \r\n")
     if head.startswith((b"data:", b"event:", b":", b"id:", b"retry:")):
         with opened.open() as stream:
-            try:
-                payload, remarks = _stream_payload(stream.read(), source)
-            except ContentError as error:
-                yield Refusal("the stream", str(error))
-            else:
-                yield Record("the stream", payload, [], remarks)
+            yield from _stream_records(stream.read(), source)
         return
     run = _ReadingRun(opened.label)
     with opened.open() as stream:
@@ -104,9 +97,12 @@ def _array_records(elements: JsonElements, run: _ReadingRun, source: str) -> Ite
         yield Record("the array", messages, losses, [])
 
 
-def _stream_payload(body: bytes, source: str) -> tuple[JsonObject, list[str]]:
-    """Assemble a recorded stream into a response, and return it with the issues found."""
+def _stream_records(body: bytes, source: str) -> Iterator[Record | Refusal]:
+    """Yield the response in a recorded stream; each on its own, if there are several."""
     if source not in formats():
-        raise ContentError(f"a stream of events is of a provider's format, not of {source}")
-    made = assemble(source.replace("-", "_"), body)
-    return made.payload, [f"{issue.type}: {issue.detail}" for issue in made.issues]
+        yield Refusal("the stream", f"a stream of events is of a provider's format, not of {source}")
+        return
+    messages = assemble_all(source.replace("-", "_"), body)
+    for number, message in enumerate(messages, 1):
+        where = "the stream" if len(messages) == 1 else f"message {number} of the stream"
+        yield Record(where, message.payload, [], [f"{issue.type}: {issue.detail}" for issue in message.issues])
