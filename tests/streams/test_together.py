@@ -15,6 +15,7 @@ START = {"type": "message_start", "message": {"id": "m", "role": "assistant", "c
 BLOCK = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
 DELTA = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "a"}}
 EVENTS = [
+    {"type": "message_start", "message": {"id": "other", "role": "assistant", "content": [], "usage": {"a": 2}}},
     DELTA,
     BLOCK,
     {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "input": {}}},

@@ -553,6 +553,13 @@ def test_an_entry_matched_by_message_id_is_closed_to_a_match_by_time(merged):
     assert (error["type"], error["original_chunk"]) == ("orphaned_chunks", near)
 
 
+def test_an_entry_that_several_request_ids_claim_is_closed_to_weaker_matches(merged):
+    log = entry(request_id="r", headers={"request-id": "api"})
+    rivals = [*chunks("r", texts(*STREAM)), *chunks("api", texts(*message("msg_2", "No.")))]
+    assert merged([log], [*rivals, *chunks(None, texts(*message("msg_3", "Near.")))]) == [log]
+    assert sorted(error["type"] for error in merged.errors) == ["ambiguous_chunks"] * 2 + ["orphaned_chunks"]
+
+
 def test_a_message_id_matches_only_entries_that_no_request_id_matched(merged):
     log = [entry(request_id="r", body_raw=sse(*STREAM).decode()), entry(AT + 50, body_raw=sse(*STREAM).decode())]
     first, second = merged(log, [*chunks("r", texts(*STREAM)), *chunks("q", texts(*STREAM), AT + 52)])

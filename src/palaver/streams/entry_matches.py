@@ -120,7 +120,7 @@ def match_streams(index: EntryIndex, streams: Iterable[ChunkStream]) -> tuple[di
     for by in ("request_id", "message_id"):
         left_over = _match_by_id(index, left_over, by, claims, unmatched)
     _match_by_time(index, left_over, claims, unmatched)
-    return claims, unmatched
+    return {number: accepted for number, accepted in claims.items() if accepted}, unmatched
 
 
 def _match_by_id(
@@ -144,8 +144,8 @@ def _match_by_id(
         else:
             left_over.append(stream)
     for number, rivals in found_now.items():
-        if accepted := _resolve_claims(index, number, rivals, unmatched):
-            claims[number] = accepted
+        # An entry whose rivals are all refused is closed to the weaker methods as well.
+        claims[number] = _resolve_claims(index, number, rivals, unmatched)
     return left_over
 
 
@@ -175,7 +175,7 @@ def _unmatched(index: EntryIndex, stream: ChunkStream, claims: dict[int, list[Cl
         return Unmatched(stream, MISSING, "the entry with this request id stands on a line that cannot be read")
     if not index.count:
         return Unmatched(stream, MISSING, "there is no entry in the log")
-    if taken := [number for number in index.by_message(stream.message_id) if number in claims]:
+    if taken := [number for number in index.by_message(stream.message_id) if claims.get(number)]:
         detail = f"{_entry_names(taken)} with the id of this message already got chunks by a stronger match"
         return Unmatched(stream, ORPHANED, detail)
     if stream.request_id is not None:
