@@ -87,3 +87,70 @@ def test_no_record_ends_the_run(run, tmp_path, odd, place):
     assert (
         source["records"]["read"] == source["records"]["mapped"] + sum(source["records"]["quarantined"].values()) == 2
     )
+
+
+def write_trace(path, *records):
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), "utf-8")
+    return path
+
+
+def odd_record(name, **fields):
+    request = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    return {"id": name, "timestamp": "2026-02-20T10:00:00Z", "request": request, "response": None, **fields}
+
+
+def test_a_cooked_file_is_refused_with_the_reason(run, cooked, tmp_path):
+    cooked(TRACES / "bakery.jsonl")
+    result = run("cook", tmp_path / "cooked.json", "--dry-run")
+    assert result.exit_code == 2
+    assert "cooked.json: it is cooked already" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_what_was_odd_is_printed_once_for_each_kind_with_the_count_and_the_first_place(run, tmp_path):
+    trace = write_trace(
+        tmp_path / "trace.jsonl",
+        odd_record("a", response={"raw": "<html>502</html>"}),
+        odd_record("b", response={"raw": "<html>503</html>"}),
+        odd_record("b", response={"choices": [{"message": {"content": "part"}}]}, error="reset"),
+    )
+    printed = run("cook", trace, "--output", tmp_path / "cooked.json").stderr.splitlines()
+    assert [line for line in printed if "unreadable-answer" in line] == [
+        f"{trace}, line 1, byte 0: unreadable-answer: An answer is in no format that is known; it is kept as it is. "
+        "(2 times; this is the first)"
+    ]
+    assert len([line for line in printed if "repeated-request-id" in line and "line 3" in line]) == 1
+    assert len([line for line in printed if "partial-answer" in line and "reset" in line]) == 1
+
+
+def test_the_answer_names_what_was_odd_in_words_with_places(run, tmp_path):
+    trace = write_trace(tmp_path / "trace.jsonl", odd_record("a"), odd_record("a", response="<html>502</html>"))
+    [source] = json.loads(run("cook", trace, "--dry-run", "--json").stdout)["sources"]
+    assert source["read_as"] == "api_trace"
+    assert source["findings"] == {"missing-answer": 1, "repeated-request-id": 1, "unreadable-answer": 1}
+    assert [(one["code"], one["where"].partition(",")[0]) for one in source["first_findings"]] == [
+        ("missing-answer", "line 1"),
+        ("unreadable-answer", "line 2"),
+        ("repeated-request-id", "line 2"),
+    ]
+    assert source["first_findings"][2]["message"] == "the id 'a' is taken: this request is 'a#2'"
+
+
+def test_calls_stay_where_they_stood_on_request(run, tmp_path):
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    answer = {"content": [{"type": "text", "text": "Before."}, call, {"type": "text", "text": "After."}]}
+    trace = write_trace(tmp_path / "trace.jsonl", odd_record("a", response=answer))
+    roles = {}
+    for words in ((), ("--keep-order",)):
+        made = json.loads(run("cook", trace, *words).stdout)
+        roles[words] = [message["role"] for message in made["messages"]]
+    assert roles == {
+        (): ["user", "assistant", "assistant", "tool_use"],
+        ("--keep-order",): ["user", "assistant", "tool_use", "assistant"],
+    }
+
+
+def test_repeated_ids_give_a_file_that_validates(run, tmp_path):
+    trace = write_trace(tmp_path / "trace.jsonl", odd_record("r3"), odd_record("r3", timestamp="2026-02-20T10:00:01Z"))
+    assert run("cook", trace, "--output", tmp_path / "cooked.json").exit_code == 0
+    assert run("validate", tmp_path / "cooked.json").exit_code == 0

@@ -16,7 +16,7 @@ REDACTED = "[redacted]"
 UNKNOWN_CALL = "\0unknown"
 """Stands for the id of the call that a result answers, if there is no such call."""
 _SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
-_PROMPT_ROLES = frozenset({"system", "developer"})
+_PROMPT_ROLES = ("system", "developer")
 _MEDIA_KINDS = {
     **dict.fromkeys(("image", "image_url", "input_image", "output_image"), "image"),
     **dict.fromkeys(("audio", "input_audio", "output_audio"), "audio"),
@@ -87,9 +87,8 @@ def block_text(block: JsonObject) -> str:
 
 def _role(message: JsonObject) -> str:
     """Return the role of a piece; a format notes that a message in the middle of a conversation is a system message."""
-    for notes in (message.get("provider_data") or {}).values():
-        if isinstance(notes, dict) and notes.get("role") in _PROMPT_ROLES:
-            return "system"
+    if _note(message, "role") in _PROMPT_ROLES:
+        return "system"
     return "assistant" if message["role"] == "assistant" else "user"
 
 
@@ -159,6 +158,8 @@ def _raw_text(raw: Any) -> str:
             return text
         case {"type": "redacted_thinking"}:
             return REDACTED
+        case {"type": "document" | "file" | "input_file", "title": str(name)} if name:
+            return f"[file: {name}]"
         case {"type": str(kind)} if kind in _MEDIA_KINDS:
             return _label(_MEDIA_KINDS[kind], _raw_source(raw))
         case _:
@@ -168,7 +169,7 @@ def _raw_text(raw: Any) -> str:
 def _file_text(block: JsonObject) -> str:
     source = block.get("source") or {}
     text = block.get("text")
-    if str(source.get("media_type") or block.get("media_type")).startswith("audio/") or _is_audio(block):
+    if str(source.get("media_type") or block.get("media_type")).startswith("audio/") or _note(block, "type") == "audio":
         label = _label("audio", source)
         return f"{label} {text}" if text else label
     if text:
@@ -176,11 +177,10 @@ def _file_text(block: JsonObject) -> str:
     return f"[file: {block['name']}]" if block.get("name") else _label("file", source)
 
 
-def _is_audio(block: JsonObject) -> bool:
-    return any(
-        isinstance(notes, dict) and notes.get("type") == "audio"
-        for notes in (block.get("provider_data") or {}).values()
-    )
+def _note(holder: JsonObject, name: str) -> Any:
+    """Return what the notes of any format hold under a name."""
+    notes = (holder.get("provider_data") or {}).values()
+    return next((held[name] for held in notes if isinstance(held, dict) and name in held), None)
 
 
 def _label(kind: str, source: JsonObject) -> str:

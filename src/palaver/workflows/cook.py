@@ -33,6 +33,7 @@ _TRACE = "api_trace"
 _COOKED_ALREADY = (
     "it is cooked already: `palaver validate` checks it, and `palaver cook` takes the trace that it came from"
 )
+_TRACE_REASON = "a trace of API calls"
 _PROMPT_KEYS = {"messages", "contents", "input"}
 _TRACE_KEYS = {"response", "error", "duration_ms", "timestamp", "id"}
 
@@ -48,14 +49,16 @@ def _claim(source: Source) -> Claim | str | None:
     own = identify_palaver_file(source)
     if own:
         return _COOKED_ALREADY if own.kind == "cooked" else Claim(own.kind, Match.yes(own.reason, form=own.form))
-    head: Any = source.parsed_head()
-    listed = head if isinstance(head, list) else [head]
-    trace = Claim(_TRACE, Match.yes("a trace of API calls", form="array" if isinstance(head, list) else "lines"))
-    if any(_is_trace_record(value) for value in listed):
-        return trace
-    if (claim := winner(match_importers(source, platforms()), source.label)) is not None:
-        return claim
-    return trace if any(map(_is_prompt_record, _later_lines(source.head()))) else None
+    first: Any = source.parsed_head()
+    if isinstance(first, list) and any(map(_is_trace_record, first)):
+        return Claim(_TRACE, Match.yes(_TRACE_REASON, form="array"))
+    lines = Claim(_TRACE, Match.yes(_TRACE_REASON, form="lines"))
+    if _is_trace_record(first):
+        return lines
+    has_records = any(map(_is_prompt_record, _later_lines(source.head())))
+    if has_records and _begins_with_foreign_array(source.head()):
+        return lines
+    return winner(match_importers(source, platforms()), source.label) or (lines if has_records else None)
 
 
 def _is_trace_record(value: Any) -> bool:
@@ -68,6 +71,12 @@ def _is_trace_record(value: Any) -> bool:
 
 def _is_prompt_record(value: Any) -> bool:
     return _is_trace_record(value) and not _PROMPT_KEYS.isdisjoint(value["request"])
+
+
+def _begins_with_foreign_array(head: bytes) -> bool:
+    """Return whether the first line is an array of its own, whole or broken, and not the beginning of all others."""
+    line = head.lstrip().partition(b"\n")[0].strip()
+    return line.startswith(b"[") and line != b"[" and not line.endswith(b",") and b'"request"' not in line
 
 
 def _later_lines(head: bytes) -> Iterator[Any]:
