@@ -311,6 +311,7 @@ SPEAKERS = ["user", "assistant", "tool", "tool_use", "tool_result"]  # a list: a
 _LINK = re.compile("(^id|_id|Id|ID|[Uu]uid|timestamp)$")
 _TWINS = {"toolUseResult", "tool_use_result"}
 _BODY = re.compile("body|messages|properties", re.IGNORECASE)
+_PASTED = re.compile(r"\[Pasted text #[^\]]*\]")
 _DECODER = json.JSONDecoder()
 _CALLS_IN_TEXT = re.compile(
     r"\A\s*\[[\w-]+(?s:.*?)\] Result:|^<(?:task|answer|feedback|condense|think|[a-z]+_[a-z_]+)>", re.MULTILINE
@@ -475,6 +476,8 @@ def texts_of(raw: bytes, rules: Iterable[str] = (), platform: str = "") -> Itera
                 yield from (clean(text) for text in texts if len(text) >= LONG)
         for speech in speeches(record):
             for key, value in speech.items():
+                if key == "display":  # a session has the pasted text itself, and a sign as a tag
+                    value = [piece.strip(" #!\n") for piece in _PASTED.split(str(value))]
                 if not _LINK.search(key):
                     yield from _long_texts(value, is_twin=key in _TWINS)
 
@@ -488,7 +491,6 @@ def kept_records(raw: bytes, rules: Iterable[str] = ()) -> list[Json]:
 LEFT_OUT: dict[str, Callable[[Json, bytes], bool]] = {
     "progress": lambda record, _: record.get("type") == "progress",
     "stream-event": lambda record, _: record.get("type") == "stream_event",
-    "session-file-exists": lambda record, _: "display" in record,
     "warmup-agent": lambda _, raw: is_warmup(raw),
     "count-tokens": lambda record, _: bool(re.search("count_?tokens", _address(record), re.IGNORECASE)),
     "other-traffic": lambda record, _: bool(re.search("/embeddings|/event_logging", _address(record))),

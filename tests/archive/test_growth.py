@@ -22,6 +22,8 @@ def growing(case: Case):
 SESSIONS = [case for case in cases() if case.platform == "claude_code"]
 FACTS_THAT_PASS = {
     "queued_prompts",  # a prompt that waited in the queue is withdrawn when it is sent; the archive saw it wait
+    "history_purged",  # a prompt that the session did not hold yet was kept beside it
+    "history_beside_session",  # likewise
     "session_metadata",  # a tag is replaced by another one; the archive keeps both
     "damage_wrong_types",  # messages without any time get the earliest that is known so far
     "compaction_agent",  # its agent repeats lines that the session does not have yet when it is cut

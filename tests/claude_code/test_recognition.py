@@ -82,3 +82,11 @@ def test_usage_of_the_oldest_versions(tmp_path):
     message = {"role": "assistant", "usage": {"input_tokens": 1}}
     assert verdict(tmp_path, "chat.jsonl", {"message": message, "costUSD": 0.1}) == "yes"
     assert verdict(tmp_path, "chat.jsonl", {"message": message}) == "no"
+
+
+def test_an_index_of_another_product(tmp_path):
+    entry = {"sessionId": "s", "title": "A slow query", "messagesCount": 12}
+    assert verdict(tmp_path, "sessions-index.json", {"version": 1, "entries": [entry]}) == "no"
+    assert (
+        verdict(tmp_path, "sessions-index.json", {"version": 1, "entries": [{**entry, "firstPrompt": "Why?"}]}) == "yes"
+    )

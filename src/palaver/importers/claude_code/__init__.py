@@ -2,8 +2,8 @@
 
 Where the files are
     `$CLAUDE_CONFIG_DIR` (several, separated by commas), else `~/.claude` and `~/.config/claude`; in each of them
-    `projects/<folder>/<session id>.jsonl` with `<session id>/subagents/**`, `<session id>/tool-results/*`, and
-    `history.jsonl`.
+    `projects/<folder>/<session id>.jsonl` with `<session id>/subagents/**` and `<session id>/tool-results/*`,
+    `projects/<folder>/sessions-index.json`, and `history.jsonl`.
 
 What comes out
     One conversation per session and one per agent (`<session id>:agent-<id>`), linked to its session and to the call
@@ -11,18 +11,25 @@ What comes out
     that share an API message id become one message; its usage is the field-wise maximum, counted once. Lines keep their
     order; `metadata.author_kind` names the author. Events and attachments become `system` messages, hidden if they are
     housekeeping. `toolUseResult` is stored in the tool result's `metadata`, without what the result or the call already
-    contains. Prompts of deleted sessions come from `history.jsonl`, with the status `archived`. Warm-up agents are no
-    conversations, but their answers were billed: these become usage records. A slash command that a person typed has
-    the `author_kind` `human` and reads as it was typed, `/name arguments`; the tags in which it is stored are in
-    `metadata.stored_text`. What a command expands to, and what it prints, is of the `harness`.
+    contains.
+
+    A slash command that a person typed is `human` and reads as it was typed, `/name arguments`; the tags in which it is
+    stored are in `metadata.stored_text`. What a command expands to, and what it prints, is `harness`. Warm-up agents
+    are no conversations, but their answers were billed: they become usage records.
+
+    Prompts in `history.jsonl` that no session file holds become the conversation `<session id>:history`: all prompts of
+    a deleted session, with the status `archived`, and those that Claude Code does not store in the session, such as
+    questions behind `/btw`. A deleted session that `sessions-index.json` knows gets its title, branch and times from
+    there, and its first prompt unless the history has it.
 
 What is left out, and counted under these rules
     `progress` (states of running tools and hooks), `file-history` (names of backups), `queue-operation` (without a
     text), `warmup-agent` (all but the usage), `stream-event` (parts of messages that also come whole),
-    `session-file-exists` (prompts that the session itself holds), `no-conversation` (session fields in a file without
-    any message), `unreferenced-output`, `side-file`. Dropped from imported lines: fields that repeat the conversation's
-    first line (`cwd`, `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on),
-    HTTP headers of failed calls.
+    `session-file-exists` (prompts that the session itself holds, and entries of the index whose session has its file),
+    `no-conversation` (session fields in a file without any message, and entries of the index without title and prompt),
+    `unreferenced-output`, `side-file`. Dropped from imported lines: fields that repeat the conversation's first line
+    (`cwd`, `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on), HTTP headers
+    of failed calls.
 """
 
 import os
@@ -37,10 +44,7 @@ if TYPE_CHECKING:
     from palaver.sources.run import Run
     from palaver.sources.source import Source
 
-_NOT_CONVERSATIONS = {
-    "sessions-index.json": "Claude Code's cache of titles",
-    "journal.jsonl": "a workflow's journal",
-}
+_NOT_CONVERSATIONS = {"journal.jsonl": "a workflow's journal"}
 _DEFAULT_RETENTION_DAYS = 30
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from palaver.importers._shared.side_files import read_side_file
 from palaver.sources.run import Run
 from palaver.sources.small_files import json_document
 from palaver.sources.source import Source
@@ -85,20 +84,3 @@ def agent_id_of(source: Source) -> str | None:
     if source.suffix == ".jsonl" and source.stem.startswith("agent-"):
         return source.stem.removeprefix("agent-") or None
     return None
-
-
-def index_entry(index: Source, session_id: str | None) -> dict[str, Any]:
-    """Return a session's entry in `sessions-index.json`, a cache that may be stale or missing; {} without one."""
-    return read_side_file(index, _by_session).get(session_id, {}) if session_id else {}
-
-
-def _by_session(index: Any) -> dict[str, dict[str, Any]]:
-    match index:
-        case {"entries": list(entries), **rest}:
-            return {
-                entry["sessionId"]: {"projectPath": rest.get("originalPath"), **entry}
-                for entry in reversed(entries)
-                if isinstance(entry, dict) and isinstance(entry.get("sessionId"), str)
-            }
-        case _:
-            return {}

@@ -17,6 +17,7 @@ from palaver.importers.claude_code.files import is_session_id
 from palaver.importers.claude_code.line_context import LineContext
 from palaver.importers.claude_code.prompt_history import read_history
 from palaver.importers.claude_code.session import SessionReader
+from palaver.importers.claude_code.session_index import INDEX_NAME, read_index
 from palaver.importers.claude_code.stream_json import StreamReader
 from palaver.model.build import JsonObject
 from palaver.sources.arrays.elements import JsonElements
@@ -24,7 +25,7 @@ from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
-Form = Literal["session", "web-export", "stream-json", "stream-json-array", "history"]
+Form = Literal["session", "web-export", "stream-json", "stream-json-array", "history", "sessions-index"]
 
 
 class FormatMatch(NamedTuple):
@@ -56,6 +57,8 @@ _COPILOT_LOG = re.compile(rb'\{\s*"kind"\s*:\s*[0-9]')
 _EDITOR_SESSION = re.compile(rb'"(?:requests|history)"\s*:\s*\[')
 """Chats of Copilot and Continue, whose sessions have ids too."""
 _SESSION_FIELD = re.compile(rb'"(?:parentUuid|isSidechain|sessionId)"\s*:')
+_INDEX_FIELD = re.compile(rb'"(?:firstPrompt|fullPath|fileMtime)"\s*:')
+"""Other products have an index of the same name, with other fields."""
 _GEMINI_MESSAGE = re.compile(rb'"message"\s*:\s*\{\s*"role"\s*:\s*"[a-z]*"\s*,\s*"parts"\s*:')
 _UNTYPED_LINE_FIELDS = ("sessionId", "requestId", "costUSD")
 """Fields that the oldest versions wrote beside a message without a `type`; other products omit the type as well."""
@@ -63,6 +66,8 @@ _UNTYPED_LINE_FIELDS = ("sessionId", "requestId", "costUSD")
 
 def identify_format(source: Source) -> FormatMatch:
     """Identify a file by its name and first bytes."""
+    if source.file_name == INDEX_NAME:
+        return _match_index(source)
     head = source.head().lstrip(_LEADING_BLANKS)
     if not head:
         return _match_empty_file(source)
@@ -97,9 +102,11 @@ def identify_format(source: Source) -> FormatMatch:
 
 def read_form(source: Source, run: Run, *, keep_original_files: bool) -> Iterator[dict[str, Any]]:
     """Read a file with the reader for its format."""
-    match run.form or identify_format(source).form:
+    match run.form or _form_of(source):
         case "history":
             yield from read_history(source, run)
+        case "sessions-index":
+            yield from read_index(source, run)
         case "web-export":
             yield from _read_web_export(source, run, keep_original_files=keep_original_files)
         case "stream-json":
@@ -142,6 +149,17 @@ def _is_array(source: Source) -> bool:
 
 def _is_named_like_session(source: Source) -> bool:
     return source.suffix == ".jsonl" and (source.stem.startswith("agent-") or bool(is_session_id(source.stem)))
+
+
+def _form_of(source: Source) -> Form | None:
+    return "sessions-index" if source.file_name == INDEX_NAME else identify_format(source).form
+
+
+def _match_index(source: Source) -> FormatMatch:
+    head = source.head()
+    if _INDEX_FIELD.search(head):
+        return FormatMatch("sessions-index", "an index of sessions with `firstPrompt` and `fullPath`")
+    return FormatMatch(None, "" if b'"sessionId"' in head else "an index without sessions")
 
 
 def _match_empty_file(source: Source) -> FormatMatch:

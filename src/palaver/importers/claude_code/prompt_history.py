@@ -1,15 +1,23 @@
 """`history.jsonl`: every prompt ever typed, one per row; it survives when Claude Code deletes old sessions.
 
-Prompts of a session whose file still exists are skipped, the others become conversations with the status `archived`.
-Each gets the id `<session>:history`, and the session as its parent, so that a session that was imported before it was
+Prompts that the session's file holds are skipped. The others become a conversation `<session>:history` whose parent is
+the session: those that a session never held, such as questions behind `/btw`, and all of a session whose file is gone,
+then with the status `archived`. It is a conversation of its own so that a session that was imported before it was
 deleted does not contain its prompts twice. Old rows name no session: those of one project become one conversation.
+
+The history changes with every prompt. So a cursor remembers which rows were compared with their session, and only
+sessions with new rows are opened.
 """
 
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import PurePosixPath
+from typing import Any
 
 from palaver.importers.claude_code.document import PLATFORM
+from palaver.importers.claude_code.held_prompts import Prompt, held_prompts, prompt_of_row
 from palaver.importers.claude_code.line_context import LineContext
+from palaver.importers.claude_code.session_index import INDEX_NAME, add_entry, entries_by_session
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.model import build
 from palaver.model.build import JsonObject
@@ -17,52 +25,136 @@ from palaver.model.finding import finding_kind
 from palaver.model.ids import conversation_uuid, deterministic_uuid
 from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.jsonl import JsonLines
-from palaver.sources.run import Run
+from palaver.sources.run import Cursor, Run
 from palaver.sources.source import Source
 
 PASTE_MISSING = finding_kind("paste-missing", "note", "A pasted text is known by its hash only.")
 
 
 def read_history(source: Source, run: Run) -> Iterator[JsonObject]:
-    """Read the prompts of sessions whose files are gone."""
-    existing = {PurePosixPath(session.name).stem for session in source.files_below("projects")}
-    transcripts: dict[str, Transcript] = {}
+    """Read the prompts that no session file holds."""
+    reader = _HistoryReader(source, run)
     with source.open() as stream:
         rows = JsonLines(stream, run)
         for row in rows:
             if not isinstance(row, dict):
                 run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
-            elif isinstance((session_id := row.get("sessionId")), str) and session_id in existing:
+            elif reader.is_held(row):
                 run.skipped("session-file-exists")
             else:
-                _add_row(_transcript_for(transcripts, row, source, run), row, LineContext(rows))
+                _add_row(reader.transcript_for(row), row, LineContext(rows))
                 run.mapped()
-    for transcript in transcripts.values():
+    for transcript in reader.transcripts.values():
         if (document := transcript.finish()) is not None:
             yield document
+    reader.save_cursor()
 
 
-def _transcript_for(transcripts: dict[str, Transcript], row: JsonObject, source: Source, run: Run) -> Transcript:
-    stated_id, project = row.get("sessionId"), row.get("project")
-    session_id = stated_id if isinstance(stated_id, str) else None
-    key = session_id or f"project:{project}"
-    if key not in transcripts:
-        conversation_id = (
-            f"{session_id}:history" if session_id else conversation_uuid(PLATFORM, "history", str(project))
-        )
-        transcript = Transcript(
-            conversation_id, run, session_id=session_id, fallback_time=source.written_at, parent_id=session_id
-        )
-        transcript.status = "archived"
-        transcript.platform_metadata["recovered_from"] = source.file_name
-        if isinstance(project, str):
-            transcript.header.seen["cwd"].append(project)
-        transcripts[key] = transcript
-    return transcripts[key]
+class _HistoryReader:
+    """The conversations of one history, and the comparison of its rows with the session files beside it."""
+
+    def __init__(self, source: Source, run: Run) -> None:
+        self.transcripts: dict[str, Transcript] = {}
+        self._source = source
+        self._run = run
+        self._sessions: dict[str, list[Source]] = {}
+        """Session files by session id."""
+        self._indexes: list[Source] = []
+        self._index_entries: dict[str, JsonObject] | None = None
+        for file in source.files_below("projects"):
+            path = PurePosixPath(file.name)
+            if path.name == INDEX_NAME:
+                self._indexes.append(file)
+            else:
+                self._sessions.setdefault(path.stem, []).append(file)
+        self._held, self._lacking = self._compare()
+
+    def is_held(self, row: JsonObject) -> bool:
+        """Return whether the session's file holds the prompt of a row."""
+        return _row_key(row) in self._held
+
+    def transcript_for(self, row: JsonObject) -> Transcript:
+        """Return the conversation that a row belongs to, creating it at first use."""
+        stated_id, project = row.get("sessionId"), row.get("project")
+        session_id = stated_id if isinstance(stated_id, str) else None
+        key = session_id or f"project:{project}"
+        if key not in self.transcripts:
+            conversation_id = (
+                f"{session_id}:history" if session_id else conversation_uuid(PLATFORM, "history", str(project))
+            )
+            transcript = Transcript(
+                conversation_id,
+                self._run,
+                session_id=session_id,
+                fallback_time=self._source.written_at,
+                parent_id=session_id,
+            )
+            transcript.platform_metadata["recovered_from"] = self._source.file_name
+            if isinstance(project, str):
+                transcript.header.seen["cwd"].append(project)
+            if session_id not in self._sessions:
+                transcript.status = "archived"
+                add_entry(transcript, self._index_entry(session_id))
+            self.transcripts[key] = transcript
+        return self.transcripts[key]
+
+    def save_cursor(self) -> None:
+        if self._run.keeps_cursors:
+            state = {"held": sorted(self._held), "lacking": sorted(self._lacking)}
+            self._run.next_cursors[self._source.name] = Cursor(0, "", state)
+
+    def _compare(self) -> tuple[set[str], set[str]]:
+        """Return the keys of rows that the session's file holds, and of those that it lacks.
+
+        Once a row was compared, the answer stays: a session file only grows, and what was imported remains.
+        """
+        held: set[str] = set()
+        lacking: set[str] = set()
+        if not self._sessions:
+            return held, lacking
+        cursor = self._run.cursors.get(self._source.name)
+        state = cursor.state if cursor else {}
+        known_held, known_lacking = set(state.get("held", ())), set(state.get("lacking", ()))
+        wanted: dict[str, dict[str, Prompt]] = {}
+        with self._source.open() as stream:
+            for row in JsonLines(stream, Run(self._source.label)):  # a run of its own: these rows are counted later
+                session_id = row.get("sessionId") if isinstance(row, dict) else None
+                if not isinstance(session_id, str) or session_id not in self._sessions:
+                    continue
+                key = _row_key(row)
+                if key in known_held:
+                    held.add(key)
+                elif key in known_lacking:
+                    lacking.add(key)
+                else:
+                    wanted.setdefault(session_id, {})[key] = prompt_of_row(_display(row), row.get("pastedContents"))
+        for session_id, prompts in wanted.items():
+            found = held_prompts(self._sessions[session_id], prompts)
+            held |= found
+            lacking |= prompts.keys() - found
+        return held, lacking
+
+    def _index_entry(self, session_id: str | None) -> JsonObject:
+        if self._index_entries is None:
+            self._index_entries = {}
+            for index in self._indexes:
+                self._index_entries |= entries_by_session(index)
+        return self._index_entries.get(session_id or "", {})
+
+
+def _display(row: JsonObject) -> str:
+    display = row.get("display", "")
+    return display if isinstance(display, str) else str(display)
+
+
+def _row_key(row: JsonObject) -> str:
+    """Return a short key of a row: of its session, time and prompt."""
+    text = f"{row.get('sessionId')}\0{row.get('timestamp')}\0{_display(row)}"
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=9).hexdigest()
 
 
 def _add_row(transcript: Transcript, row: JsonObject, context: LineContext) -> None:
-    display = row.pop("display", "")
+    display: Any = row.pop("display", "")
     content = [build.text(display if isinstance(display, str) else str(display))]
     pasted = row.pop("pastedContents", None)
     if isinstance(pasted, dict):

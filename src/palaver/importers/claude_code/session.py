@@ -19,7 +19,6 @@ from palaver.importers.claude_code.files import (
     AgentFile,
     SideFiles,
     agent_id_of,
-    index_entry,
     is_session_id,
     output_files,
     read_agent_meta,
@@ -41,6 +40,7 @@ from palaver.importers.claude_code.resume import (
     remember_side_file,
     restore_transcript,
 )
+from palaver.importers.claude_code.session_index import INDEX_NAME, index_entry
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.importers.claude_code.warmup import is_warmup, usage_records
 from palaver.model.build import JsonObject
@@ -255,7 +255,7 @@ class SessionReader:
             count_file(other, self.run)
             self.run.skipped("side-file")
         if not main.titles or not main.header.seen["cwd"]:
-            entry = index_entry(self.source.sibling("sessions-index.json"), main.session_id)
+            entry = index_entry(self.source.sibling(INDEX_NAME), main.session_id)
             if isinstance((title := entry.get("summary")), str) and title:
                 main.titles.setdefault("index", title)
             if not main.header.seen["cwd"] and isinstance((path := entry.get("projectPath")), str):
