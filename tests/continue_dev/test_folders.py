@@ -201,3 +201,21 @@ def test_a_bug_in_one_session_does_not_cost_the_others(tmp_path, monkeypatch):
     assert report.ledger.quarantined == {"unforeseen": 2}
     (aside,) = found.quarantined
     assert b'"history"' in aside.raw
+
+
+def test_oddities_of_the_index_an_unreadable_config_and_an_empty_file_leave_the_import_green(tmp_path):
+    sessions = tmp_path / ".continue" / "sessions"
+    sessions.mkdir(parents=True)
+    item = {"message": {"role": "user", "content": "Which knot?"}, "contextItems": []}
+    session = {"sessionId": "s1", "title": "Knots", "workspaceDirectory": "/w", "history": [item]}
+    (sessions / "s1.json").write_text(json.dumps(session), "utf-8")
+    (sessions / "s2.json").write_bytes(b"")
+    rows = [{"sessionId": "s1", "title": "Knots", "dateCreated": "1757000000000"}, "no row", {"title": "no id"}]
+    (sessions / "sessions.json").write_text(json.dumps(rows), "utf-8")
+    (tmp_path / ".continue" / "config.json").write_text("{", "utf-8")
+    imported = import_folder(tmp_path)
+    check(imported)
+    assert [document["conversation_id"] for document in imported.documents] == ["s1"]
+    assert imported.report.exit_code == 0
+    counts = imported.reports[0].findings.counts
+    assert (counts["odd-index-row"], counts["unreadable-settings"], counts["empty-session-file"]) == (2, 1, 1)

@@ -157,7 +157,8 @@ def test_a_workspace_that_repeats_itself_without_end_is_not_read(tmp_path):
     check(found)
     (document,) = found.documents
     assert document["title"] == "Hello."
-    assert found.reports[0].findings.counts["unreadable-side-file"] == 1
+    assert found.reports[0].findings.counts["unreadable-settings"] == 1
+    assert found.report.exit_code == 0
 
 
 def test_files_of_a_session_without_any_event_are_counted(tmp_path):

@@ -197,10 +197,7 @@ MENTIONS = [
     ('Read @"/my notes.md", then stop.', "Read 'my notes.md' (see below for file content), then stop."),
     (
         "Mind @/a.md, @/b/ and @problems!",
-        (
-            "Mind 'a.md' (see below for file content), 'b/' (see below for folder content) and Problems "
-            "(see below for it)!"
-        ),
+        "Mind 'a.md' (see below for file content), 'b/' (see below for files) and Problems (see below for them)!",
     ),
 ]
 

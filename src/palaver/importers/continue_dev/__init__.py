@@ -33,10 +33,11 @@ What comes out
 
 What is left out, and counted under these rules
     `missing-session-file` (index rows without a file), `old-index-row` (the same in the spelling of 2023),
+    `odd-index-row` (rows that name no session, with a note),
     `empty-session` (index rows of sessions without messages), `session-file-exists` (events and index rows read by
     themselves, of sessions that have a file), `secret` (`auth.json`, `permissions.yaml`, `.env`: never opened),
     `other-config` (a config that another one overrides), `other-file` (anything else in the two folders, such as
-    `devdata.sqlite`, whose counts are in the events as well), `unreadable-side-file`. From the config, only each
+    `devdata.sqlite`, whose counts are in the events as well), `unreadable-settings`. From the config, only each
     model's title, provider, id, roles and template are read. Dropped: prompts, completions and editor states as far as
     the messages repeat them, the fragments in which completions log tool calls, the profile and tool parameters of
     events that were joined to a session, and the slash commands, context providers and flags of sessions of 2023.

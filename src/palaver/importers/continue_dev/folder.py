@@ -30,7 +30,7 @@ from palaver.importers.continue_dev.side_files import (
 )
 from palaver.model.build import JsonObject
 from palaver.sources.run import Run
-from palaver.sources.small_files import LARGEST_BYTES, UNREADABLE_SIDE_FILE, count_file, read_at_most
+from palaver.sources.small_files import LARGEST_BYTES, UNREADABLE_SETTINGS, count_file, read_at_most
 from palaver.sources.source import Source
 
 
@@ -86,8 +86,8 @@ class _FolderReader:
                 self._side_files.models.update(models)
                 self._run.folded("conversation")
             elif config is not None and name == config.name:
-                self._run.note(UNREADABLE_SIDE_FILE, name, "the config cannot be read", kept=False)
-                self._run.skipped("unreadable-side-file")
+                self._run.note(UNREADABLE_SETTINGS, name, "the config cannot be read", kept=False)
+                self._run.skipped("unreadable-settings")
             else:
                 self._run.skipped("other-config")
         for name in SECRETS:

@@ -13,9 +13,8 @@ from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.model.timestamps import timestamp_or_empty
 from palaver.sources.arrays.elements import open_elements
-from palaver.sources.damage import NOT_AN_OBJECT
 from palaver.sources.run import Run
-from palaver.sources.small_files import UNREADABLE_SIDE_FILE
+from palaver.sources.small_files import UNREADABLE_SETTINGS
 from palaver.sources.source import Source
 
 SESSIONS, DEV_DATA = "sessions", "dev_data"
@@ -46,6 +45,9 @@ MISSING_SESSION_FILE = finding_kind(
 )
 
 
+ODD_INDEX_ROW = finding_kind("odd-index-row", "note", "A row of the index names no session; it is left out.")
+
+
 class IndexRow(NamedTuple):
     session_id: str
     title: str
@@ -58,18 +60,19 @@ class IndexRow(NamedTuple):
 
 
 def read_index(source: Source, run: Run) -> Iterator[IndexRow]:
-    """Yield the rows of the index, one record each, and quarantine what is not a row."""
+    """Yield the rows of the index, one record each, and skip what is not a row."""
     try:
         with open_elements(source, run, label=source.file_name) as elements:
             for value in elements:
                 if (row := index_row(value)) is None:
-                    run.quarantined(NOT_AN_OBJECT, elements.raw, elements.where(), "a row of the index without an id")
+                    run.note(ODD_INDEX_ROW, elements.where(), kept=False)
+                    run.skipped("odd-index-row")
                     continue
                 if not row.created_at and (stated := row.unmapped.get("dateCreated")) is not None:
                     run.note(BAD_TIMESTAMP, elements.where(), f"dateCreated {stated!r:.60}")
                 yield row
     except (PalaverError, OSError) as error:
-        run.note(UNREADABLE_SIDE_FILE, source.name, str(error), kept=False)
+        run.note(UNREADABLE_SETTINGS, source.name, str(error), kept=False)
 
 
 def index_row(value: Any) -> IndexRow | None:

@@ -35,6 +35,7 @@ OTHER_SESSION_ID = finding_kind(
     "other-session-id", "note", "A session's file states another id than its name, which is the one that counts."
 )
 
+EMPTY_SESSION_FILE = finding_kind("empty-session-file", "note", "A session's file is empty; there is nothing to read.")
 
 FRAGMENT_BYTES = 1 << 25
 LATER_FRAGMENT_BYTES = 1 << 22
@@ -52,7 +53,18 @@ def read_session(source: Source, run: Run, side_files: SideFiles, *, label: str 
 
     Yield nothing for a session without items; the caller accounts for it.
     """
-    if timeline.has_timeline(source):
+    try:
+        is_empty = not source.head().strip()
+        is_timeline = timeline.has_timeline(source)
+    except (PalaverError, OSError) as error:
+        if not label:
+            raise
+        run.note(CUT_OFF, label, str(error), kept=False)
+        return
+    if is_empty:
+        run.note(EMPTY_SESSION_FILE, source.file_name)
+        return
+    if is_timeline:
         yield from _read_timeline(source, run, side_files, label)
         return
     conversation: Conversation | None = None

@@ -15,7 +15,8 @@ What comes out
 What is left out, and counted under these rules
     `empty-session` (no request was ever made), `stream-progress` (progress reports), `no-conversation` (session data
     without any message), `side-file` (checkpoints, snapshots, files of the agent), `unreadable-side-file`,
-    `other-event` (telemetry that does not concern completions), `prompt-element` (of replays without requests),
+    `unreadable-settings`, `other-event` (telemetry that does not concern completions), `prompt-element` (of replays
+    without requests),
     `empty-prompt` (in replays, a prompt without text and entries), `log-note` (Markdown that is neither a request nor a
     call), `circular-record` (the line `{}` of an exporter), `empty-metrics` (metrics without a number),
     `saved-chat-exists` (what a debug log repeats of a chat that is saved beside it), `other-product` (items of a bill

@@ -10,7 +10,7 @@ from palaver.importers.github_copilot.events.session import Session
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.run import Run
-from palaver.sources.small_files import UNREADABLE_SIDE_FILE, count_file, json_document
+from palaver.sources.small_files import UNREADABLE_SETTINGS, UNREADABLE_SIDE_FILE, count_file, json_document
 from palaver.sources.source import Source
 
 _MAX_PLAN_BYTES = 1 << 24
@@ -88,8 +88,8 @@ def _add_workspace(file: Source, custom: JsonObject, run: Run) -> int:
     count_file(file, run)
     value = _json_value(read_side_file(file))
     if not isinstance(value, dict):
-        run.note(UNREADABLE_SIDE_FILE, file.name, kept=False)
-        run.skipped("unreadable-side-file")
+        run.note(UNREADABLE_SETTINGS, file.name, kept=False)
+        run.skipped("unreadable-settings")
         return 0
     custom["workspace"] = value
     return 1
