@@ -8,10 +8,11 @@ import zlib
 import pytest
 import zstandard
 
-from api_trace.tracing import SONNET, asked, call, calls, events, message, pair, sse, text_of, trace
+from api_trace.tracing import SONNET, asked, call, calls, events, imported, lines, message, pair, sse, text_of, trace
 from palaver.importers.api_trace.calls import Caller, LoggedCall, call_from_log, caller_of
 from palaver.importers.api_trace.endpoints import model_in_url, wire_of_url
 from palaver.importers.api_trace.helper_calls import helper_kind
+from palaver.workflows.validate import ValidationSettings
 
 HASH = "0123456789abcdef" * 4
 CLI = {"user-agent": "claude-cli/2.1.90 (external, cli)"}
@@ -218,3 +219,18 @@ def test_fields_without_a_place_are_kept_beside_the_answer(tmp_path):
     record = pair(response={"body": message(), "attempt": 2}, tag="spring", api_key="secret")
     made = call(tmp_path, record)
     assert made.answer["source_fields"] == {"tag": "spring", "api_key": "[masked]", "response": {"attempt": 2}}
+
+
+def test_several_answers_to_one_request_are_one_document_that_validates(tmp_path):
+    def choice(index, text):
+        return {"index": index, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+
+    request = {"model": "gpt-4", "n": 2, "messages": [{"role": "user", "content": "Which knot?"}]}
+    response = {"id": "c1", "model": "gpt-4", "choices": [choice(1, "A reef knot."), choice(0, "A bowline.")]}
+    record = {"id": "r1", "timestamp": 1_757_000_000, "request": request, "response": response}
+    (document,) = imported(tmp_path, {"log.jsonl": lines(record)}).documents
+    assert [
+        (message["content"][0]["text"], message["metadata"].get("completion_index")) for message in document["messages"]
+    ] == [("Which knot?", None), ("A bowline.", 0), ("A reef knot.", 1)]
+    verdicts = ValidationSettings().new_judge().judge(document)
+    assert [verdict.code for verdict in verdicts if verdict.severity == "error"] == []

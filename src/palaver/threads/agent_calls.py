@@ -21,16 +21,19 @@ class AgentCalls:
     def add(self, caller: str, conversation_id: str, content: list[JsonObject]) -> None:
         """Remember the prompts in a message of a model."""
         for block in content:
-            if block["type"] != "tool_use" or block["name"].lower() not in _TOOLS:
-                continue
-            prompt = block["input"].get("prompt")
-            if isinstance(prompt, str) and prompt.strip():
-                if len(self._callers) > _MAX_REMEMBERED:
-                    self._callers.clear()
-                key = caller, hash(prompt.strip())
-                known = self._callers.setdefault(key, conversation_id)
-                if known != conversation_id:
-                    self._callers[key] = ""
+            match block:
+                case {"type": "tool_use", "name": str(name), "input": {"prompt": str(prompt)}} if prompt.strip():
+                    if name.lower() in _TOOLS:
+                        self._remember(caller, conversation_id, prompt)
+                case _:
+                    pass
+
+    def _remember(self, caller: str, conversation_id: str, prompt: str) -> None:
+        if len(self._callers) > _MAX_REMEMBERED:
+            self._callers.clear()
+        key = caller, hash(prompt.strip())
+        if self._callers.setdefault(key, conversation_id) != conversation_id:
+            self._callers[key] = ""
 
     def parent_of(self, caller: str, conversation_id: str, first_content: list[JsonObject]) -> str | None:
         """Return the conversation that started this one with its first prompt, if it is known."""
