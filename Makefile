@@ -9,7 +9,7 @@ endif
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: scan test lint types layers unit browser bench bench-readme update-golden docs wheel clean
+.PHONY: scan test test-large lint types layers unit browser bench bench-readme update-golden docs wheel clean
 
 scan: $(READY)
 	@$(BIN)/palaver scan
@@ -28,6 +28,10 @@ layers: $(READY_DEV)
 
 unit: $(READY_DEV) browser
 	$(BIN)/python -m pytest -n auto
+
+# What the tests assert, at the sizes of real archives; takes minutes and some gigabytes.
+test-large: $(READY_DEV)
+	$(BIN)/python -m pytest -m large
 
 # Some tests open pages in a real browser; nothing is downloaded where there is one already.
 browser: $(READY_DEV)

@@ -15,11 +15,11 @@ import pytest
 from palaver import importers
 from palaver.importers._shared.contract import Match, no_options
 from palaver.model import build
-from palaver.model.finding import finding_kind
+from palaver.sources.damage import NOT_AN_OBJECT
 
 Json = dict[str, Any]
 
-REFUSED = finding_kind("scripted-refusal", "error", "The script has a record refused.")
+
 AT = "2026-01-01T10:00:0{}.000Z"
 
 
@@ -48,7 +48,7 @@ class Scripted:
             reading = self._reading(stream.read())
         for raw in reading.get("quarantined", ()):
             run.read()
-            run.quarantined(REFUSED, raw.encode(), "somewhere")
+            run.quarantined(NOT_AN_OBJECT, raw.encode(), "somewhere")
         for record in reading.get("usage", ()):
             run.read()
             run.used(record)

@@ -4,15 +4,22 @@ Sessions are generated. Of an export a few megabytes are, and repeated under oth
 other words as well: what is the same, the archive keeps only once.
 """
 
+import hashlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import orjson
 import pytest
+
+from importing import FIXTURES
+from palaver.archive.connection import open_to_read
+from palaver.archive.documents import documents
 
 GENERATE = Path(__file__).parents[1] / "benchmarks" / "generate.py"
 SOURCE_BYTES = 300_000_000
@@ -144,3 +151,49 @@ def test_an_export_of_300_mb_goes_through_under_the_ceiling(tmp_path):
     sources, size_bytes, conversations = export(tmp_path / "source")
     assert size_bytes > SOURCE_BYTES * 0.99
     goes_through("chatgpt", sources, conversations, tmp_path)
+
+
+def reads_again(platform: str, sources: list[Path], folder: Path) -> None:
+    """Import, then read all sources again as if by a later revision: within the ceiling, and without a change."""
+    is_done, complaint = run_under_ceiling(IMPORT, platform, *sources, folder=folder)
+    assert is_done, complaint
+    archive = folder / "home" / "archive.db"
+    before = exported_hash(archive)
+    with closing(sqlite3.connect(archive, isolation_level=None)) as connection:
+        connection.execute("update source set revision = 0")
+    is_done, complaint = run_under_ceiling(IMPORT, platform, *sources, folder=folder)
+    assert is_done, complaint
+    totals = orjson.loads((folder / "answer").read_bytes())["totals"]
+    assert totals["reread"] == totals["sources"] > 0
+    assert [totals["archive"][name] for name in ("added", "updated", "removed")] == [0, 0, 0]
+    assert exported_hash(archive) == before
+    shutil.rmtree(folder)
+
+
+def exported_hash(archive: Path) -> str:
+    digest = hashlib.sha256()
+    with closing(open_to_read(archive)) as connection:
+        for document in documents(connection):
+            digest.update(orjson.dumps(document))
+    return digest.hexdigest()
+
+
+@pytest.mark.large
+def test_300_mb_of_sessions_are_read_again_under_the_ceiling(tmp_path):
+    reads_again("claude_code", sessions(tmp_path / "source")[0], tmp_path)
+
+
+@pytest.mark.large
+def test_an_export_of_300_mb_is_read_again_under_the_ceiling(tmp_path):
+    reads_again("chatgpt", export(tmp_path / "source")[0], tmp_path)
+
+
+@pytest.mark.large
+def test_10_000_sources_are_read_again_under_the_ceiling(tmp_path):
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (session,) = (FIXTURES / "claude_code" / "plain_session" / "source").rglob("*.jsonl")
+    for number in range(10_000):
+        name = f"00000000-0000-4000-a000-{number:012}"
+        (folder / f"{name}.jsonl").write_text(session.read_text("utf-8").replace(session.stem, name), "utf-8")
+    reads_again("claude_code", [folder], tmp_path)

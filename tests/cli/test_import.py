@@ -297,7 +297,7 @@ def test_the_report_as_json(run, damaged, case, out):
     assert result.exit_code == 1
     assert result.stderr == ""
     report = json.loads(result.stdout)
-    assert report.keys() == {"sources", "unclaimed", "refused", "totals"}
+    assert report.keys() == {"sources", "unclaimed", "refused", "released", "totals"}
     first = report["sources"][0]
     counted = {"bytes", "conversations", "messages", "usage_records", "records", "findings"}
     assert first.keys() == {"source", "platform", *counted}

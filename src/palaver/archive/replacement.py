@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from palaver.archive import join
+from palaver.archive.conversation_totals import COUNT_COLUMNS
 from palaver.archive.deletion import remove_bodies
 from palaver.archive.ingest import Ingest
 from palaver.archive.known_files import RELEASED, KnownSource
@@ -152,7 +153,8 @@ class Replacement:
             if not old.is_replaced_whole:
                 self._keep_uncovered(old, found[0])
             self._delete(old.key)
-            changes.added.discard(found[0])
+            for keys in (changes.added, changes.updated, changes.unchanged):
+                keys.discard(found[0])
             is_changed = _digest(self._connection, found[0]) != old.digest
             (changes.updated if is_changed else changes.unchanged).add(found[0])
         self._set_aside.clear()
@@ -182,12 +184,15 @@ class Replacement:
         Of a message that was read anew, the old version is kept only where it shows more: it was revised later, is
         known at first hand, or has more blocks.
         """
-        for message, message_id, *version in self._connection.execute(_VERSIONS, (old.key,)).fetchall():
-            found = self._connection.execute(f"{_VERSIONS} and message_id = ?", (new, message_id)).fetchone()
+        query = "select message_key, message_id from message where conversation = ?"
+        for message, message_id in self._connection.execute(query, (old.key,)).fetchall():
+            found = self._connection.execute(f"{query} and message_id = ?", (new, message_id)).fetchone()
             if found is None:
                 self._connection.execute("update message set conversation = ? where message_key = ?", (new, message))
-            elif _evidence(version) > _evidence(found[2:]):
+            elif _evidence(self._connection, message) > _evidence(self._connection, found[0]):
                 self._exchange(new, message, found[0])
+            else:
+                self._connection.execute(_KEEP_USAGE, (message, found[0]))
         for table in ("revision", "summary", "source_tag", "origin"):
             move = f"update or ignore {table} set conversation = ? where conversation = ?"  # noqa: S608 - constants, bound values
             self._connection.execute(move, (new, old.key))
@@ -220,7 +225,7 @@ class Replacement:
             (old.key, new),
         ).fetchall()
         for changed_at, state_hash, header in states:
-            rows = ConversationRows(*old.identity, changed_at, changed_at, header, state_hash, [], [], [], [])
+            rows = ConversationRows(*old.identity, created_at, changed_at, header, state_hash, [], [], [], [])
             self._ingest.add([(rows, None)])
         self._connection.execute(
             "update conversation set created_at = min(created_at, ?), updated_at = "
@@ -229,16 +234,21 @@ class Replacement:
         )
 
 
-_VERSIONS = (
-    "select message_key, message_id, version, timestamp, cast(rest as blob), json_array_length(content) "
-    "from message join body on body_key = body where conversation = ?"
+_USAGE = f"(tokens, {COUNT_COLUMNS})"
+_KEEP_USAGE = (
+    f"update message set {_USAGE} = (select {_USAGE[1:-1]} from message where message_key = ?) "  # noqa: S608 - constants, bound values
+    "where message_key = ? and tokens is null"
 )
 
 
-def _evidence(version: list[Any]) -> tuple[Any, ...]:
-    """Return how much a version shows, without regard to how it was read."""
-    content_hash, timestamp, rest, blocks = version
-    return join.version_key(blocks, orjson.loads(rest), timestamp, content_hash)[:3]
+def _evidence(connection: sqlite3.Connection, message: int) -> tuple[Any, ...]:
+    """Return how much the current version of a message shows, without regard to how it was read."""
+    blocks, rest, timestamp, version = connection.execute(
+        "select json_array_length(content), cast(rest as blob), timestamp, version from message "
+        "join body on body_key = body where message_key = ?",
+        (message,),
+    ).fetchone()
+    return join.version_key(blocks, orjson.loads(rest), timestamp, version)[:3]
 
 
 def _digest(connection: sqlite3.Connection, key: int) -> bytes:

@@ -13,7 +13,6 @@ from palaver.cli._terminal.words import counted, display_path, listed
 from palaver.errors import SourceError
 
 if TYPE_CHECKING:
-    from palaver.exporters._contract import MessageCost
     from palaver.model.report import Report
     from palaver.sources.discovery import Unit
     from palaver.workflows.outputs import Output
@@ -90,11 +89,11 @@ def announce_rereads(plan: "Plan") -> None:
     if counts:
         titles = [platform_title(platform) for platform in counts]
         if len(counts) > 1:
-            titles = [f"{title} ({count:,})" for title, count in zip(titles, counts.values(), strict=True)]
+            titles = [f"{platform_title(platform)} ({count:,})" for platform, count in counts.most_common()]
         when = "it was" if counts.total() == 1 else "they were"
         output.notify(
-            f"Reading {counted(counts.total(), 'source')} again: palaver reads {listed(titles)} better than when "
-            f"{when} imported."
+            f"Reading {counted(counts.total(), 'source')} again: "
+            f"palaver reads {listed(titles)} better than when {when} imported."
         )
     for platform in sorted({source.platform for source in plan.released}):
         labels = sorted(source.label for source in plan.released if source.platform == platform)
@@ -132,7 +131,6 @@ def import_units(
     *,
     jobs: int | None,
     began: float,
-    with_cost: bool = False,
 ) -> Effort:
     """Import the units platform by platform, since each has its own options; on any failure, discard the output.
 
@@ -141,7 +139,6 @@ def import_units(
     from palaver.workflows.import_files import import_files
     from palaver.workflows.parallel import available_cores, collect_rarely
 
-    cost = _message_cost() if with_cost else None
     collect_rarely()
     total_bytes = sum(unit.size_bytes for unit in units)
     by_platform: dict[str, list[Unit]] = {}
@@ -158,7 +155,6 @@ def import_units(
                     options.get(platform, {}),
                     jobs=jobs or available_cores(),
                     advance=progress.advance,
-                    cost=cost,
                 )
         destination.output.close(keep=True)
     except BaseException as error:
@@ -167,10 +163,3 @@ def import_units(
             raise SourceError(f"cannot write to {destination.name}: {error.strerror or error}") from error
         raise
     return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)
-
-
-def _message_cost() -> "MessageCost":
-    from palaver.config import config_path, load_config
-    from palaver.workflows.export import message_cost
-
-    return message_cost(load_config(config_path()))

@@ -1,0 +1,106 @@
+"""What `scan`, `import` and `doctor` say of sources that an earlier revision of their importer read."""
+
+import json
+import shutil
+from contextlib import closing
+
+import pytest
+
+from archiving import exported
+from importing import FIXTURES
+from palaver.archive.connection import open_to_write
+from palaver.importers import importer
+from scripted import document, install, message, scripted, write  # noqa: F401 - a fixture
+
+
+@pytest.fixture
+def archive(kept):
+    return kept / "archive.db"
+
+
+@pytest.fixture
+def sources(home, tmp_path, scripted):  # noqa: ARG001, F811 - the importer must be there
+    """One source where `scan` looks, two elsewhere, one of which no importer claims later."""
+    old, new = ({"documents": [document("a", message("m1", text))]} for text in ("old", "new"))
+    write(home / ".scripted" / "one.script", old, new)
+    other = {"documents": [document("b", message("m1", "b"))]}
+    write(tmp_path / "elsewhere" / "two.script", other)
+    write(tmp_path / "elsewhere" / "three.left.script", {"documents": [document("c", message("m1", "c"))]})
+    return home, tmp_path / "elsewhere"
+
+
+def test_a_scan_reads_again_what_was_read_worse_wherever_it_is(run, archive, sources):
+    run("import", *sources)
+    install(2)
+    result = run("scan", "--json")
+    assert result.exit_code == 0
+    assert "Reading 2 sources again: palaver reads Scripted better than when they were imported." in result.stderr
+    assert "1 source is no longer read as Scripted: " in result.stderr
+    report = json.loads(result.stdout)
+    assert report["totals"]["reread"] == report["totals"]["sources"] == 2
+    assert report["released"] == [str(sources[1] / "three.left.script")]
+    assert report["totals"]["archive"] == {"added": 0, "updated": 1, "unchanged": 1, "forgotten": 0, "removed": 1}
+    assert len(exported(archive)) == 2
+    again = run("scan", "--json")
+    assert "again" not in again.stderr
+    assert json.loads(again.stdout)["totals"]["reread"] == 0
+
+
+def test_the_message_counts_by_platform(run, sources, tmp_path):
+    shutil.copytree(FIXTURES / "claude_code" / "plain_session" / "source", tmp_path / "session")
+    run("import", *sources, tmp_path / "session")
+    with closing(open_to_write(tmp_path / "kept" / "archive.db")) as connection:
+        connection.execute("update source set revision = 0")
+    result = run("import", *sources, tmp_path / "session")
+    assert "Reading 4 sources again: palaver reads Scripted (3) and Claude Code (1) better" in result.stderr
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize("words", [("scan",), ("import", "HOME", "ELSEWHERE")], ids=["scan", "import"])
+def test_a_dry_run_says_what_it_would_read_again(run, archive, sources, words):
+    run("import", *sources)
+    before = exported(archive)
+    install(2)
+    words = [{"HOME": sources[0], "ELSEWHERE": sources[1]}.get(word, word) for word in words]
+    result = run(*words, "--dry-run", "--json")
+    assert "Reading 2 sources again" in result.stderr
+    assert json.loads(result.stdout)["totals"]["reread"] == 2
+    assert exported(archive) == before
+
+
+def test_the_doctor_counts_what_is_gone(run, sources):
+    run("import", *sources)
+    install(2)
+    shutil.rmtree(sources[1])
+    said = " ".join(run("doctor").stdout.split())
+    assert "1 sources were read by earlier importers; 2 that earlier importers read are gone" in said
+    run("scan")
+    result = run("doctor", "--json")
+    (check,) = [check for check in json.loads(result.stdout)["checks"] if check["name"] == "importers"]
+    assert (check["verdict"], len(check["details"])) == ("ok", 2)
+    assert "2 that earlier importers read are gone" in check["told"]
+    assert result.exit_code == 0
+
+
+def test_a_scan_reads_again_with_the_options_of_that_time(run, archive, tmp_path, monkeypatch):
+    folder = tmp_path / "logs"
+    shutil.copytree(FIXTURES / "azure_openai", folder)
+    run("import", "azure_openai", folder, "-O", "thread=no")
+    before = exported(archive)
+    monkeypatch.setattr(type(importer("azure_openai")), "revision", 2)
+    report = json.loads(run("scan", "--json").stdout)
+    assert report["totals"]["reread"] == report["totals"]["sources"] > 10
+    assert exported(archive) == before
+
+
+def test_a_file_given_to_an_importer_that_does_not_recognize_it_stays_there(run, archive, tmp_path, monkeypatch):
+    path = tmp_path / "notes.txt"
+    shutil.copy(next((FIXTURES / "claude_code" / "plain_session" / "source").rglob("*.jsonl")), path)
+    path.write_bytes(b"\n" * 70_000 + path.read_bytes())
+    run("import", "claude_code", path)
+    before = exported(archive)
+    assert before
+    monkeypatch.setattr(type(importer("claude_code")), "revision", 2)
+    report = json.loads(run("scan", "--json").stdout)
+    assert (report["totals"]["reread"], report["released"]) == (1, [])
+    assert exported(archive) == before
