@@ -234,3 +234,30 @@ def test_several_answers_to_one_request_are_one_document_that_validates(tmp_path
     ] == [("Which knot?", None), ("A bowline.", 0), ("A reef knot.", 1)]
     verdicts = ValidationSettings().new_judge().judge(document)
     assert [verdict.code for verdict in verdicts if verdict.severity == "error"] == []
+
+
+def test_a_proxy_that_translates_loses_neither_the_prompt_nor_the_answer(tmp_path):
+    """The request is Anthropic's, with a system prompt of its own; the answer is a stream of Chat Completions."""
+    answer = {
+        "stream": True,
+        "sse_lines": ['data: {"id":"c1","choices":[{"delta":{"content":"It is."}}]}', "data: [DONE]"],
+    }
+    record = trace(asked(system="Be brief."), answer)
+    made = call(tmp_path, record)
+    assert (made.wire, made.response_wire) == ("anthropic", "openai-chat")
+    folder = tmp_path / "source"
+    folder.mkdir()
+    [document] = imported(folder, {"log.jsonl": lines(record)}).documents
+    texts = {message["role"]: message["content"][0]["text"] for message in document["messages"]}
+    assert texts == {"system": "Be brief.", "user": "Is it raining?", "assistant": "It is."}
+
+
+@pytest.mark.parametrize(("stated", "expected"), [("1200", 1200), ("1200.5", 1200.5), ("about a second", None)])
+def test_a_duration_may_be_a_text(tmp_path, stated, expected):
+    assert call(tmp_path, trace(asked(), message(), duration_ms=stated)).duration_ms == expected
+
+
+@pytest.mark.parametrize("system", [{}, {"system": "Be brief."}], ids=["openai", "anthropic"])
+def test_an_error_without_a_message_is_told_as_json(tmp_path, system):
+    record = trace(asked(**system), {"type": "error", "error": {"type": "overloaded_error"}})
+    assert call(tmp_path, record).error["message"] == '{"type":"overloaded_error"}'

@@ -115,9 +115,9 @@ def test_what_was_odd_is_printed_once_for_each_kind_with_the_count_and_the_first
         odd_record("b", response={"choices": [{"message": {"content": "part"}}]}, error="reset"),
     )
     printed = run("cook", trace, "--output", tmp_path / "cooked.json").stderr.splitlines()
+    meaning = "An answer is in no format that is known; it is kept as it is."
     assert [line for line in printed if "unreadable-answer" in line] == [
-        f"{trace}, line 1, byte 0: unreadable-answer: An answer is in no format that is known; it is kept as it is. "
-        "(2 times; this is the first)"
+        f"{trace}, line 1, byte 0: unreadable-answer: {meaning} (2 times; this is the first)"
     ]
     assert len([line for line in printed if "repeated-request-id" in line and "line 3" in line]) == 1
     assert len([line for line in printed if "partial-answer" in line and "reset" in line]) == 1

@@ -4,13 +4,11 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import replace
 
-import orjson
-
 from palaver.cook.blocks import Style, block_pieces
 from palaver.cook.call_ids import CallPairing, complete_response
 from palaver.cook.conversations import Conversations
 from palaver.cook.parents import Request, parent_indexes
-from palaver.cook.pieces import Pieces, PieceTable, piece
+from palaver.cook.pieces import Pieces, PieceTable, encode_json, piece
 from palaver.cook.requests import RequestReader, request_pieces, request_tools
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
@@ -106,7 +104,7 @@ class CookBuilder:
         yield b'],"tools":['
         yield from _joined_batches(_entry(b"t", number, raw) for number, raw in enumerate(self._table.tools))
         yield b'],"requests":['
-        yield from _joined_batches(map(orjson.dumps, self._requests_json()))
+        yield from _joined_batches(map(encode_json, self._requests_json()))
         yield b"]}\n"
 
     def _style_of(self, wire: str) -> Style:

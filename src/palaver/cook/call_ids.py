@@ -12,7 +12,7 @@ from palaver.cook.pieces import json_text, parse_arguments
 from palaver.model.build import JsonObject
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_RESULT_ROLES = frozenset({"tool", "function"})
+_RESULT_ROLES = ("tool", "function")
 
 
 class CallPairing:

@@ -96,26 +96,27 @@ def cook_units(
 def _cook_unit(unit: Unit, builder: CookBuilder, stated_format: Format | None, advance: Advance) -> SourceReport:
     report = SourceReport(unit.source.label, unit.platform, unit.size_bytes)
     if unit.platform == "exchange":
-        run = Run(unit.source.label, advance=advance)
-        report.ledger, report.findings = run.ledger, run.findings
-        with _failure_in(report):
+        with _run(unit, report, advance) as run:
             _cook_exchanges(unit, run, builder)
-        return report
-    run = start_run(unit, report, {}, advance=advance)
-    if isinstance(traffic_importer := importer(unit.platform), HasCalls):
-        with _failure_in(report):
+    elif isinstance(traffic_importer := importer(unit.platform), HasCalls):
+        with _run(unit, report, advance) as run:
             _cook_calls(traffic_importer, unit, run, builder, stated_format)
-        return report
-    for document in read_unit(unit, run, report, lambda document: (document,), is_measured=False):
-        _note(builder.add_document(document), run, document["conversation_id"])
+    else:
+        run = start_run(unit, report, {}, advance=advance)
+        for document in read_unit(unit, run, report, lambda document: (document,), is_measured=False):
+            _note(builder.add_document(document), run, document["conversation_id"])
     return report
 
 
 @contextmanager
-def _failure_in(report: SourceReport) -> Generator[None]:
-    """Report why a source could not be read to its end."""
+def _run(unit: Unit, report: SourceReport, advance: Advance) -> Generator[Run]:
+    """Start a run without options, which writes into the report, also why the source could not be read to its end."""
+    run = Run(unit.source.label, form=unit.match.form, advance=advance)
+    report.ledger, report.findings = run.ledger, run.findings
+    for kind, where, message in unit.remarks:
+        run.note(kind, where, message, kept=False)
     try:
-        yield
+        yield run
     except (PalaverError, OSError) as error:
         report.failure = str(error)
 
