@@ -218,6 +218,9 @@ def _without_notes(value):
 
 def _provider_data(data):
     said = {name: _said(value) for name, value in data.items()}
+    for value in list(said.values()):
+        if isinstance(value, dict) and value.get("role") == "system":
+            said["role"] = value.pop("role")  # a system prompt amid the messages, which three formats have
     openai = [said.pop(name) for name in ("openai_chat", "openai_responses") if said.get(name) not in (None, {})]
     return {name: value for name, value in {**said, "openai": _shared(*openai)}.items() if value}
 
@@ -243,7 +246,7 @@ def _shared(data=None):
             case "text" | "reasoning", dict():
                 made |= {{"effort": "reasoning_effort"}.get(inner, inner): word for inner, word in value.items()}
             case "message" | "item", dict():
-                made |= value
+                made |= {inner: word for inner, word in value.items() if (inner, word) != ("role", "system")}
             case "type", str():
                 made[key] = words.get(value, value)
             case _:

@@ -32,24 +32,45 @@ _CONTAINERS = frozenset(
     }
 )
 """Objects of which readers take some fields, and leave the others."""
+_PROMPTS = ("message", "item")
+"""Notes on the message of a block; in a system prompt, its role `system` goes without saying."""
 _LISTS = frozenset({"choices", "candidates", "tools"})
 """Lists whose entries are lost one by one."""
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _FINISH_WORDS = frozenset({"finish_reason", "stop_reason", "finishReason", "status", "incomplete_details"})
+PROMPT_ROLES = ("system", "developer")
+"""Roles of the system prompt."""
 _LONGEST_QUOTE = 40
 
 
 def report_unwritten(
-    part: JsonObject, written: Collection[str], pointer: str, losses: Losses, *, own: str, title: str
+    part: JsonObject,
+    written: Collection[str],
+    pointer: str,
+    losses: Losses,
+    *,
+    own: str,
+    title: str,
+    carried: Collection[str] = (),
 ) -> None:
     """Report the fields of a part that are not among the written ones, and the provider data of other formats.
 
-    `own` is the name of the format that is written, `title` what people call it.
+    `own` is the name of the format that is written, `title` what people call it; `carried` are keys of provider data
+    that are written nevertheless.
     """
     report_fields(part, written, pointer, losses, title=title)
     for name in part.get("provider_data") or {}:
         if name != own:
-            report_provider_data(part, name, pointer, losses, title=title)
+            report_provider_data(part, name, pointer, losses, title=title, carried=carried)
+
+
+def prompt_role(message: JsonObject) -> str | None:
+    """Return the role of the system prompt that a format noted with a turn in the midst of others; None for others."""
+    for data in (message.get("provider_data") or {}).values():
+        role = data.get("role") if isinstance(data, dict) else None
+        if role in PROMPT_ROLES:
+            return role
+    return None
 
 
 def report_fields(part: JsonObject, written: Collection[str], pointer: str, losses: Losses, *, title: str) -> None:
@@ -80,7 +101,8 @@ def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterato
             continue
         here = f"{pointer}/{escape_key(key)}"
         if key in _CONTAINERS and isinstance(value, dict):
-            yield from _stated(value, here, carried)
+            is_prompt = key in _PROMPTS and value.get("role") == "system"
+            yield from _stated(value, here, {*carried, "role"} if is_prompt else carried)
         elif key in _LISTS and isinstance(value, list):
             for number, entry in enumerate(value):
                 if key != "tools" and isinstance(entry, dict):
@@ -94,5 +116,6 @@ def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterato
 def _lacks(title: str, key: str, value: Any) -> str:
     if key == "tools":
         return f"{title} does not run this tool"
-    quote = f"{key}: {value}" if isinstance(value, str | int | float) else key
+    word = str(value).lower() if isinstance(value, bool) else value
+    quote = f"{key}: {word}" if isinstance(value, str | int | float) else key
     return f"{title} has no place for `{quote if len(quote) <= _LONGEST_QUOTE else key}`"

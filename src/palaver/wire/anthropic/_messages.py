@@ -9,6 +9,7 @@ from typing import Any, cast
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
+from palaver.wire._unwritten import prompt_role
 from palaver.wire.anthropic._blocks import Context, block_from_wire, block_to_wire
 from palaver.wire.anthropic._provider_data import (
     FORM,
@@ -56,7 +57,8 @@ def message_to_wire(message: JsonObject, pointer: str, context: Context, form: J
     if is_foreign(message) or message.get("provider") not in {None, NAME}:
         context = context._replace(origin="foreign")
     context = context._replace(container=role, states_errors=form.get("is_error") == "stated")
-    report_unwritten(message, ("role", "content"), pointer, losses)
+    is_prompt = is_foreign(message) and prompt_role(message) == "system" and _is_text_only(message)
+    report_unwritten(message, ("role", "content"), pointer, losses, carried=("role",) if is_prompt else ())
     pieces = content_to_wire(message["content"], f"{pointer}/content", context, losses)
     if message["content"] and not pieces:
         losses.drop(pointer, "nothing of it can be written")
@@ -64,7 +66,10 @@ def message_to_wire(message: JsonObject, pointer: str, context: Context, form: J
     writer_losses = Losses()
     if message["role"] == "tool":
         writer_losses.change(f"{pointer}/role", "results of tools are the user's")
-    made: JsonObject = {"role": role, "content": spell_content(pieces, as_list=form.get("content") == "list")}
+    made: JsonObject = {
+        "role": "system" if is_prompt else role,
+        "content": spell_content(pieces, as_list=form.get("content") == "list"),
+    }
     saved = without_fields(saved, {FORM, "content"} if pieces else {FORM})
     head = {"role": message["role"], "provider_data": {NAME: saved}}
 
@@ -113,6 +118,10 @@ def _spelling(content: Any) -> str | None:
             return "list"
         case _:
             return None
+
+
+def _is_text_only(message: JsonObject) -> bool:
+    return bool(message["content"]) and all(block["type"] == "text" for block in message["content"])
 
 
 def _role(raw: JsonObject) -> str:

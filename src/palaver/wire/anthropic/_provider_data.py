@@ -89,9 +89,11 @@ def without_provider_data(part: JsonObject) -> JsonObject:
     return {name: value for name, value in part.items() if name != "provider_data"}
 
 
-def report_unwritten(part: JsonObject, written: Collection[str], pointer: str, losses: Losses) -> None:
+def report_unwritten(
+    part: JsonObject, written: Collection[str], pointer: str, losses: Losses, *, carried: Collection[str] = ()
+) -> None:
     """Report as losses the fields of a part that no writer handles, and what other formats kept beside them."""
-    _unwritten.report_unwritten(part, written, pointer, losses, own=NAME, title="Anthropic")
+    _unwritten.report_unwritten(part, written, pointer, losses, own=NAME, title="Anthropic", carried=carried)
 
 
 def _data(part: JsonObject) -> JsonObject:

@@ -14,13 +14,20 @@ A content is an object with a role and parts. SDKs also accept a string or a sin
 import re
 from typing import Any, Literal
 
-from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import timestamp_or_empty
 from palaver.wire import _errors
 from palaver.wire._answers import answer_order, in_payload_order
 from palaver.wire._contract import Losses, Written
 from palaver.wire.gemini._call_ids import CallPairs, pair_calls
+from palaver.wire.gemini._candidates import (
+    alternative_from_wire,
+    alternative_to_wire,
+    call_names,
+    candidate_from_wire,
+    candidate_to_wire,
+    finish_without_answer,
+)
 from palaver.wire.gemini._parts import PartWriter, blocks_from_wire, part_kind
 from palaver.wire.gemini._provider_data import (
     NAME,
@@ -39,6 +46,7 @@ from palaver.wire.gemini._settings import (
     service_to_wire,
 )
 from palaver.wire.gemini._tools import choice_from_wire, choice_to_wire, tools_from_wire, tools_to_wire
+from palaver.wire.gemini._usage import usage_from_wire, usage_to_wire
 
 _ROLES = {"user": "user", "model": "assistant", "function": "tool", "assistant": "assistant", "tool": "tool"}
 _WIRE_ROLES = {"user": "user", "assistant": "model", "tool": "function"}
@@ -128,33 +136,6 @@ _REQUEST = frozenset(
 )
 _WIRE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _RESPONSE = frozenset({"content", "finish_reason", "alternatives", "usage", "model", "response_id", "created_at"})
-_ANSWER = frozenset({"index", "content", "finish_reason"})
-_COUNTS = {
-    "input_tokens": "promptTokenCount",
-    "output_tokens": "candidatesTokenCount",
-    "thinking_tokens": "thoughtsTokenCount",
-    "cached_tokens": "cachedContentTokenCount",
-    "total_tokens": "totalTokenCount",
-}
-_PLAIN = ("input_tokens", "output_tokens")
-_SUMMANDS = (*_PLAIN, "thinking_tokens")
-_TOOL_PROMPT = "toolUsePromptTokenCount"
-_WIRE_FINISH_REASONS = {
-    "stop": "STOP",
-    "tool_use": "STOP",
-    "length": "MAX_TOKENS",
-    "content_filter": "SAFETY",
-    "error": "OTHER",
-    "unknown": None,
-}
-_FINISH_REASONS = {
-    "STOP": "stop",
-    "MAX_TOKENS": "length",
-    **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "content_filter"),
-    **dict.fromkeys(("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER"), "content_filter"),
-    **dict.fromkeys(("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"), "error"),
-    **dict.fromkeys(("MALFORMED_RESPONSE", "LANGUAGE", "NO_IMAGE", "OTHER"), "error"),
-}
 
 
 def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
@@ -178,7 +159,7 @@ def request_to_wire(request: JsonObject) -> Written:
     saved = ProviderData(request)
     report_unwritten(request, _REQUEST, "", losses)
     system, messages = request.get("system") or [], request["messages"]
-    writer = PartWriter(_call_names([system, *(message["content"] for message in messages)]), losses)
+    writer = PartWriter(call_names([system, *(message["content"] for message in messages)]), losses)
     payload: JsonObject = {} if saved.lacks("model") else {"model": request["model"]}
     if system:
         payload["systemInstruction"] = _system_instruction(writer.parts(system, "/system"), saved)
@@ -202,17 +183,17 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     order = answer_order(candidates, "index")
     if not order:
         fields.expect("candidates", lambda _: False)
-        response: JsonObject = {"content": [], "finish_reason": _finish_without_answer(payload)}
+        response: JsonObject = {"content": [], "finish_reason": finish_without_answer(payload)}
     else:
         first, *others = order
-        response = _candidate_from_wire(fields.only_item("candidates", first), 0)
+        response = candidate_from_wire(fields.only_item("candidates", first), 0)
         if others:
-            response["alternatives"] = [_alternative(candidates[position], position) for position in others]
+            response["alternatives"] = [alternative_from_wire(candidates[position], position) for position in others]
         if order != sorted(order):
             fields.remember("order", order)
     stated = fields.take("usageMetadata", lambda value: is_object(value) and bool(value))
     if stated is not None:
-        response["usage"] = _usage_from_wire(FieldReader(stated))
+        response["usage"] = usage_from_wire(FieldReader(stated))
     if (model := fields.take("modelVersion", is_text)) is not None:
         response["model"] = model
     if (response_id := fields.take("responseId", lambda value: is_text(value) and bool(value))) is not None:
@@ -232,9 +213,9 @@ def response_to_wire(response: JsonObject) -> Written:
     payload: JsonObject = {}
     reason = response["finish_reason"]
     has_answer = response["content"] or response.get("alternatives")
-    if has_answer or not saved.lacks("candidates") or reason != _finish_without_answer(saved.extra):
-        payload["candidates"] = [_candidate_to_wire({"index": 0, **response}, "", losses)]
-    if usage := _usage_to_wire(response.get("usage") or {}, losses):
+    if has_answer or not saved.lacks("candidates") or reason != finish_without_answer(saved.extra):
+        payload["candidates"] = [candidate_to_wire({"index": 0, **response}, saved, "", losses, path=("candidates",))]
+    if usage := usage_to_wire(response.get("usage") or {}, losses):
         payload["usageMetadata"] = usage
     if response.get("model") is not None:
         payload["modelVersion"] = response["model"]
@@ -248,7 +229,7 @@ def response_to_wire(response: JsonObject) -> Written:
         candidates = [
             *payload["candidates"],
             *(
-                _alternative_to_wire(answer, f"/alternatives/{number}", losses)
+                alternative_to_wire(answer, f"/alternatives/{number}", losses)
                 for number, answer in enumerate(alternatives)
             ),
         ]
@@ -305,80 +286,6 @@ def _contents(fields: FieldReader) -> list[Any]:
     return fields.expect("contents", is_list) or []
 
 
-def _call_names(contents: list[list[JsonObject]]) -> dict[str, str]:
-    return {block["id"]: block["name"] for content in contents for block in content if block["type"] == "tool_use"}
-
-
-def _alternative(candidate: Any, position: int) -> JsonObject:
-    """Return a further answer; a candidate that is no object becomes an opaque block."""
-    if not is_object(candidate):
-        block = build.opaque(kind="candidate", raw=candidate) | {"provider_data": {NAME: {}}}
-        return {"index": position, "content": [block], "finish_reason": "unknown"}
-    fields = FieldReader(candidate)
-    stated = candidate.get("index")
-    index: int = stated if is_count(stated) else position
-    return {"index": index, **_candidate_from_wire(fields, index)} | fields.provider_data()
-
-
-def _alternative_to_wire(alternative: JsonObject, pointer: str, losses: Losses) -> Any:
-    match alternative["content"]:
-        case [{"type": "opaque", "kind": "candidate"} as block] if NAME in (block.get("provider_data") or {}):
-            return block["raw"]
-        case _:
-            pass
-    report_unwritten(alternative, _ANSWER, pointer, losses)
-    return ProviderData(alternative).complete(_candidate_to_wire(alternative, pointer, losses))
-
-
-def _candidate_from_wire(candidate: FieldReader, index: int) -> JsonObject:
-    content = candidate.inner("content")
-    parts = content.expect("parts", is_list) if content else candidate.expect("content", lambda _: False)
-    if content:
-        content.expect("role", lambda value: value == "model")
-    candidate.expect("index", lambda value: is_count(value) and value == index)
-    made = blocks_from_wire(parts or [], 0, pair_calls([parts or []], part_kind))
-    wire_reason = candidate.take("finishReason", is_text)
-    reason = _finish_reason(wire_reason, made)
-    if wire_reason != _WIRE_FINISH_REASONS[reason]:
-        candidate.remember("finishReason", wire_reason)
-    return {"content": made, "finish_reason": reason}
-
-
-def _candidate_to_wire(answer: JsonObject, pointer: str, losses: Losses) -> JsonObject:
-    saved = ProviderData(answer)
-    parts = PartWriter(_call_names([answer["content"]]), losses).parts(answer["content"], f"{pointer}/content")
-    content: JsonObject = {}
-    if parts or not saved.lacks("parts"):
-        content["parts"] = parts
-    if not saved.lacks("role"):
-        content["role"] = "model"
-    candidate: JsonObject = {"content": content} if parts or not saved.lacks("content") else {}
-    reason = answer["finish_reason"]
-    wire_reason = saved.original("finishReason")
-    if wire_reason is None or _finish_reason(wire_reason, answer["content"]) != reason:
-        wire_reason = _WIRE_FINISH_REASONS[reason]
-        if _finish_reason(wire_reason, answer["content"]) != reason:
-            losses.change(
-                f"{pointer}/finish_reason", "Gemini tells calls of functions from other ends by the parts alone"
-            )
-    if wire_reason is not None:
-        candidate["finishReason"] = wire_reason
-    if not saved.lacks("index"):
-        candidate["index"] = answer["index"]
-    return saved.spell(candidate)
-
-
-def _finish_reason(wire_reason: str | None, content: list[JsonObject]) -> str:
-    reason = _FINISH_REASONS.get(wire_reason or "", "unknown")
-    return "tool_use" if reason == "stop" and any(block["type"] == "tool_use" for block in content) else reason
-
-
-def _finish_without_answer(payload: JsonObject) -> str:
-    """Return the finish reason of a response without candidates, as a blocked prompt has it."""
-    feedback = FieldReader(payload).inner("promptFeedback")
-    return "content_filter" if feedback and feedback.take("blockReason", is_text) else "unknown"
-
-
 def _timestamp(time: Any) -> str | None:
     if not isinstance(time, str) or not _WIRE_TIME.fullmatch(time):
         return None
@@ -387,38 +294,3 @@ def _timestamp(time: Any) -> str | None:
 
 def _wire_time(time: str) -> str:
     return time.replace(".000Z", "Z")
-
-
-def _usage_from_wire(stated: FieldReader) -> JsonObject:
-    """Return the usage: Gemini counts cached tokens with the prompt's, thoughts and the prompts of tools apart.
-
-    The prompts of tools count as input if the stated total includes them.
-    """
-    usage = {
-        name: stated.take(field, _is_count_or_null)
-        for name, field in _COUNTS.items()
-        if stated.has(field, _is_count_or_null)
-    }
-    if "total_tokens" not in usage:
-        stated.expect(_COUNTS["total_tokens"], _is_count_or_null)
-    tools = stated.look(_TOOL_PROMPT, is_count)
-    if tools and usage.get("total_tokens") == tools + sum(usage.get(name) or 0 for name in _SUMMANDS):
-        usage["input_tokens"] = (usage.get("input_tokens") or 0) + tools
-        stated.remember("tool_prompt", tools)
-    return usage | stated.provider_data()
-
-
-def _usage_to_wire(usage: JsonObject, losses: Losses) -> JsonObject:
-    report_unwritten(usage, frozenset(_COUNTS), "/usage", losses)
-    saved = ProviderData(usage)
-    made = {field: usage[name] for name, field in _COUNTS.items() if name in usage}
-    tools: Any = saved.original("tool_prompt")
-    if is_count(tools) and (usage.get("input_tokens") or 0) >= tools:
-        made[_COUNTS["input_tokens"]] = usage["input_tokens"] - tools
-    if not saved.lacks("totalTokenCount") and "total_tokens" not in usage and None not in map(usage.get, _PLAIN):
-        made["totalTokenCount"] = sum(usage.get(name) or 0 for name in _SUMMANDS)
-    return saved.complete(saved.spell(made))
-
-
-def _is_count_or_null(value: Any) -> bool:
-    return value is None or is_count(value)

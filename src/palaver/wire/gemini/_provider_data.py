@@ -3,7 +3,7 @@
 The saved data mirrors the payload: fields that the exchange cannot express are in `provider_data["gemini"]`, at their
 own path. Beside them, `as_written` holds what the exchange's own fields do not show: the names that were in snake_case
 (`spelled`), the usual fields that were missing or of another type (`without`), and original values of which only the
-meaning was taken.
+spelling matters. A value of which only a part of the meaning was taken (a budget for a level) stays at its path.
 """
 
 import re
@@ -100,6 +100,10 @@ class FieldReader:
         key = self._matching_key(name, fits)
         return None if key is None else self._unread[key]
 
+    def keep(self, name: str, value: Any) -> None:
+        """Keep what the exchange expresses only in part among the fields that are not taken."""
+        self._unread[name if snake(name) not in self._taken else snake(name)] = value
+
     def expect(self, name: str, fits: Predicate) -> Any:
         """Take a field that is usually present, and record its absence, so that it is not written either."""
         if not self.has(name, fits):
@@ -175,6 +179,21 @@ class ProviderData:
         """Return how a value was written; the caller checks that it still has the same meaning."""
         return self._as_written.get(name)
 
+    def stated(self, *path: str) -> Any:
+        """Return a kept field, each part of its path in either spelling; None if there is none."""
+        value: Any = self.extra
+        for name in path:
+            value = value[0] if isinstance(value, list) and value else value
+            key = key_of(value, name) if isinstance(value, dict) else None
+            if key is None:
+                return None
+            value = value[key]
+        return value
+
+    def discard(self, *path: str) -> None:
+        """Leave out a kept field, because the exchange says something else by now."""
+        self.extra = _without_path(self.extra, path)
+
     def lacks(self, name: str) -> bool:
         """Return whether a usual field was missing, or was of another type and is among the saved fields."""
         return name in self._as_written.get("without", ())
@@ -187,6 +206,16 @@ class ProviderData:
     def complete(self, payload: JsonObject) -> JsonObject:
         """Return a payload with the saved fields added; written fields take precedence."""
         return _merge(payload, self.extra)
+
+
+def _without_path(value: Any, path: tuple[str, ...]) -> Any:
+    if isinstance(value, list):
+        return [_without_path(value[0], path), *value[1:]] if value else value
+    key = key_of(value, path[0]) if isinstance(value, dict) else None
+    if key is None:
+        return value
+    rest = {name: inner for name, inner in value.items() if name != key}
+    return rest if len(path) == 1 else {**value, key: _without_path(value[key], path[1:])}
 
 
 def _merge(written: JsonObject, extra: JsonObject) -> JsonObject:

@@ -42,6 +42,7 @@ _ANSWERS: dict[str, tuple[str, Predicate]] = {
     "logprobs": ("responseLogprobs", is_flag),
     "top_logprobs": ("logprobs", is_count),
 }
+_THINKING = ("generationConfig", "thinkingConfig")
 _TIERS = frozenset({"standard", "flex", "priority"})
 _JSON, _TEXT = "application/json", "text/plain"
 _LEVELS: dict[str, _thinking.Level] = {"MINIMAL": "none", "LOW": "low", "MEDIUM": "med", "HIGH": "high"}
@@ -74,6 +75,9 @@ def generation_to_wire(request: JsonObject, saved: ProviderData, losses: Losses)
     if thinking := request.get("thinking"):
         report_unwritten(thinking, frozenset({"level", "include_summary"}), "/thinking", losses)
         config["thinkingConfig"] = saved.spell(_thinking_to_wire(thinking, request["model"], saved, losses))
+    for name in ("thinkingLevel", "thinkingBudget"):
+        if _parse_level(name, saved.stated(*_THINKING, name), request["model"]) is not None:
+            saved.discard(*_THINKING, name)
     if request.get("max_output_tokens") not in {None, DEFAULT_LIMIT}:
         config["maxOutputTokens"] = request["max_output_tokens"]
     elif saved.original("maxOutputTokens") is not None:
@@ -145,7 +149,7 @@ def _thinking_from_wire(config: FieldReader, model: str) -> JsonObject | None:
         value = inner.take(name, lambda value, name=name: _parse_level(name, value, model) is not None)
         if (level := _parse_level(name, value, model)) is not None:
             if {name: value} != _default_config(model, level):
-                inner.remember(name, value)
+                inner.keep(name, value)
             return {
                 "level": level,
                 "include_summary": inner.take("includeThoughts", lambda value: value is True) or False,
@@ -157,8 +161,8 @@ def _thinking_to_wire(thinking: JsonObject, model: str, saved: ProviderData, los
     level = thinking["level"]
     config = _default_config(model, level)
     for name in ("thinkingLevel", "thinkingBudget"):
-        if level == _parse_level(name, saved.original(name), model):
-            config = {name: saved.original(name)}
+        if level == _parse_level(name, original := saved.stated(*_THINKING, name), model):
+            config = {name: original}
     [(name, value)] = config.items()
     if (written_level := _parse_level(name, value, model)) != level:
         losses.change("/thinking/level", f"{level} is written as {value}, which stands for {written_level}")

@@ -1,8 +1,8 @@
 """Tools of a Gemini request, and the choice among them (`toolConfig`).
 
-Functions are declared in groups, with server tools between them. An exchange has only the functions. Unless they form a
-single group with nothing else, `as_written.tools` holds the whole list, with each group replaced by its number of
-functions.
+Functions are declared in groups, with server tools between them. An exchange has only the functions; the other tools
+stay in `provider_data`. Unless there is nothing but a single group, `as_written.tools` holds the form of the list: for
+each entry, the number of its functions, and whether it has others.
 
 Parameters are written as `parametersJsonSchema`, which takes any JSON Schema. `parameters`, an OpenAPI schema with
 types in capitals, is converted to JSON Schema; the original is kept if it differs.
@@ -22,11 +22,13 @@ from palaver.wire.gemini._provider_data import (
     is_text_list,
     key_of,
     report_unwritten,
+    snake,
 )
 from palaver.wire.gemini._schemas import json_schema
 
 _GROUP = "functionDeclarations"
 _NO_PARAMETERS: JsonObject = {"type": "object", "properties": {}}
+_MODE = ("toolConfig", "functionCallingConfig", "mode")
 _WIRE_MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "specific": "ANY"}
 _CHOICES = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
 
@@ -37,24 +39,33 @@ def tools_from_wire(payload: FieldReader) -> JsonObject:
     if entries is None:
         return {}
     tools: list[JsonObject] = []
+    others: list[JsonObject] = []
     layout: list[JsonObject] = []
     for entry in entries:
-        layout.append(dict(entry))
         key = key_of(entry, _GROUP)
+        form: JsonObject = {}
         if key is not None and all(map(_is_declaration, entry[key])):
             tools += map(_tool_from_wire, entry[key])
-            layout[-1][key] = len(entry[key])
+            form[key] = len(entry[key])
+        layout.append(form)
+        if rest := {name: value for name, value in entry.items() if name not in form}:
+            form["others"] = True
+            others.append(rest)
     if layout != [{_GROUP: len(tools)}]:
         payload.remember("tools", layout)
+    if others:
+        payload.keep("tools", others)
     return {"tools": tools}
 
 
 def tools_to_wire(tools: list[JsonObject], saved: ProviderData, losses: Losses) -> list[JsonObject]:
     declared = iter([_tool_to_wire(tool, f"/tools/{position}", losses) for position, tool in enumerate(tools)])
-    entries = [_fill_group(entry, declared) for entry in saved.original("tools") or ()]
-    if remaining := list(declared):
-        others = saved.extra.get("tools")
-        entries += [*(others if isinstance(others, list) else ()), {_GROUP: remaining}]
+    kept: Any = saved.extra.get("tools")
+    others = iter(kept if isinstance(kept, list) else [])
+    entries = [_fill_entry(form, declared, others) for form in saved.original("tools") or ()]
+    remaining = list(declared)
+    if entries or remaining:
+        entries += [*others, *([{_GROUP: remaining}] if remaining else [])]
     return entries
 
 
@@ -71,7 +82,9 @@ def choice_from_wire(payload: FieldReader) -> JsonObject:
     choice: JsonObject = {"type": kind}
     if kind == "required" and (only := calling.take("allowedFunctionNames", _is_single_name)):
         choice = {"type": "specific", "name": only[0]}
-    if mode != _WIRE_MODES[kind]:
+    if mode.upper() != _WIRE_MODES[kind]:
+        calling.keep("mode", mode)
+    elif mode != _WIRE_MODES[kind]:
         calling.remember("mode", mode)
     return {"tool_choice": choice}
 
@@ -79,11 +92,13 @@ def choice_from_wire(payload: FieldReader) -> JsonObject:
 def choice_to_wire(request: JsonObject, saved: ProviderData, losses: Losses) -> JsonObject | None:
     choice = request.get("tool_choice")
     if not choice:
+        if is_text(mode := saved.stated(*_MODE)) and mode.upper() in _CHOICES:
+            saved.discard(*_MODE)
         return None
     kind = choice["type"]
     report_unwritten(choice, frozenset({"type", "name"}), "/tool_choice", losses)
     mode = _WIRE_MODES[kind]
-    original = saved.original("mode")
+    original = saved.stated(*_MODE) or saved.original("mode")
     if is_text(original) and _CHOICES.get(original.upper()) == _CHOICES[mode]:
         mode = original
     calling: JsonObject = {"mode": mode}
@@ -108,11 +123,13 @@ def _is_single_name(value: Any) -> bool:
     return is_text_list(value) and len(value) == 1 and bool(value[0])
 
 
-def _fill_group(entry: JsonObject, declared: Iterator[JsonObject]) -> JsonObject:
-    key = key_of(entry, _GROUP)
-    if key is None or isinstance(entry[key], list):
-        return entry
-    return entry | {key: [function for _, function in zip(range(entry[key]), declared, strict=False)]}
+def _fill_entry(form: JsonObject, declared: Iterator[JsonObject], others: Iterator[JsonObject]) -> JsonObject:
+    """Return an entry of the list of tools: as many of the functions, and another tool, as its form has."""
+    entry = dict(next(others, {})) if form.get("others") else {}
+    for key in (_GROUP, snake(_GROUP)):
+        if key in form:
+            entry[key] = [function for _, function in zip(range(form[key]), declared, strict=False)]
+    return entry
 
 
 def _tool_from_wire(declaration: JsonObject) -> JsonObject:

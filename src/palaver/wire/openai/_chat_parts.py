@@ -132,7 +132,7 @@ def _fields(block: JsonObject, notes: JsonObject, pointer: str, writer: Writer) 
                 block,
                 ("type", "text", *(("citations",) if writer.is_response else ())),
                 pointer,
-                ("type", *(("logprobs",) if writer.is_response else ())),
+                ("type", "role", *(("logprobs",) if writer.is_response else ())),
             )
             kind = "refusal" if notes.get("type") == "refusal" else "text"
             return Fields({"type": kind, kind: text}, {})

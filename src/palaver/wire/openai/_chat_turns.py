@@ -11,6 +11,7 @@ from typing import Any
 
 from palaver.model import build
 from palaver.model.build import JsonObject
+from palaver.wire._unwritten import PROMPT_ROLES, prompt_role
 from palaver.wire.openai._chat_assistant import assistant_fields, assistant_from_wire
 from palaver.wire.openai._chat_parts import (
     content_from_wire,
@@ -22,7 +23,6 @@ from palaver.wire.openai._chat_parts import (
 from palaver.wire.openai._parts import LocatedBlock
 from palaver.wire.openai._provider_data import (
     CHAT,
-    PROMPT_ROLES,
     Fields,
     Writer,
     apply_notes,
@@ -140,7 +140,7 @@ def system_to_wire(request: JsonObject, writer: Writer) -> Iterator[JsonObject]:
     """Yield the messages of the system prompt."""
     groups: list[tuple[JsonObject, list[LocatedBlock]]] = []
     for index, block in enumerate(request.get("system") or ()):
-        message_notes = writer.notes(block).get("message")
+        message_notes = writer.notes(block).get("message", _sibling_message_notes(block, writer))
         if message_notes is not None or not groups:
             groups.append((message_notes or {}, []))
         groups[-1][1].append((_without_message_notes(block), f"/system/{index}"))
@@ -152,6 +152,14 @@ def system_to_wire(request: JsonObject, writer: Writer) -> Iterator[JsonObject]:
         ]
         if writable:
             yield apply_notes(*_message_fields(writable, notes, "system", "", writer), notes)
+
+
+def _sibling_message_notes(block: JsonObject, writer: Writer) -> JsonObject | None:
+    """Return notes for the message that a block starts in Responses; None if it starts none."""
+    item = writer.sibling_notes(block).get("item")
+    if not isinstance(item, dict):
+        return None
+    return {"role": item["role"]} if item.get("role") == "developer" else {}
 
 
 def _without_message_notes(block: JsonObject) -> JsonObject:
@@ -169,7 +177,7 @@ def turns_to_wire(messages: list[JsonObject], writer: Writer) -> Iterator[Any]:
 
 
 def _turn_to_wire(message: JsonObject, pointer: str, writer: Writer) -> Iterator[Any]:
-    writer.report_unwritten(message, ("role", "content"), pointer, {"role"})
+    writer.report_turn(message, pointer)
     notes = writer.notes(message)
     content: list[JsonObject] = message["content"]
     if len(content) == 1 and shape(writer.notes(content[0])).get("message"):
@@ -225,9 +233,8 @@ def _plain_message_to_wire(
     message: JsonObject, blocks: list[LocatedBlock], pointer: str, writer: Writer
 ) -> Iterator[JsonObject]:
     notes = writer.notes(message)
-    sibling_role = writer.sibling_notes(message).get("role")
-    if sibling_role in PROMPT_ROLES and not notes:
-        notes = {"role": sibling_role}
+    if not notes and (role := prompt_role(message)) is not None:
+        notes = {"role": role}
     fields = _message_fields(blocks, notes, "user", pointer, writer)
     if blocks and "content" in fields.defaults:
         if len(blocks) == len(message["content"]):

@@ -14,14 +14,12 @@ from typing import Any, Literal, NamedTuple
 from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Loss, Losses
-from palaver.wire._unwritten import report_fields, report_provider_data
+from palaver.wire._unwritten import prompt_role, report_fields, report_provider_data, report_unwritten
 
 Dialect = Literal["api", "seed"]
 
 CHAT = "openai_chat"
 RESPONSES = "openai_responses"
-PROMPT_ROLES = ("system", "developer")
-"""Roles of the system prompt."""
 NO_ANSWER = "[No response generated]"
 """The text that the seed dialect writes for an empty answer."""
 _SIBLING = {CHAT: RESPONSES, RESPONSES: CHAT}
@@ -65,6 +63,12 @@ class Writer:
     def sibling_notes(self, holder: JsonObject) -> JsonObject:
         """Return the notes of OpenAI's other format on a part."""
         return _notes_of(holder, _SIBLING[self.name])
+
+    def report_turn(self, message: JsonObject, pointer: str) -> None:
+        """Report the fields of a turn that are not written, and what other formats kept beside it but its role."""
+        taken = ("role",) if prompt_role(message) else ()
+        written = ("role", "content")
+        report_unwritten(message, written, pointer, self.losses, own=self.name, title=self.title, carried=taken)
 
     def owns(self, holder: JsonObject) -> bool:
         """Return whether a part was read from this format."""

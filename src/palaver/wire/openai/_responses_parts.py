@@ -223,7 +223,7 @@ def _text_fields(block: JsonObject, notes: JsonObject, role: str, pointer: str, 
         return Fields({"type": "refusal", "refusal": block["text"]}, {})
     known = {"type": kind if kind in _TEXTS else _text_kind(role), "text": block["text"]}
     if known["type"] != "output_text":
-        writer.report_unwritten(block, ("type", "text"), pointer)
+        writer.report_unwritten(block, ("type", "text"), pointer, {"role"} if writer.dialect == "api" else ())
         return Fields(known, {})
     writer.report_unwritten(block, ("type", "text", "citations"), pointer)
     if cited := annotations_to_wire(block, pointer, writer):

@@ -10,10 +10,10 @@ from typing import Any
 
 from palaver.model import build
 from palaver.model.build import JsonObject
+from palaver.wire._unwritten import PROMPT_ROLES, prompt_role
 from palaver.wire.openai._parts import LocatedBlock
 from palaver.wire.openai._provider_data import (
     NO_ANSWER,
-    PROMPT_ROLES,
     RESPONSES,
     Dialect,
     Fields,
@@ -182,7 +182,7 @@ class ItemWriter:
 
     def add_turn(self, message: JsonObject, pointer: str) -> None:
         writer = self.writer
-        writer.report_unwritten(message, ("role", "content"), pointer, {"role"})
+        writer.report_turn(message, pointer)
         role: str = message["role"]
         located = [(block, f"{pointer}/content/{number}") for number, block in enumerate(message["content"])]
         previous, self._previous = self._previous, (role, pointer)
@@ -240,9 +240,8 @@ class ItemWriter:
             self._add_message([], notes, "user", pointer)
         elif groups and message["role"] not in kinds and not _is_raw(groups[0]):
             writer.losses.change(f"{pointer}/role", "results of tools, and nothing else, come from `tool` here")
-        sibling_role = writer.sibling_notes(message).get("role")
-        if sibling_role in PROMPT_ROLES and not notes:
-            notes = {"role": sibling_role}
+        if not notes and (noted_role := prompt_role(message)) is not None:
+            notes = {"role": noted_role}
         for group in groups:
             if is_part(group[0][0], writer):
                 self._add_message(group, notes, "user", pointer)

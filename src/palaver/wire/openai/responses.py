@@ -9,14 +9,13 @@ only refers to (a previous response, a conversation, an item by its id) is kept 
 opaque block.
 """
 
-from itertools import takewhile
 from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire._answers import drop_alternatives, time_of_unix, unix_of_time
-from palaver.wire._contract import DEFAULT_LIMIT, Written
+from palaver.wire._contract import Written
 from palaver.wire.openai import chat
-from palaver.wire.openai._parts import LocatedBlock, fenced_code
+from palaver.wire.openai._errors import parse_error
 from palaver.wire.openai._provider_data import (
     Dialect,
     Fields,
@@ -29,40 +28,25 @@ from palaver.wire.openai._provider_data import (
     shape,
 )
 from palaver.wire.openai._responses_parts import has_seed_parts
+from palaver.wire.openai._responses_settings import (
+    instruction_blocks,
+    located_system,
+    settings_fields,
+    settings_from_wire,
+)
 from palaver.wire.openai._responses_turns import ItemWriter, blocks_from_wire, turns_from_wire
 from palaver.wire.openai._settings import (
     CARRIED_NOTES,
     SAME_NAMES,
-    SUMMARY_FIELDS,
-    SUMMARY_WORDS,
-    effort_spelling,
-    effort_to_wire,
     other_notes,
-    output_format_from_wire,
-    output_format_to_wire,
-    parse_level,
-    parse_limit,
-    sampling_from_wire,
-    sampling_to_wire,
-    shared_from_wire,
-    shared_to_wire,
     tier_from_wire,
     tier_to_wire,
 )
-from palaver.wire.openai._tools import (
-    choice_from_wire,
-    choice_to_wire,
-    is_allowed_tools,
-    tools_from_wire,
-    tools_to_wire,
-)
 from palaver.wire.openai._usage import usage_from_wire, usage_to_wire
-from palaver.wire.openai.chat import parse_error
 
 name = "openai_responses"
 provider = "openai"
 
-_SAMPLING = {"temperature": "temperature", "top_p": "top_p"}
 _REQUEST = (
     *("system", "messages", "model", "thinking", "tools", "tool_choice", "max_output_tokens", "sampling"),
     *("output_format", "logprobs", *SAME_NAMES),
@@ -72,9 +56,6 @@ _RESPONSE = (
     *("response_id", "created_at", "service_tier"),
 )
 _MADE_UP_ID = "resp_0"
-_PROBABILITIES = "message.output_text.logprobs"
-"""The entry of `include` that asks for the probability of each token."""
-_DEFAULT_SUMMARY = {"summary": "auto"}
 _FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _INCOMPLETE_REASONS = {reason: word for word, reason in _FINISH_REASONS.items()}
 
@@ -99,14 +80,14 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     request["messages"] = turns
     if isinstance(payload.get("model"), str) and payload["model"]:
         request["model"] = payload["model"]
-    initial = _settings_from_wire(payload, request)
+    initial = settings_from_wire(payload, request)
     is_input = isinstance(given, str | list)
     form = {"input": "list"} if isinstance(given, list) and _is_single_text(request) else {}
     initial = merge_notes(initial, {"shape": form}) if form else initial
     has_tools = isinstance(payload.get("tools"), list) and bool(payload["tools"])
     separate = {"input": is_input, "tools": has_tools}
     rest = {key: value for key, value in payload.items() if not separate.get(key)}
-    known, defaults = _settings_fields(request, initial, Writer(name, "seed" if has_system else "api"))
+    known, defaults = settings_fields(request, initial, Writer(name, "seed" if has_system else "api"))
     notes = difference(rest, known, defaults if is_input else {**defaults, "input": []})
     return attach_notes(request, name, merge_notes(initial, notes))
 
@@ -115,9 +96,11 @@ def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect)
     notes = writer.notes(request)
     writer.report_unwritten(request, _REQUEST, "", CARRIED_NOTES)
-    known, defaults = _settings_fields(request, notes, writer)
+    if dialect == "api":
+        request = _with_developer_items(request, writer)
+    known, defaults = settings_fields(request, notes, writer)
     items = ItemWriter(writer)
-    items.add_system(_located_system(request)[len(_instruction_blocks(request, writer)) :])
+    items.add_system(located_system(request)[len(instruction_blocks(request, writer)) :])
     for index, message in enumerate(request["messages"]):
         items.add_turn(message, f"/messages/{index}")
     given: Any = items.items
@@ -130,13 +113,18 @@ def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
     return Written(apply_notes(known, defaults, other_notes(notes)), writer.unique_losses())
 
 
-def _located_system(request: JsonObject) -> list[LocatedBlock]:
-    return [(block, f"/system/{index}") for index, block in enumerate(request.get("system") or ())]
-
-
-def _instruction_blocks(request: JsonObject, writer: Writer) -> list[LocatedBlock]:
-    """Return the blocks of the system prompt up to the first that was read from the input."""
-    return list(takewhile(lambda located: "item" not in writer.notes(located[0]), _located_system(request)))
+def _with_developer_items(request: JsonObject, writer: Writer) -> JsonObject:
+    """Return a request whose system prompt goes to the input from the first message of the developer in Chat on."""
+    system: list[JsonObject] = []
+    is_input = False
+    for block in request.get("system") or ():
+        message = writer.sibling_notes(block).get("message")
+        role = message.get("role", "system") if isinstance(message, dict) else None
+        is_input = is_input or role == "developer"
+        if is_input and role is not None and not writer.owns(block):
+            block = {**block, "provider_data": {**block["provider_data"], name: {"item": {"role": role}}}}
+        system.append(block)
+    return {**request, "system": system} if is_input else request
 
 
 def _is_single_text(request: JsonObject) -> bool:
@@ -152,123 +140,6 @@ def _is_single_text(request: JsonObject) -> bool:
 
 def _own_notes(block: JsonObject) -> JsonObject:
     return (block.get("provider_data") or {}).get(name) or {}
-
-
-def _settings_from_wire(payload: JsonObject, request: JsonObject) -> JsonObject:
-    """Copy the settings of a payload to a request, and return the notes that decide how they are written."""
-    form: JsonObject = {}
-    initial: JsonObject = {}
-    reasoning = payload.get("reasoning")
-    if isinstance(reasoning, dict) and (level := parse_level(reasoning.get("effort"))) is not None:
-        summary_field = next((field for field in SUMMARY_FIELDS if reasoning.get(field) in SUMMARY_WORDS), None)
-        request["thinking"] = {"level": level, "include_summary": summary_field is not None}
-        spellings = effort_spelling("effort", reasoning["effort"], level)
-        summary = {summary_field: reasoning[summary_field]} if summary_field is not None else {}
-        if summary and summary != _DEFAULT_SUMMARY:
-            spellings |= summary
-            form["summary"] = summary_field
-        if spellings:
-            initial["reasoning"] = spellings
-    if isinstance(payload.get("tools"), list):
-        tools, others = tools_from_wire(payload["tools"], name)
-        initial |= {"tools": others} if others else {}
-        if tools:
-            request["tools"] = tools
-    if (chosen := choice_from_wire(choice := payload.get("tool_choice"))) is not None:
-        request["tool_choice"] = chosen
-        if is_allowed_tools(choice):
-            initial["tool_choice"] = choice
-        elif choice != choice_to_wire(request, Writer(name)):
-            form["tool_choice"] = choice
-    if (limit := parse_limit(payload.get("max_output_tokens"))) == DEFAULT_LIMIT:
-        form["default_limit"] = True
-    elif limit is not None:
-        request["max_output_tokens"] = limit
-    if sampling := sampling_from_wire(payload, _SAMPLING):
-        request["sampling"] = sampling
-    text = payload.get("text")
-    if isinstance(text, dict) and (output_format := output_format_from_wire(text.get("format"))) is not None:
-        request["output_format"] = output_format
-    included = payload.get("include")
-    if isinstance(included, list) and included.count(_PROBABILITIES) == 1:
-        request["logprobs"] = True
-        form |= {"include": included.index(_PROBABILITIES)} if included != [_PROBABILITIES] else {}
-        initial["include"] = [entry for entry in included if entry != _PROBABILITIES]
-    request |= shared_from_wire(payload, name)
-    initial = {key: value for key, value in initial.items() if value != []}
-    return {**initial, "shape": form} if form else initial
-
-
-def _settings_fields(request: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
-    known: JsonObject = {"model": request["model"]} if "model" in request else {}
-    if (prompt := _instructions_text(request, writer)) is not None:
-        known["system" if writer.dialect == "seed" else "instructions"] = prompt
-    if request.get("thinking"):
-        known["reasoning"] = _reasoning_to_wire(request, notes, writer)
-    if tools := tools_to_wire(request, notes.get("tools"), writer):
-        known["tools"] = tools
-    if request.get("tool_choice"):
-        saved = notes.get("tool_choice") or shape(notes).get("tool_choice")
-        known["tool_choice"] = choice_to_wire(request, writer, saved)
-    if shape(notes).get("default_limit") and request.get("max_output_tokens") is None:
-        known["max_output_tokens"] = DEFAULT_LIMIT
-    elif request.get("max_output_tokens") not in {None, DEFAULT_LIMIT}:
-        known["max_output_tokens"] = request["max_output_tokens"]
-    known |= sampling_to_wire(request, _SAMPLING, writer) | shared_to_wire(request, writer)
-    if (included := _included(request, notes)) is not None:
-        known["include"] = included
-    if text := _text_settings(request, notes, writer):
-        known["text"] = text
-    return Fields(known, {})
-
-
-def _included(request: JsonObject, notes: JsonObject) -> Any:
-    """Return `include`: what was noted, and the probabilities if they are asked for; None if there is nothing."""
-    others = notes.get("include")
-    if not request.get("logprobs"):
-        return others
-    entries = list(others) if isinstance(others, list) else []
-    entries.insert(shape(notes).get("include", len(entries)), _PROBABILITIES)
-    return entries
-
-
-def _text_settings(request: JsonObject, notes: JsonObject, writer: Writer) -> JsonObject:
-    made: JsonObject = {}
-    if output_format := request.get("output_format"):
-        made["format"] = output_format_to_wire(output_format, writer)
-    own = notes.get("text")
-    verbosity = writer.sibling_notes(request).get("verbosity")
-    if verbosity is not None and not (isinstance(own, dict) and "verbosity" in own):
-        made["verbosity"] = verbosity
-    return made
-
-
-def _instructions_text(request: JsonObject, writer: Writer) -> str | None:
-    """Return the system prompt as one text, without the part that goes to the input; None if there is none."""
-    texts: list[str] = []
-    for block, pointer in _instruction_blocks(request, writer):
-        if block["type"] == "text":
-            writer.report_unwritten(block, ("type", "text"), pointer)
-            texts.append(block["text"])
-        elif block["type"] == "code":
-            writer.losses.change(pointer, "code is written as text")
-            texts.append(fenced_code(block))
-        else:
-            writer.drop(block, pointer, "the instructions are text")
-    if len(texts) > 1:
-        writer.losses.change("/system", "the instructions are one text; several are joined")
-    return "\n\n".join(texts) if texts else None
-
-
-def _reasoning_to_wire(request: JsonObject, notes: JsonObject, writer: Writer) -> JsonObject:
-    thinking = request["thinking"]
-    writer.report_unwritten(thinking, ("level", "include_summary"), "/thinking")
-    known: JsonObject = {"effort": effort_to_wire(request, notes, writer)}
-    if thinking.get("include_summary"):
-        saved = notes.get("reasoning")
-        stated = {key: saved[key] for key in SUMMARY_FIELDS if key in saved} if isinstance(saved, dict) else {}
-        known |= stated or _DEFAULT_SUMMARY
-    return known
 
 
 def response_from_wire(payload: JsonObject) -> JsonObject:
