@@ -90,8 +90,18 @@ sampling = st.fixed_dictionaries(
         "top_k": st.integers(1, 50),
         "stop_sequences": st.lists(words, min_size=1, max_size=2),
         "seed": st.integers(0, 99),
+        "presence_penalty": st.sampled_from([-1, 0.5]),
+        "frequency_penalty": st.sampled_from([-0.5, 2]),
     },
 ).filter(bool)
+output_formats = (
+    st.just({"type": "text"})
+    | st.just({"type": "json"})
+    | st.fixed_dictionaries(
+        {"type": st.just("json_schema"), "json_schema": st.just({"type": "object", "properties": {}})},
+        optional={"name": words.map("n_{}".format), "description": texts, "strict": st.booleans()},
+    )
+)
 
 
 def requests(models):
@@ -105,8 +115,18 @@ def requests(models):
             ),
             "tools": tools,
             "tool_choice": choices,
-            "max_output_tokens": st.integers(1, 100_000),
+            "max_output_tokens": st.integers(1, 100_000) | st.just(-1),
             "sampling": sampling,
+            "output_format": output_formats,
+            "parallel_tool_calls": st.booleans(),
+            "answer_count": st.integers(1, 3),
+            "logprobs": st.booleans(),
+            "top_logprobs": st.integers(0, 5),
+            "user": words,
+            "metadata": st.dictionaries(words, texts, min_size=1, max_size=2),
+            "store": st.booleans(),
+            "service_tier": st.sampled_from(["auto", "flex", "standard_only", "ultrafast", "standard"]),
+            "stream": st.booleans(),
         },
     )
 
@@ -124,9 +144,17 @@ responses = st.fixed_dictionaries(
     optional={
         "alternatives": alternatives,
         "model": words,
+        "response_id": words,
+        "created_at": st.sampled_from(["2026-01-01T00:00:00.000Z", "1970-01-01T00:00:01.500Z"]),
+        "service_tier": st.sampled_from(["priority", "standard", "flex", "batch"]),
         "usage": st.fixed_dictionaries(
             {"input_tokens": counts, "output_tokens": counts},
-            optional={"thinking_tokens": counts, "cached_tokens": counts, "total_tokens": counts},
+            optional={
+                "thinking_tokens": counts,
+                "cached_tokens": counts,
+                "cache_write_tokens": counts,
+                "total_tokens": counts,
+            },
         ),
     },
 )

@@ -4,10 +4,13 @@ import pytest
 
 from palaver.model.upgrade import upgrade_exchange
 from palaver.wire import wire_format
+from sdk_judges import accept_response
 
 
 def convert(payload, source, target):
-    return wire_format(target).response_to_wire(wire_format(source).response_from_wire(payload))
+    written = wire_format(target).response_to_wire(wire_format(source).response_from_wire(payload))
+    accept_response(target, written.payload)
+    return written
 
 
 def pointers(written):

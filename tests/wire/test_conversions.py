@@ -100,3 +100,41 @@ def test_what_is_read_is_an_exchange(name):
     for where, payload in answers(name):
         response = wire(name).response_from_wire(payload)
         assert is_valid({**exchange, "request": minimal, "response": response}, "exchange"), where
+
+
+ODD = [2**70, -(2**70), float("nan"), float("inf"), "\ud800", True, -1, 1e300, [], {}, None]
+
+
+@pytest.mark.parametrize(("source", "target"), PAIRS, ids=ARROWS)
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_no_value_of_any_field_makes_a_conversion_raise(source, target, odd):
+    settings_names = {
+        *("max_tokens", "max_output_tokens", "temperature", "seed", "n", "top_logprobs", "logprobs", "user", "store"),
+        *("metadata", "service_tier", "stream", "stop", "response_format", "text", "include", "reasoning", "thinking"),
+        *("tools", "tool_choice", "output_config", "generationConfig", "serviceTier", "reasoning_effort"),
+    }
+    call = {"type": "tool_use", "id": "c", "name": "f", "input": {"a": odd, "b": 2**70}}
+    turns = {
+        "openai-chat": {"messages": [{"role": "user", "content": odd}]},
+        "openai-responses": {"input": [{"type": "function_call", "name": "f", "call_id": "c", "arguments": odd}]},
+        "anthropic": {"messages": [{"role": "assistant", "content": [call]}]},
+        "gemini": {"contents": [{"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"a": odd}}}]}]},
+    }
+    config = {"generationConfig": {"thinkingConfig": {"thinkingBudget": odd}, "maxOutputTokens": odd, "seed": odd}}
+    for payload in (
+        {**dict.fromkeys(settings_names, odd), **turns[source]},
+        {
+            **turns[source],
+            **config,
+            "text": {"format": odd},
+            "output_config": {"format": odd},
+            "metadata": {"user_id": odd},
+        },
+    ):
+        written = wire(target).request_to_wire(wire(source).request_from_wire(payload))
+        wire(source).request_to_wire(wire(target).request_from_wire(written.payload))
+    facts = {"id": odd, "created": odd, "created_at": odd, "createTime": odd, "usage": {"input_tokens": odd}}
+    answer = {**facts, "choices": [{"index": odd, "message": odd}], "output": [odd], "candidates": [{"index": odd}]}
+    answer |= {"content": [call], "stop_reason": odd, "usageMetadata": {"promptTokenCount": odd}, "service_tier": odd}
+    written = wire(target).response_to_wire(wire(source).response_from_wire(answer))
+    wire(source).response_to_wire(wire(target).response_from_wire(written.payload))

@@ -990,7 +990,9 @@ def accepted_request(payload):
         "generationConfig": types.GenerationConfig,
         "toolConfig": types.ToolConfig,
     }
-    assert payload.keys() <= {"model", "contents", "tools", *kinds}
+    assert payload.keys() <= {"model", "contents", "tools", "store", "serviceTier", *kinds}
+    beside = {field: payload[field] for field in ("store", "serviceTier") if field in payload}
+    types.GenerateContentConfig.model_validate_json(json.dumps(beside))
     for field, kind in kinds.items():
         if field in payload:
             kind.model_validate_json(json.dumps(payload[field]))

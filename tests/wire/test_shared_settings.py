@@ -3,6 +3,7 @@
 import pytest
 
 from palaver.wire import wire_format
+from sdk_judges import accept_request
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ASKED = {"model": "gpt-5", "messages": [{"role": "user", "content": "Where am I?"}]}
@@ -13,7 +14,10 @@ TOOL = {
 
 
 def convert(payload, source, target):
-    return wire_format(target).request_to_wire(wire_format(source).request_from_wire(payload))
+    written = wire_format(target).request_to_wire(wire_format(source).request_from_wire(payload))
+    if source != target and written.payload.get("model"):
+        accept_request(target, written.payload)
+    return written
 
 
 def pointers(written):

@@ -160,7 +160,7 @@ def request_to_wire(request: JsonObject) -> Written:
     report_unwritten(request, _REQUEST, "", losses)
     system, messages = request.get("system") or [], request["messages"]
     writer = PartWriter(call_names([system, *(message["content"] for message in messages)]), losses)
-    payload: JsonObject = {} if saved.lacks("model") else {"model": request["model"]}
+    payload: JsonObject = {} if saved.lacks("model") or "model" not in request else {"model": request["model"]}
     if system:
         payload["systemInstruction"] = _system_instruction(writer.parts(system, "/system"), saved)
     contents = [content_to_wire(message, f"/messages/{position}", writer) for position, message in enumerate(messages)]

@@ -74,9 +74,9 @@ def generation_to_wire(request: JsonObject, saved: ProviderData, losses: Losses)
     config: JsonObject = {}
     if thinking := request.get("thinking"):
         report_unwritten(thinking, frozenset({"level", "include_summary"}), "/thinking", losses)
-        config["thinkingConfig"] = saved.spell(_thinking_to_wire(thinking, request["model"], saved, losses))
+        config["thinkingConfig"] = saved.spell(_thinking_to_wire(thinking, request.get("model", ""), saved, losses))
     for name in ("thinkingLevel", "thinkingBudget"):
-        if _parse_level(name, saved.stated(*_THINKING, name), request["model"]) is not None:
+        if _parse_level(name, saved.stated(*_THINKING, name), request.get("model", "")) is not None:
             saved.discard(*_THINKING, name)
     if request.get("max_output_tokens") not in {None, DEFAULT_LIMIT}:
         config["maxOutputTokens"] = request["max_output_tokens"]
