@@ -186,6 +186,26 @@ def test_what_an_importer_no_longer_yields_leaves(sources, archive):
     assert len(keep_folder(sources, archive).sources) == 0, "once is enough"
 
 
+def test_a_record_refused_now_is_kept_beside_one_that_is_no_longer(sources, archive):
+    """SQLite gives the number of the removed record to the new one; both sources come in one transaction."""
+    made = document("a", message("m1", "one")), document("b", message("m1", "two"))
+    write(sources / "one.script", reading(made[0], quarantined=["torn"]), reading(made[0]))
+    write(sources / "two.script", reading(made[1]), reading(made[1], quarantined=["odd"]))
+    keep_folder(sources, archive)
+    install(2)
+    keep_folder(sources, archive)
+    assert [Path(row[0]).name for row in reports(archive)["quarantine"]] == ["two.script"]
+
+
+def test_a_path_that_no_importer_reads_any_more_is_released_and_refused(sources, archive):
+    path = write(sources / "x.left.script", reading(document("b", message("m1", "b"))))
+    keep_folder(sources, archive)
+    install(2)
+    report = keep_paths([path], archive)
+    assert report.exit_code == 2
+    assert texts_of(archive) == {}
+
+
 def test_a_source_that_yields_the_same_changes_nothing(sources, archive):
     write(sources / "one.script", reading(document("a", message("m1", "typed"))))
     keep_folder(sources, archive)

@@ -60,9 +60,10 @@ def import_(
 
     PATH may also be - for standard input. PLATFORM is recognised when it is left out; `palaver sources` lists them.
     The archive is in $PALAVER_HOME, or in the place that this system has for such things; what is in it and did not
-    change since is not read again. Usage records (calls that were logged without their words, sums by day) go to the
-    archive as well; with --output they are written to the file that --usage names. With --output, --with-cost adds to
-    each message the cost that `palaver export --with-cost` adds.
+    change since is not read again, unless this palaver reads it better than the one that imported it. Usage records
+    (calls that were logged without their words, sums by day) go to the archive as well; with --output they are written
+    to the file that --usage names. With --output, --with-cost adds to each message the cost that `palaver export
+    --with-cost` adds.
 
     Exit codes: 0 everything was imported, 1 some records were refused, 2 a path could not be read.
     """

@@ -37,8 +37,8 @@ def scan(
     """Import everything that assistants keep on this machine.
 
     The places are those that `palaver sources` lists. What was found once stays in the archive, even when its source
-    is deleted; what did not change since is not read again. With --since, only files that changed since then are
-    looked at.
+    is deleted; what did not change since is not read again, unless this palaver reads it better than the one that
+    imported it. With --since, only files that changed since then are looked at.
 
     Exit codes: 0 everything that was found was imported, 1 some records were refused, 2 a place could not be read.
     """
