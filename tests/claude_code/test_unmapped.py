@@ -3,9 +3,12 @@
 import orjson
 import pytest
 
-from palaver.importers import importer
+from importing import FIXTURES
+from palaver.importers import claude_code, importer
+from palaver.importers.claude_code.description import DESCRIPTION, KEPT_FIELDS
 from palaver.sources.run import Run
 from palaver.sources.source import Source
+from palaver.validation.coverage import CoverageTally
 
 
 def read(tmp_path, *lines):
@@ -58,3 +61,41 @@ def test_a_header_field_stays_where_it_changes(tmp_path):
     assert "cwd" not in first["metadata"]
     assert second["metadata"]["cwd"] == "/home/ada/well"
     assert "cwd" not in third["metadata"]
+
+
+def kept_names(value):
+    stack = [value]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            yield from value
+            stack.extend(value.values())
+        elif isinstance(value, list):
+            stack.extend(value)
+
+
+@pytest.mark.parametrize("name", sorted(KEPT_FIELDS))
+def test_a_field_that_is_kept_on_purpose_is_documented_and_not_reported_as_unmapped(name):
+    assert f"`{name}`" in (claude_code.__doc__ or "")
+    tally = CoverageTally(DESCRIPTION.own_names)
+    seen = False
+    for path in (FIXTURES / "claude_code").glob("*/expected.jsonl"):
+        for entry in map(orjson.loads, path.read_bytes().splitlines()):
+            if document := entry.get("document"):
+                seen = seen or name in kept_names(document)
+                tally.add(document)
+    assert seen
+    assert not [field for field in tally.unmapped if field.rpartition(".")[2] == name]
+
+
+def test_the_line_that_made_a_call_is_found_among_the_lines_of_the_answer(tmp_path):
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}
+    answer = {"role": "assistant", "id": "msg_1"}
+    result = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "Nine."}]}
+    answered, told = read(
+        tmp_path,
+        line("assistant", "a", {**answer, "content": [{"type": "text", "text": "I count them."}]}),
+        line("assistant", "b", {**answer, "content": [call]}),
+        line("user", "c", result, sourceToolAssistantUUID="b"),
+    )
+    assert told["metadata"]["sourceToolAssistantUUID"] in answered["metadata"]["source_ids"]

@@ -25,7 +25,7 @@ def test_everything_is_found_and_kept(run, kept):
     assert result.exit_code == 1, "the damaged session has records that were refused"
     assert result.stdout == ""
     rows = [line.split("  ") for line in result.stderr.splitlines() if "~/.claude" in line]
-    assert [part.strip() for part in rows[0] if part.strip()][:3] == ["Claude Code", "~/.claude/projects", "4"]
+    assert [part.strip() for part in rows[0] if part.strip()][:3] == ["Claude Code", "~/.claude/projects", "5"]
     assert "~/.claude/history.jsonl" in result.stderr
     assert f"The archive is {kept / 'archive.db'}." in result.stderr
     assert "even when its source is deleted" in result.stderr
@@ -42,7 +42,7 @@ def test_scanning_again_reads_nothing_and_changes_nothing(run, kept):
     before = exported(kept / "archive.db")
     result = run("scan")
     assert result.exit_code == 0
-    assert "Nothing new: 5 sources are as they were, and not read again." in result.stderr
+    assert "Nothing new: 6 sources are as they were, and not read again." in result.stderr
     assert exported(kept / "archive.db") == before
 
 
@@ -56,7 +56,7 @@ def test_only_what_changed_is_read(run, used_home):
     assert [source["source"] for source in report["sources"]] == [str(session)]
     assert report["totals"]["records"]["read"] == 1
     assert report["totals"]["archive"] == {"added": 0, "updated": 1, "unchanged": 0, "forgotten": 0, "removed": 0}
-    assert report["totals"]["unchanged_sources"] == 4
+    assert report["totals"]["unchanged_sources"] == 5
 
 
 def test_a_new_side_file_makes_its_session_new(run, used_home):
@@ -93,7 +93,7 @@ def test_the_report_as_json(run, used_home):
     result = run("scan", "--json", "--dry-run")
     assert result.stderr == ""
     report = json.loads(result.stdout)
-    assert report["totals"]["sources"] == 5
+    assert report["totals"]["sources"] == 6
     assert report["totals"]["conversations"] == sum(source["conversations"] for source in report["sources"])
     assert report["unclaimed"] == [str(used_home / ".claude" / "projects" / "notes.txt")]
 
@@ -120,13 +120,13 @@ def test_places_are_taken_from_the_platforms_own_setting(run, used_home, tmp_pat
     (used_home / ".claude").rename(elsewhere)
     assert json.loads(run("scan", "--json", "--dry-run").stdout)["totals"]["sources"] == 0
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(elsewhere))
-    assert json.loads(run("scan", "--json", "--dry-run").stdout)["totals"]["sources"] == 5
+    assert json.loads(run("scan", "--json", "--dry-run").stdout)["totals"]["sources"] == 6
 
 
 def test_a_place_that_links_to_another_is_read_once(run, used_home):
     (used_home / ".config").mkdir()
     (used_home / ".config" / "claude").symlink_to(used_home / ".claude", target_is_directory=True)
-    assert json.loads(run("scan", "--json", "--dry-run").stdout)["totals"]["sources"] == 5
+    assert json.loads(run("scan", "--json", "--dry-run").stdout)["totals"]["sources"] == 6
 
 
 @pytest.mark.usefixtures("used_home")
@@ -150,7 +150,7 @@ def test_what_changes_is_taken_in_while_watching(start, used_home, kept):
                 first += line
                 if line == b"}\n":
                     break
-            assert json.loads(first)["totals"]["sources"] == 5
+            assert json.loads(first)["totals"]["sources"] == 6
             assert any(b"Watching 2 places" in line for line in iter(process.stderr.readline, b""))
             opening = session.read_bytes().splitlines()[0]
             with session.open("ab") as stream:

@@ -13,6 +13,7 @@ from palaver.cli._terminal.words import counted, display_path, listed
 from palaver.errors import SourceError
 
 if TYPE_CHECKING:
+    from palaver.exporters._contract import MessageCost
     from palaver.model.report import Report
     from palaver.sources.discovery import Unit
     from palaver.workflows.outputs import Output
@@ -131,6 +132,7 @@ def import_units(
     *,
     jobs: int | None,
     began: float,
+    with_cost: bool = False,
 ) -> Effort:
     """Import the units platform by platform, since each has its own options; on any failure, discard the output.
 
@@ -139,6 +141,7 @@ def import_units(
     from palaver.workflows.import_files import import_files
     from palaver.workflows.parallel import available_cores, collect_rarely
 
+    cost = _message_cost() if with_cost else None
     collect_rarely()
     total_bytes = sum(unit.size_bytes for unit in units)
     by_platform: dict[str, list[Unit]] = {}
@@ -155,6 +158,7 @@ def import_units(
                     options.get(platform, {}),
                     jobs=jobs or available_cores(),
                     advance=progress.advance,
+                    cost=cost,
                 )
         destination.output.close(keep=True)
     except BaseException as error:
@@ -163,3 +167,10 @@ def import_units(
             raise SourceError(f"cannot write to {destination.name}: {error.strerror or error}") from error
         raise
     return Effort(max(total_bytes, progress.done_bytes), time.perf_counter() - began)
+
+
+def _message_cost() -> "MessageCost":
+    from palaver.config import config_path, load_config
+    from palaver.workflows.export import message_cost
+
+    return message_cost(load_config(config_path()))

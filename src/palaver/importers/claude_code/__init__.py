@@ -3,7 +3,7 @@
 Where the files are
     `$CLAUDE_CONFIG_DIR` (several, separated by commas), else `~/.claude` and `~/.config/claude`; in each of them
     `projects/<folder>/<session id>.jsonl` with `<session id>/subagents/**` and `<session id>/tool-results/*`,
-    `projects/<folder>/sessions-index.json`, and `history.jsonl`.
+    `projects/<folder>/sessions-index.json`, `projects/<folder>/memory/*.md`, and `history.jsonl`.
 
 What comes out
     One conversation per session and one per agent (`<session id>:agent-<id>`), linked to its session and to the call
@@ -22,14 +22,23 @@ What comes out
     questions behind `/btw`. A deleted session that `sessions-index.json` knows gets its title, branch and times from
     there, and its first prompt unless the history has it.
 
+    The memory of a project, `memory/*.md`, is one conversation (`memory:<folder>`), in which each file is a message.
+
+What is kept under its own name
+    In the metadata of a message: `sourceToolAssistantUUID` (of a tool result: the line of the answer that made the
+    call, which is the `message_id` or one of the `source_ids` of that answer), `promptId` (shared by all that follows
+    one prompt), `permissionMode`, `todos` (the list of tasks when the prompt was sent), `operation` (of a queued
+    prompt). In its `tokens`: `iterations` (the calls behind one answer, which its figures already include), `speed`,
+    `inference_geo` and `server_tool_use` (searches and fetches that the provider ran).
+
 What is left out, and counted under these rules
     `progress` (states of running tools and hooks), `file-history` (names of backups), `queue-operation` (without a
     text), `warmup-agent` (all but the usage), `stream-event` (parts of messages that also come whole),
     `session-file-exists` (prompts that the session itself holds, and entries of the index whose session has its file),
     `no-conversation` (session fields in a file without any message, and entries of the index without title and prompt),
-    `unreferenced-output`, `side-file`. Dropped from imported lines: fields that repeat the conversation's first line
-    (`cwd`, `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on), HTTP headers
-    of failed calls.
+    `unreferenced-output`, `side-file`, `unreadable-side-file`. Dropped from imported lines: fields that repeat the
+    conversation's first line (`cwd`, `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless
+    `original_files` is on), HTTP headers of failed calls.
 """
 
 import os
@@ -68,7 +77,7 @@ class ClaudeCode:
 
     def recognizes(self, source: "Source") -> Match:
         if source.is_folder:
-            return Match.no()
+            return _match_folder(source)
         if reason := _NOT_CONVERSATIONS.get(source.file_name):
             return Match.no(reason)
         from palaver.importers.claude_code.formats import identify_format
@@ -91,6 +100,15 @@ class ClaudeCode:
         from palaver.importers.claude_code.description import DESCRIPTION
 
         return DESCRIPTION
+
+
+def _match_folder(source: "Source") -> Match:
+    if source.label.endswith("memory"):
+        from palaver.importers.claude_code.memory import memory_project
+
+        if project := memory_project(source):
+            return Match.yes(f"the memory of the project {project}", form="memory")
+    return Match.no()
 
 
 def _retention(root: Path) -> Retention:

@@ -41,8 +41,16 @@ def partial_usage(facts: Facts) -> Iterator[Fault]:
             yield Fault(("messages", index, "tokens"), f"Message {index} states the tokens of an unfinished answer")
 
 
+KEPT_FIELDS = frozenset(
+    {
+        *("iterations", "speed", "inference_geo", "server_tool_use"),
+        *("sourceToolAssistantUUID", "promptId", "permissionMode", "todos", "operation"),
+    }
+)
+"""Fields that have no place in the schema and are kept under their own names on purpose; the docs explain each."""
+
 DESCRIPTION = Description(
-    own_names=RESERVED_NAMES,
+    own_names=RESERVED_NAMES | KEPT_FIELDS | {"kind", "project_folder", "recovered_from", "index_entry", "updated_at"},
     known_kinds=frozenset(HANDLERS) | _SUBTYPES | {f"attachment:{kind}" for kind in KNOWN_ATTACHMENTS},
     rules=(partial_usage,),
 )

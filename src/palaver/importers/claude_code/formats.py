@@ -15,6 +15,7 @@ import orjson
 from palaver.importers.claude_code.dispatch import HANDLERS
 from palaver.importers.claude_code.files import is_session_id
 from palaver.importers.claude_code.line_context import LineContext
+from palaver.importers.claude_code.memory import read_memory
 from palaver.importers.claude_code.prompt_history import read_history
 from palaver.importers.claude_code.session import SessionReader
 from palaver.importers.claude_code.session_index import INDEX_NAME, read_index
@@ -25,7 +26,7 @@ from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
-Form = Literal["session", "web-export", "stream-json", "stream-json-array", "history", "sessions-index"]
+Form = Literal["session", "web-export", "stream-json", "stream-json-array", "history", "sessions-index", "memory"]
 
 
 class FormatMatch(NamedTuple):
@@ -105,6 +106,8 @@ def read_form(source: Source, run: Run, *, keep_original_files: bool) -> Iterato
     match run.form or _form_of(source):
         case "history":
             yield from read_history(source, run)
+        case "memory":
+            yield from read_memory(source, run)
         case "sessions-index":
             yield from read_index(source, run)
         case "web-export":
@@ -152,6 +155,8 @@ def _is_named_like_session(source: Source) -> bool:
 
 
 def _form_of(source: Source) -> Form | None:
+    if source.is_folder:
+        return "memory"
     return "sessions-index" if source.file_name == INDEX_NAME else identify_format(source).form
 
 
