@@ -1,4 +1,5 @@
 import json
+import shutil
 import zipfile
 
 import pytest
@@ -15,10 +16,12 @@ def test_a_recognised_file_is_told_with_its_importer_and_the_reason(run, session
     assert result.stdout == f"{session}: claude_code  {reason}\n"
 
 
-def test_every_file_below_a_folder_is_told(run, case):
-    result = run("identify", case("sessions_index"))
+def test_every_file_below_a_folder_is_told(run, session, tmp_path):
+    shutil.copy(session, tmp_path)
+    (tmp_path / "journal.jsonl").write_text('{"type":"started"}\n')
+    result = run("identify", tmp_path)
     assert result.exit_code == 0
-    assert "sessions-index.json: no conversation: Claude Code's cache of titles" in result.stdout
+    assert "journal.jsonl: no conversation: a workflow's journal" in result.stdout
 
 
 def test_what_belongs_to_a_session_is_told_with_it(run, case):
@@ -64,11 +67,14 @@ def test_standard_input(finish, session):
 
 def test_the_verdicts_as_json(run, case, tmp_path):
     (tmp_path / "note.txt").write_text("a note")
-    result = run("identify", case("sessions_index"), tmp_path / "note.txt", "--json")
+    (tmp_path / "journal.jsonl").write_text('{"type":"started"}\n')
+    files = (tmp_path / "journal.jsonl", tmp_path / "note.txt")
+    result = run("identify", case("sessions_index"), *files, "--json")
     assert result.exit_code == 1
-    session, cache, note = json.loads(result.stdout)["files"]
+    session, index, journal, note = json.loads(result.stdout)["files"]
     assert (session["platform"], session["verdict"]) == ("claude_code", "yes")
-    assert (cache["platform"], cache["verdict"], cache["reason"]) == (None, "no", "Claude Code's cache of titles")
+    assert (index["platform"], index["verdict"]) == ("claude_code", "yes")
+    assert (journal["platform"], journal["verdict"], journal["reason"]) == (None, "no", "a workflow's journal")
     assert note == {
         "path": str(tmp_path / "note.txt"),
         "platform": None,
