@@ -252,6 +252,22 @@ def test_a_proxy_that_translates_loses_neither_the_prompt_nor_the_answer(tmp_pat
     assert texts == {"system": "Be brief.", "user": "Is it raining?", "assistant": "It is."}
 
 
+def test_a_string_system_prompt_beside_messages_of_openai_is_kept(tmp_path):
+    made = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    record = trace(asked(system="Be brief."), {"choices": [{"message": {"role": "assistant", "content": "It is."}}]})
+    record["request"]["messages"] += [
+        {"role": "assistant", "content": None, "tool_calls": [made]},
+        {"role": "tool", "tool_call_id": "c1", "content": "rain"},
+    ]
+    assert call(tmp_path, record).wire == "openai-chat"
+    folder = tmp_path / "source"
+    folder.mkdir()
+    [document] = imported(folder, {"log.jsonl": lines(record)}).documents
+    first, *_, last = document["messages"]
+    assert (first["role"], first["content"][0]["text"]) == ("system", "Be brief.")
+    assert (last["role"], last["content"][0]["text"]) == ("assistant", "It is.")
+
+
 @pytest.mark.parametrize(("stated", "expected"), [("1200", 1200), ("1200.5", 1200.5), ("about a second", None)])
 def test_a_duration_may_be_a_text(tmp_path, stated, expected):
     assert call(tmp_path, trace(asked(), message(), duration_ms=stated)).duration_ms == expected

@@ -163,6 +163,33 @@ def test_when_the_history_grows_only_sessions_with_new_prompts_are_opened(tmp_pa
     assert exported(archive) == exported(tmp_path / "fresh.db")
 
 
+def test_a_prompt_typed_just_now_waits_for_its_session(tmp_path, monkeypatch):
+    """Claude Code writes a prompt to the history first, and to the session a moment later."""
+    now_ms = 1775898000000
+    monkeypatch.setattr("palaver.importers.claude_code.prompt_history.time.time", lambda: now_ms / 1000 + 5)
+    source = home(tmp_path / "source", [line("hello")], [row("hello"), row("How deep?", 2), row("/btw how wide?", 3)])
+    report = keep_folder(source, tmp_path / "archive.db")
+    assert {rule: count for made in report.sources for rule, count in made.ledger.skipped.items()} == {
+        "session-file-exists": 1,
+        "just-typed": 2,
+    }
+    (session,) = (source / "projects").rglob("*.jsonl")
+    write(session, [line("hello"), line("How deep?", 2)])
+    monkeypatch.setattr("palaver.importers.claude_code.prompt_history.time.time", lambda: now_ms / 1000 + 120)
+    with (source / "history.jsonl").open("ab") as stream:
+        stream.write(orjson.dumps(row("And the fall?", 4, GONE)) + b"\n")
+    keep_folder(source, tmp_path / "archive.db")
+    kept = {
+        document["conversation_id"]: [message["content"][0]["text"] for message in document["messages"]]
+        for document in map(orjson.loads, exported(tmp_path / "archive.db"))
+    }
+    assert kept == {
+        SESSION: ["hello", "How deep?"],
+        f"{SESSION}:history": ["/btw how wide?"],
+        f"{GONE}:history": ["And the fall?"],
+    }
+
+
 def test_a_prompt_that_a_deleted_session_lacked_is_there_once(tmp_path):
     source = home(tmp_path / "source", [line("hello")], [row("hello"), row("/btw a question", 2)])
     keep_folder(source, tmp_path / "archive.db")

@@ -56,6 +56,15 @@ class TestFormats:
         assert texts(sent(made)) == [("system", "You are a pirate"), ("user", "hi")]
         assert texts(received(made)) == [("assistant", "Error: timeout")]
 
+    def test_a_string_system_prompt_is_kept_beside_messages_of_openai(self):
+        call = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        asking = {"role": "assistant", "content": None, "tool_calls": [call]}
+        result = {"role": "tool", "tool_call_id": "c1", "content": "4"}
+        made = cook(record(CHAT_ANSWER, ASKED, asking, result, system="You are a pirate"))
+        assert texts(sent(made))[:2] == [("system", "You are a pirate"), ("user", "hi")]
+        assert texts(sent(made))[-1] == ("tool_result", "4")
+        assert texts(received(made)) == [("assistant", "Hello!")]
+
     @pytest.mark.parametrize("answer", [CHAT_ANSWER, CHAT_STREAM], ids=["body", "stream"])
     def test_a_claude_request_may_be_answered_in_the_format_of_openai(self, answer):
         made = cook(record(answer, system=[{"type": "text", "text": "Be brief."}]))
@@ -324,7 +333,10 @@ class TestValues:
         function = {"name": "f", "arguments": '{"big": 123456789012345678901234567890, "x": NaN, "y": -Infinity}'}
         message = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": function}]}
         builder = CookBuilder()
-        builder.add_call(call_of(record(None, message)))
+        remarks = builder.add_call(call_of(record(None, message)))
+        assert [(kind.code, words) for kind, words in remarks] == [
+            ("non-finite-number", "NaN, -Infinity in the arguments of a call became null")
+        ]
         written = b"".join(builder.json_chunks())
         made = json.loads(written, parse_constant=pytest.fail)
         assert sent(made)[0]["tool_calls"][0]["arguments"] == {

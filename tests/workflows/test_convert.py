@@ -459,6 +459,58 @@ def test_all_answers_become_messages_of_a_conversation():
     assert [loss.pointer for loss in losses] == ["/request/answer_count"]
 
 
+def test_the_counts_of_anthropic_stay_its_own_in_a_conversation():
+    usage = {
+        "input_tokens": 3,
+        "output_tokens": 4,
+        "cache_read_input_tokens": 5,
+        "cache_creation_input_tokens": 6,
+    }
+    answer = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "c",
+        "content": [{"type": "text", "text": "A"}],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    document = convert(answer, "anthropic", "ucs", time=TIME).payload
+    assert document["messages"][-1]["tokens"] == usage
+    assert convert(answer, "anthropic", "exchange").payload["usage"]["input_tokens"] == 3 + 5 + 6
+
+
+def test_the_counts_of_an_older_exchange_are_upgraded():
+    """Version 1.0.0 had the cache of Anthropic apart from the input, and one count for reading and writing it."""
+    exchange = {
+        "schema_version": "1.0.0",
+        "exchange_id": "e",
+        "provider": "anthropic",
+        "request": {"model": "m", "messages": [QUESTION["exchange"]]},
+        "response": {
+            "content": [{"type": "text", "text": "A"}],
+            "finish_reason": "stop",
+            "usage": {
+                "input_tokens": 3,
+                "output_tokens": 4,
+                "cached_tokens": 11,
+                "provider_data": {
+                    "anthropic": {"cache_read_input_tokens": 5, "cache_creation_input_tokens": 6},
+                },
+            },
+        },
+    }
+    usage = convert(exchange, "exchange", "anthropic").payload["response"]["usage"]
+    assert {name: usage[name] for name in usage if name.endswith("input_tokens")} == {
+        "input_tokens": 3,
+        "cache_read_input_tokens": 5,
+        "cache_creation_input_tokens": 6,
+    }
+    usage = convert(exchange, "exchange", "openai-chat").payload["response"]["usage"]
+    assert (usage["prompt_tokens"], usage["prompt_tokens_details"]["cached_tokens"]) == (14, 5)
+
+
 def test_every_setting_of_a_request_is_named_where_a_conversation_has_no_place_for_it():
     settings = {
         "thinking": {"level": "low"},

@@ -13,6 +13,7 @@ from palaver.cook.requests import RequestReader, request_pieces, request_tools
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
 from palaver.model.timestamps import milliseconds_of
+from palaver.sources.damage import NON_FINITE
 from palaver.threads.call import Call
 
 NOT_VALID = finding_kind("not-valid", "error", "A document does not meet its schema, and is left out.")
@@ -64,7 +65,7 @@ class CookBuilder:
         answers = _answers(response, self._style_of(call.response_wire))
         stated = (response or {}).get("model") if call.wire == "gemini" else None
         model = stated or call.request.get("model") or call.model
-        return self._add(
+        remarks = self._add(
             messages,
             answers,
             call.error,
@@ -74,6 +75,10 @@ class CookBuilder:
             model=model if isinstance(model, str) and model else "unknown",
             duration_ms=call.duration_ms,
         )
+        if pairing.constants:
+            names = ", ".join(dict.fromkeys(pairing.constants))
+            remarks.append((NON_FINITE, f"{names} in the arguments of a call became null"))
+        return remarks
 
     def add_exchange(self, exchange: JsonObject) -> list[Remark]:
         """Add an exchange in the superset format, and return what was odd about it."""

@@ -26,6 +26,8 @@ class CallPairing:
         """Ids found since the caller last cleared this: of calls with the tool's name, of results with None."""
         self.has_guessed = False
         """Whether an id was guessed since the caller last reset this: elsewhere the same message may get another id."""
+        self.constants: list[str] = []
+        """NaN and infinities in arguments, for which null stands."""
         self.unread: list[list[tuple[str, str | None]]] = []
         """What `seen` was for messages that were converted before, and stand after those registered here."""
 
@@ -102,7 +104,7 @@ def _complete_block(block: Any, pairing: CallPairing) -> Any:
             return {
                 **block,
                 "id": pairing.register_call(block.get("id"), name),
-                "input": parse_arguments(block.get("input")),
+                "input": parse_arguments(block.get("input"), pairing.constants.append),
             }
         case {"type": str(kind)} if kind.endswith("tool_result"):
             result = {**block, "tool_use_id": pairing.register_result(block.get("tool_use_id"))}
@@ -138,7 +140,7 @@ def _complete_call(call: Any, pairing: CallPairing) -> Any:
         case {"function": dict(function)}:
             stated = function.get("name")
             name = stated if isinstance(stated, str) else "" if stated is None else json_text(stated)
-            arguments = parse_arguments(function.get("arguments"))
+            arguments = parse_arguments(function.get("arguments"), pairing.constants.append)
             call_id = pairing.register_call(call.get("id"), name)
             return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
         case _:

@@ -3,6 +3,7 @@
 import json
 import math
 from array import array
+from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
@@ -48,17 +49,17 @@ def tool_definition(name: Any, description: Any, parameters: Any) -> JsonObject:
     }
 
 
-def parse_arguments(text: Any) -> JsonObject:
+def parse_arguments(text: Any, note_constant: Callable[[str], None] = lambda _: None) -> JsonObject:
     """Parse the arguments that the model wrote; anything but a JSON object is stored unchanged under `raw`.
 
-    NaN and the infinities become null.
+    NaN and the infinities become null, and are noted by their name.
     """
     if isinstance(text, dict):
         return text
     if text is None or text == "":
         return {}
     try:
-        value = json.loads(text, parse_constant=lambda _: None)
+        value = json.loads(text, parse_constant=note_constant)
     except (TypeError, ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"raw": text if isinstance(text, str) else json_text(text)}

@@ -55,7 +55,8 @@ class RequestReader:
             return self._add(wire, rest, style)
         numbers = array("I")
         if "system" in request:
-            numbers.extend(self._add(wire, {"system": request["system"], "messages": []}, style))
+            # Only Anthropic has this field; some proxies write it beside messages in the format of OpenAI.
+            numbers.extend(self._add("anthropic", {"system": request["system"], "messages": []}, style))
         known = self._messages.setdefault(wire, {})
         for message in history:
             key = _key(message)

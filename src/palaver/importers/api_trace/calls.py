@@ -130,6 +130,8 @@ def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
     if not is_model_request(request) and not reply.is_answer and not (wire_of_url(logged.url) and request_text):
         return OTHER_TRAFFIC if logged.url and not wire_of_url(logged.url) else ""
     wire, answer_wire = _wires(logged.url, request, reply)
+    if wire == "openai-chat":
+        request = _with_system_message(request)
     sent_headers, received_headers = harmless_headers(logged.request_headers), harmless_headers(logged.response_headers)
     status = logged.status if type(logged.status) is int and logged.status > 0 else None
     failure = _stated_failure(logged, answer_wire or wire, status)
@@ -177,6 +179,15 @@ def _request(value: Any) -> tuple[JsonObject, str, bool]:
             return {}, dump_json(value).decode(errors="replace"), True
         case _:
             return {}, "", True
+
+
+def _with_system_message(request: JsonObject) -> JsonObject:
+    """Return a request of OpenAI whose system prompt, written as Anthropic's by some proxies, is its first message."""
+    match request:
+        case {"system": str(prompt), "messages": list(messages), **rest}:
+            return {**rest, "messages": [{"role": "system", "content": prompt}, *messages]}
+        case _:
+            return request
 
 
 def _wires(url: str, request: JsonObject, reply: Body) -> tuple[str, str]:

@@ -6,9 +6,11 @@ then with the status `archived`. It is a conversation of its own so that a sessi
 deleted does not contain its prompts twice. Old rows name no session: those of one project become one conversation.
 
 The history changes with every prompt. So a cursor remembers which rows were compared with their session, and only
-sessions with new rows are opened.
+sessions with new rows are opened. Claude Code writes a prompt to the history before the session: one that was typed
+just now and that the session lacks is left to the next change of the history.
 """
 
+import time
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import PurePosixPath
@@ -28,6 +30,7 @@ from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import Cursor, Run
 from palaver.sources.source import Source
 
+_JUST_TYPED_MS = 60_000
 PASTE_MISSING = finding_kind("paste-missing", "note", "A pasted text is known by its hash only.")
 
 
@@ -41,6 +44,8 @@ def read_history(source: Source, run: Run) -> Iterator[JsonObject]:
                 run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
             elif reader.is_held(row):
                 run.skipped("session-file-exists")
+            elif reader.is_undecided(row):
+                run.skipped("just-typed")
             else:
                 _add_row(reader.transcript_for(row), row, LineContext(rows))
                 run.mapped()
@@ -67,11 +72,16 @@ class _HistoryReader:
                 self._indexes.append(file)
             else:
                 self._sessions.setdefault(path.stem, []).append(file)
+        self._undecided: set[str] = set()
         self._held, self._lacking = self._compare()
 
     def is_held(self, row: JsonObject) -> bool:
         """Return whether the session's file holds the prompt of a row."""
         return _row_key(row) in self._held
+
+    def is_undecided(self, row: JsonObject) -> bool:
+        """Return whether a prompt was typed just now: its session, which lacks it, may still get it."""
+        return _row_key(row) in self._undecided
 
     def transcript_for(self, row: JsonObject) -> Transcript:
         """Return the conversation that a row belongs to, creating it at first use."""
@@ -116,6 +126,7 @@ class _HistoryReader:
         state = cursor.state if cursor else {}
         known_held, known_lacking = set(state.get("held", ())), set(state.get("lacking", ()))
         wanted: dict[str, dict[str, Prompt]] = {}
+        just_typed: set[str] = set()
         with self._source.open() as stream:
             for row in JsonLines(stream, Run(self._source.label)):  # a run of its own: these rows are counted later
                 session_id = row.get("sessionId") if isinstance(row, dict) else None
@@ -128,11 +139,14 @@ class _HistoryReader:
                     lacking.add(key)
                 else:
                     wanted.setdefault(session_id, {})[key] = prompt_of_row(_display(row), row.get("pastedContents"))
+                    if _is_just_typed(row):
+                        just_typed.add(key)
         for session_id, prompts in wanted.items():
             found = held_prompts(self._sessions[session_id], prompts)
             held |= found
             lacking |= prompts.keys() - found
-        return held, lacking
+        self._undecided = lacking & just_typed
+        return held, lacking - just_typed
 
     def _index_entry(self, session_id: str | None) -> JsonObject:
         if self._index_entries is None:
@@ -145,6 +159,11 @@ class _HistoryReader:
 def _display(row: JsonObject) -> str:
     display = row.get("display", "")
     return display if isinstance(display, str) else str(display)
+
+
+def _is_just_typed(row: JsonObject) -> bool:
+    typed_ms = row.get("timestamp")
+    return isinstance(typed_ms, int | float) and 0 <= time.time() * 1000 - typed_ms < _JUST_TYPED_MS
 
 
 def _row_key(row: JsonObject) -> str:

@@ -137,7 +137,7 @@ def _answer_turns(parts: Parts) -> list[JsonObject]:
         if response.get("created_at"):
             turn["timestamp"] = response["created_at"]
         turns.append(turn)
-    if tokens := _tokens(response):
+    if tokens := _tokens(response, parts.provider):
         turns[0]["tokens"] = tokens
     return turns
 
@@ -167,10 +167,16 @@ _TOKENS = {
 }
 
 
-def _tokens(response: JsonObject) -> JsonObject:
-    """Return the token counts under the names of conversation documents; what the provider itself states wins."""
+def _tokens(response: JsonObject, provider: str) -> JsonObject:
+    """Return the token counts under the names of conversation documents; what the provider itself states wins.
+
+    Documents have the provider's own numbers: Anthropic counts the cache apart from the input, an exchange within it.
+    """
     usage: JsonObject = response.get("usage") or {}
     tokens = {_TOKENS[name]: value for name, value in usage.items() if name in _TOKENS and value is not None}
+    if provider == "anthropic" and "input_tokens" in tokens:
+        cached = sum(tokens.get(name) or 0 for name in ("cache_read_input_tokens", "cache_creation_input_tokens"))
+        tokens["input_tokens"] = max(0, tokens["input_tokens"] - cached)
     for data in (usage.get("provider_data") or {}).values():
         tokens |= {name: value for name, value in data.items() if name not in NOTES}
     if tier := response.get("service_tier"):

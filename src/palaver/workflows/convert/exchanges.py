@@ -12,6 +12,7 @@ from palaver.model import EXCHANGE_SCHEMA_VERSION, compose
 from palaver.model.build import JsonObject
 from palaver.model.ids import deterministic_uuid
 from palaver.model.schemas import published_schema
+from palaver.model.upgrade import upgrade_exchange
 from palaver.threads.chain import canonical_json
 from palaver.validation.schema import is_valid, schema_errors
 from palaver.wire import Loss
@@ -26,6 +27,7 @@ def read_exchange(value: JsonObject) -> Parts:
     if "request" in value or "schema_version" in value:
         _refuse_unknown_version(value.get("schema_version"))
         _check(value, "")
+        value = upgrade_exchange(value)
         frame = {name: value[name] for name in _FRAME if value.get(name) is not None}
         provider = value.get("provider") or ""
         if frame["exchange_id"] == _exchange_id(value["request"], value["response"], provider):
