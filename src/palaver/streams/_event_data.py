@@ -126,7 +126,7 @@ _TOKEN = re.compile(r'[\[\]{},:]|"[^"\\]*(?:\\.[^"\\]*)*("?)|[^\s\[\]{},:"]+', r
 _VALID_STRING_START = re.compile(
     r"""" (?: [^"\\]+ | \\["\\/bfnrt]
             | \\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}
-            | \\u(?![dD][89a-fA-F])[0-9a-fA-F]{4} )*+""",
+            | \\u(?![dD][89a-fA-F])[0-9a-fA-F]{4} )*""",  # no *+, which matches too much before Python 3.11.5
     re.VERBOSE,
 )
 _LITERALS = {"true", "false", "null"}
