@@ -86,8 +86,12 @@ class Tally:
     tokens: Tokens = field(default_factory=Tokens)
     cost: Decimal | None = None
     """In USD, for answers whose model has a known price; None if there are none."""
-    stated: dict[str, float] = field(default_factory=dict[str, float])
-    """Costs stated by sources, by currency."""
+    stated: dict[str, Decimal] = field(default_factory=dict[str, Decimal])
+    """Costs stated by sources, by currency; decimal, so that the order in which they are added makes no difference."""
+
+    def add_stated(self, amount: Decimal | float, currency: str | None) -> None:
+        currency = currency or "USD"
+        self.stated[currency] = self.stated.get(currency, Decimal(0)) + Decimal(str(amount))
 
 
 @dataclass(slots=True)
@@ -272,7 +276,7 @@ def _count_stated(connection: sqlite3.Connection, scope: Scope, by: GroupBy, fou
         *_conversation_costs(connection, scope, key),
     ]:
         for tally in (found.total, found.group(key_of(value))) if by != "tool" else (found.total,):
-            tally.stated[currency or "USD"] = tally.stated.get(currency or "USD", 0.0) + amount
+            tally.add_stated(amount, currency)
 
 
 # The keys of `rest` are sorted: if cost is one of them, the first key is not greater. So hardly any text is parsed.

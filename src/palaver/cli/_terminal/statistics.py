@@ -82,7 +82,9 @@ def _counted(tally: Tally) -> dict[str, Any]:
         "counts": dict(sorted(tally.counts.items())),
         "tokens": asdict(tally.tokens),
         "cost": None if tally.cost is None else {"amount": float(tally.cost), "currency": "USD"},
-        "stated_costs": [{"amount": sum_, "currency": currency} for currency, sum_ in sorted(tally.stated.items())],
+        "stated_costs": [
+            {"amount": float(amount), "currency": currency} for currency, amount in sorted(tally.stated.items())
+        ],
     }
 
 
