@@ -3,6 +3,7 @@
 import json
 import shutil
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +45,28 @@ def test_a_scan_reads_again_what_was_read_worse_wherever_it_is(run, archive, sou
     again = run("scan", "--json")
     assert "again" not in again.stderr
     assert json.loads(again.stdout)["totals"]["reread"] == 0
+
+
+@pytest.mark.usefixtures("scripted")
+@pytest.mark.parametrize("words", [("import",), ("import", "scripted")], ids=["all", "one"])
+def test_a_scan_asks_again_about_files_that_no_importer_could_read(run, archive, home, tmp_path, words):
+    """In the third revision an importer has come that reads one of them; what was never imported is left alone."""
+    install(2)
+    folder = tmp_path / "elsewhere"
+    for name in ("a.script", "b.later.script"):
+        write(folder / name, {"documents": [document(name, message("m1", name))]})
+    (folder / "notes.txt").write_text("Buy flour.")
+    write(home / ".scripted" / "c.script", {"documents": [document("c", message("m1", "c"))]})
+    run(*words, folder)
+    assert len(exported(archive)) == 1
+    write(folder / "new.script", {"documents": [document("new", message("m1", "new"))]})
+    install(3)
+    result = run("scan", "--json")
+    assert result.exit_code == 0
+    labels = {Path(source["source"]).name for source in json.loads(result.stdout)["sources"]}
+    assert labels == {"a.script", "c.script", *(["b.later.script"] if words == ("import",) else [])}
+    again = json.loads(run("scan", "--json").stdout)
+    assert again["sources"] == []
 
 
 def test_the_message_counts_by_platform(run, sources, tmp_path):

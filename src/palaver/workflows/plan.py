@@ -167,22 +167,18 @@ class _Scan:
         self._platform = platform
         self._is_partial = is_partial
         self._is_again = is_again
-        self._asked_importers = ""
         self.changed: list[tuple[Unit, FileStamps, KnownSource | None]] = []
         self.unchanged: set[int] = set()
 
+    @cached_property
     def _asked(self) -> str:
-        """Return the importers with their revisions: a change makes files be looked at again that none of them read."""
-        if not self._asked_importers:
-            asked = [self._platform] if self._platform else platforms()
-            self._asked_importers = " ".join(f"{platform}@{revision(platform)}" for platform in asked)
-        return self._asked_importers
+        return asked_importers(self._platform)
 
     def nothing_changed(self, files: FileStamps, plan: Plan) -> bool:
         """Return whether no file is new or changed; if so, add the files to the plan as they are."""
         if self._is_again or not files:
             return False
-        sources = self._known_files.unchanged_sources(files, self._asked)
+        sources = self._known_files.unchanged_sources(files, lambda: self._asked)
         if sources is None or not self.would_read_alike(sources):
             return False
         self.unchanged |= sources
@@ -217,7 +213,7 @@ class _Scan:
             if reason == UNCHANGED:
                 self.unchanged.update(self._known_files.source_keys(storable_text(name)))
             elif name in files:
-                plan.unclaimed[storable_text(name)] = UnclaimedFile(files[name], reason, self._asked())
+                plan.unclaimed[storable_text(name)] = UnclaimedFile(files[name], reason, self._asked)
 
     def _is_unchanged(self, known: KnownSource, files: FileStamps) -> bool:
         is_unchanged = self._known_files.is_unchanged(known, files)
@@ -267,7 +263,7 @@ class _Scan:
         stamp = files.get(name)
         name = storable_text(name)
         if (unclaimed := self._known_files.unclaimed.get(name)) is not None:
-            return unclaimed.reason if unclaimed.stamp == stamp and unclaimed.asked == self._asked() else None
+            return unclaimed.reason if unclaimed.stamp == stamp and unclaimed.asked == self._asked else None
         sources = self._known_files.source_keys(name)
         if not sources or stamp is None or not self.would_read_alike(sources):
             return None
@@ -280,6 +276,11 @@ class _Scan:
                 if source and source.label == name:
                     return Claim(source.platform, Match.yes(source.reason, source.members, source.form))
         return None
+
+
+def asked_importers(platform: str | None) -> str:
+    """Name one importer or all of them, with revisions: a change makes files be judged again that none of them read."""
+    return " ".join(f"{asked}@{revision(asked)}" for asked in ([platform] if platform else platforms()))
 
 
 def is_outdated(source: KnownSource) -> bool:
