@@ -44,8 +44,8 @@ def test_losses_are_told_on_standard_error_and_in_a_file(run, tmp_path):
     result = run("convert", REQUEST, "--from", "openai-chat", "--to", "anthropic", "--losses", file)
     assert result.exit_code == 0
     losses = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-    assert {"record": 0, "pointer": "/messages/2/role", "change": "changed"}.items() <= next(
-        loss for loss in losses if loss["pointer"] == "/messages/2/role"
+    assert {"record": 0, "pointer": "/messages/3/role", "change": "changed"}.items() <= next(
+        loss for loss in losses if loss["pointer"] == "/messages/3/role"
     ).items()
     assert all(loss["pointer"] in result.stderr for loss in losses)
     assert run("convert", REQUEST, "--from", "openai-chat", "--to", "anthropic", "--strict").exit_code == 1

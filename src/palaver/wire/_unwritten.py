@@ -4,11 +4,13 @@ Provider data mixes what a payload said (`logit_bias`) with notes on how it said
 lost. What every provider does anyway when nothing is said, such as `stream: false`, is not a loss either.
 """
 
+import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
 from palaver.model.build import JsonObject
-from palaver.wire._contract import DEFAULT_LIMIT, Losses, escape_key
+from palaver.wire._contract import DEFAULT_LIMIT, Losses
+from palaver.wire._places import escape_key
 
 _DEFAULTS: JsonObject = {
     "stream": False,
@@ -40,7 +42,7 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _FINISH_WORDS = frozenset({"finish_reason", "stop_reason", "finishReason", "status", "incomplete_details"})
 PROMPT_ROLES = ("system", "developer")
 """Roles of the system prompt."""
-_LONGEST_QUOTE = 40
+_TOOL = re.compile(r"/tools/\d+$")
 
 
 def report_unwritten(
@@ -78,7 +80,7 @@ def report_fields(part: JsonObject, written: Collection[str], pointer: str, loss
     for key, value in part.items():
         if key == "provider_data" or key in written or value is None or _DEFAULTS.get(key, _NOTHING) == value:
             continue
-        losses.drop(f"{pointer}/{escape_key(key)}", _lacks(title, key, value))
+        losses.drop(f"{pointer}/{escape_key(key)}", _lacks(title))
 
 
 def report_provider_data(
@@ -90,12 +92,12 @@ def report_provider_data(
         return
     if part.get("finish_reason") in {"error", "unknown"}:  # the loss of the reason itself says it
         carried = {*carried, *_FINISH_WORDS}
-    for where, key, value in _stated(data, f"{pointer}/provider_data/{escape_key(name)}", carried):
-        losses.drop(where, _lacks(title, key, value))
+    for where in _stated(data, f"{pointer}/provider_data/{escape_key(name)}", carried):
+        losses.drop(where, f"{title} does not run this tool" if _TOOL.search(where) else _lacks(title))
 
 
-def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterator[tuple[str, str, Any]]:
-    """Yield what a payload said: the pointer, the key and the value."""
+def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterator[str]:
+    """Yield the pointers to what a payload said."""
     for key, value in data.items():
         if key in _NOTES or key in carried or value in _NOTHING:
             continue
@@ -108,14 +110,10 @@ def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterato
                 if key != "tools" and isinstance(entry, dict):
                     yield from _stated(entry, f"{here}/{number}", carried)
                 else:
-                    yield f"{here}/{number}", key, entry
+                    yield f"{here}/{number}"
         else:
-            yield here, key, value
+            yield here
 
 
-def _lacks(title: str, key: str, value: Any) -> str:
-    if key == "tools":
-        return f"{title} does not run this tool"
-    word = str(value).lower() if isinstance(value, bool) else value
-    quote = f"{key}: {word}" if isinstance(value, str | int | float) else key
-    return f"{title} has no place for `{quote if len(quote) <= _LONGEST_QUOTE else key}`"
+def _lacks(title: str) -> str:
+    return f"{title} has no place for it"
