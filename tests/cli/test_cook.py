@@ -154,3 +154,44 @@ def test_repeated_ids_give_a_file_that_validates(run, tmp_path):
     trace = write_trace(tmp_path / "trace.jsonl", odd_record("r3"), odd_record("r3", timestamp="2026-02-20T10:00:01Z"))
     assert run("cook", trace, "--output", tmp_path / "cooked.json").exit_code == 0
     assert run("validate", tmp_path / "cooked.json").exit_code == 0
+
+
+@pytest.fixture
+def long_cooked(run, tmp_path):
+    """A cooked file that is longer than the part by which files are recognized."""
+    messages = [{"role": "user", "content": f"{number} {'x' * 300}"} for number in range(300)]
+    trace = write_trace(tmp_path / "long.jsonl", odd_record("a", request={"model": "m", "messages": messages}))
+    run("cook", trace, "--output", tmp_path / "long.cooked")
+    return tmp_path / "long.cooked"
+
+
+def test_a_long_cooked_file_is_recognized_under_any_name(run, finish, long_cooked):
+    assert "it is cooked already" in run("cook", long_cooked, "--dry-run").stderr
+    assert b"it is cooked already" in finish("cook", "-", "--dry-run", stdin=long_cooked.read_bytes()).stderr
+    assert run("validate", long_cooked).exit_code == 0
+
+
+def test_a_cooked_file_with_a_long_system_prompt_is_recognized(run, tmp_path):
+    messages = [{"role": "system", "content": "x" * 100_000}]
+    trace = write_trace(tmp_path / "long.jsonl", odd_record("a", request={"model": "m", "messages": messages}))
+    run("cook", trace, "--output", tmp_path / "cooked")
+    assert "it is cooked already" in run("cook", tmp_path / "cooked", "--dry-run").stderr
+
+
+def test_a_folder_with_nothing_but_a_cooked_file_is_refused_with_the_reason(run, long_cooked, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    long_cooked.rename(folder / "cooked.json")
+    result = run("cook", folder, "--dry-run")
+    assert result.exit_code == 2
+    assert "cooked.json: it is cooked already" in result.stderr
+
+
+def test_a_cooked_file_is_passed_over_beside_a_trace_in_a_folder(run, long_cooked, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    long_cooked.rename(folder / "cooked.json")
+    write_trace(folder / "trace.jsonl", odd_record("a"))
+    result = run("cook", folder, "--dry-run")
+    assert result.exit_code == 0
+    assert "1 request," in result.stderr

@@ -64,16 +64,22 @@ def units_at(paths: Iterable[Path], judge: Judge, nothing: str) -> UnitsFound:
             found.refused.append(f"{path} does not exist")
             continue
         before = len(found.units) + len(found.refused)
+        reasons: list[str] = []
         for item in discover(path, judge):
             if isinstance(item, Unit):
                 found.units.append(item)
             elif item.problem:
                 found.refused.append(item.problem)
-            elif item.reason and not path.is_dir():
-                found.refused.append(f"{item.label}: {item.reason}")
-            elif path.is_dir() and not item.reason:
+            elif item.reason:
+                reasons.append(f"{item.label}: {item.reason}")
+            elif path.is_dir():
                 found.unclaimed.append(item.label)
-        if len(found.units) + len(found.refused) == before:
+        has_nothing = len(found.units) + len(found.refused) == before
+        if not path.is_dir():
+            found.refused += reasons
+        elif has_nothing:
+            found.refused += reasons[:1]
+        if has_nothing and not reasons:
             found.refused.append(f"{path} holds {nothing}")
     return found
 

@@ -1,6 +1,6 @@
 """Cook the files that the user named: calls of APIs and exchanges as they are, everything else as it is imported."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,12 @@ from palaver.importers._shared.contract import HasCalls
 from palaver.model.report import SourceReport
 from palaver.sources import discovery
 from palaver.sources.arrays.elements import JsonElements
-from palaver.sources.damage import NOT_AN_OBJECT
+from palaver.sources.damage import BOM, NOT_AN_OBJECT, SPACE
 from palaver.sources.discovery import Unit
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.match import Claim, Match
 from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.sources.source import HEAD_BYTES, Source
 from palaver.sources.source_head import parse_head
 from palaver.validation.palaver_files import identify_palaver_file
 from palaver.validation.schema import is_valid
@@ -36,6 +36,8 @@ _COOKED_ALREADY = (
 _TRACE_REASON = "a trace of API calls"
 _PROMPT_KEYS = {"messages", "contents", "input"}
 _TRACE_KEYS = {"response", "error", "duration_ms", "timestamp", "id"}
+_SEARCHED_BYTES = 1 << 23
+"""How far a file that nothing else reads is searched for records."""
 
 
 def find_sources(paths: Iterable[Path]) -> discovery.UnitsFound:
@@ -46,19 +48,23 @@ def find_sources(paths: Iterable[Path]) -> discovery.UnitsFound:
 def _claim(source: Source) -> Claim | str | None:
     if source.is_folder:
         return winner(match_importers(source, platforms()), source.label)
+    if form := _form_of_trace(source):
+        return Claim(_TRACE, Match.yes(_TRACE_REASON, form=form))
     own = identify_palaver_file(source)
     if own:
         return _COOKED_ALREADY if own.kind == "cooked" else Claim(own.kind, Match.yes(own.reason, form=own.form))
+    found = winner(match_importers(source, platforms()), source.label)
+    if found is None and _may_have_later_records(source) and _has_record_lines(source.first_bytes(_SEARCHED_BYTES)):
+        return Claim(_TRACE, Match.yes(_TRACE_REASON, form="lines"))
+    return found
+
+
+def _form_of_trace(source: Source) -> str:
+    """Return the form of a file that begins with records, or has some after lines of any other kind; else ""."""
     first: Any = source.parsed_head()
     if isinstance(first, list) and any(map(_is_trace_record, first)):
-        return Claim(_TRACE, Match.yes(_TRACE_REASON, form="array"))
-    lines = Claim(_TRACE, Match.yes(_TRACE_REASON, form="lines"))
-    if _is_trace_record(first):
-        return lines
-    has_records = any(map(_is_prompt_record, _later_lines(source.head())))
-    if has_records and _begins_with_foreign_array(source.head()):
-        return lines
-    return winner(match_importers(source, platforms()), source.label) or (lines if has_records else None)
+        return "array"
+    return "lines" if _is_trace_record(first) or _has_record_lines(source.head()) else ""
 
 
 def _is_trace_record(value: Any) -> bool:
@@ -69,21 +75,29 @@ def _is_trace_record(value: Any) -> bool:
             return False
 
 
+def _has_record_lines(head: bytes) -> bool:
+    """Return whether lines after the first are records, and not the elements of an array that the file begins with."""
+    lines = [line.strip() for line in head.splitlines()[1:] if b'"request"' in line]
+    least = 1
+    if _begins_with_array(head):
+        lines = [line for line in lines if not line.endswith(b",")]
+        least = 2  # the last element of an array has no comma either
+    return sum(map(_is_prompt_record, map(parse_head, lines))) >= least
+
+
 def _is_prompt_record(value: Any) -> bool:
     return _is_trace_record(value) and not _PROMPT_KEYS.isdisjoint(value["request"])
 
 
-def _begins_with_foreign_array(head: bytes) -> bool:
-    """Return whether the first line is an array of its own, whole or broken, and not the beginning of all others."""
-    line = head.lstrip().partition(b"\n")[0].strip()
-    return line.startswith(b"[") and line != b"[" and not line.endswith(b",") and b'"request"' not in line
+def _begins_with_array(head: bytes) -> bool:
+    """Return whether the first line begins an array that later lines continue, and is not a line of its own."""
+    line = head.lstrip(BOM + SPACE + b"\0").partition(b"\n")[0].strip()
+    return line.startswith(b"[") and (line == b"[" or line.endswith(b",") or b'"request"' in line)
 
 
-def _later_lines(head: bytes) -> Iterator[Any]:
-    """Yield the lines that may be records: what stands before them in a file does not matter."""
-    for line in head.splitlines()[1:]:
-        if b'"request"' in line:
-            yield parse_head(line)
+def _may_have_later_records(source: Source) -> bool:
+    head = source.head()
+    return len(head) == HEAD_BYTES and b"\0" not in head
 
 
 def cook_units(
