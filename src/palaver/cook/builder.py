@@ -57,6 +57,8 @@ class CookBuilder:
         """Add a logged call, and return what was odd about it."""
         pairing = CallPairing()
         messages = self._reader.messages(call.wire, call.request, self._style_of(call.wire), pairing)
+        if not messages and (unreadable := call.answer.get("request_body")):
+            messages = self._table.add_messages([piece("user", unreadable)])
         response: JsonObject | None = None
         if call.response is not None:
             wire = call.response_wire

@@ -273,7 +273,7 @@ def _headers(listed: Any) -> JsonObject:
 
 
 def _id(stated: Any) -> str | None:
-    return str(stated) if isinstance(stated, str | int) and stated != "" else None
+    return str(stated) if type(stated) in {str, int} and stated != "" else None
 
 
 def _text(value: Any) -> str:
