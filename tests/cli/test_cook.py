@@ -195,3 +195,51 @@ def test_a_cooked_file_is_passed_over_beside_a_trace_in_a_folder(run, long_cooke
     result = run("cook", folder, "--dry-run")
     assert result.exit_code == 0
     assert "1 request," in result.stderr
+
+
+def test_a_kind_of_oddity_in_many_files_is_one_line(run, tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for number in range(30):
+        write_trace(
+            folder / f"{number:02}.jsonl", odd_record(f"a{number}"), odd_record(f"b{number}", duration_ms="soon")
+        )
+    printed = run("cook", folder, "--dry-run").stderr.splitlines()
+    assert len(printed) == 3
+    assert printed[0].startswith(f"{folder / '00.jsonl'}, line 1, byte 0: missing-answer: ")
+    assert printed[0].endswith("(60 times in 30 sources; this is the first)")
+    assert printed[1].startswith(f"{folder / '00.jsonl'}, line 2, ")
+    assert printed[1].endswith("'soon' (30 times in 30 sources; this is the first)")
+
+
+def test_what_is_odd_about_conversations_of_the_archive_is_reported(run, tmp_path):
+    documents = tmp_path / "documents.jsonl"
+    time = "2026-01-02T03:04:05.678Z"
+    text = [{"type": "text", "text": "Hi!"}]
+    write_trace(
+        documents,
+        *(
+            {
+                "schema_version": "1.0.0",
+                "conversation_id": name,
+                "platform": {"name": "claude_code", "model": "m"},
+                "created_at": time,
+                "messages": [
+                    {"message_id": f"{name}1", "role": "user", "timestamp": time, "content": text},
+                    {
+                        "message_id": f"{name}2",
+                        "role": "assistant",
+                        "timestamp": time,
+                        "content": text,
+                        "metadata": {"request_id": "req_1"},
+                    },
+                ],
+            }
+            for name in "ab"
+        ),
+    )
+    assert run("import", documents).exit_code == 0
+    result = run("cook", "--output", tmp_path / "cooked.json")
+    assert "archive, b: repeated-request-id: the id 'req_1' is taken: this request is 'req_1#2'" in result.stderr
+    [source] = json.loads(run("cook", "--dry-run", "--json").stdout)["sources"]
+    assert (source["source"], source["findings"]) == ("archive", {"repeated-request-id": 1})
