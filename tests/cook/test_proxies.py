@@ -89,9 +89,50 @@ class TestAnswersInOtherShapes:
     def test_a_choice_without_a_message_has_its_text(self, choice):
         assert texts(received(cook(record({"choices": [{"index": 0, **choice}]})))) == [("assistant", "Hello!")]
 
+    @pytest.mark.parametrize("role", [{"role": "ai"}, {"role": "user"}, {}], ids=str)
+    def test_calls_are_kept_whatever_role_made_them(self, role):
+        call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        made = sent(cook(record(None, {**role, "content": "text", "tool_calls": [call]})))
+        assert [(piece["role"], piece["content"]) for piece in made] == [("tool_use", "text")]
+        assert made[0]["tool_calls"] == [{"name": "f", "arguments": {}, "id": "c"}]
+
+    def test_a_file_whose_bytes_are_missing_keeps_its_name(self):
+        files = [
+            {"type": "file", "file": {"filename": "a.pdf", "file_data": None}},
+            {"type": "input_file", "filename": "b.pdf", "file_data": 5},
+        ]
+        made = sent(cook(record(None, {"role": "user", "content": files})))
+        assert [piece["content"] for piece in made] == ["[file: a.pdf]", "[file: b.pdf]"]
+
     def test_parts_with_a_text_of_another_type_are_kept(self):
         made = cook(record(None, {"role": "user", "content": [{"type": "text", "text": None}]}, ASKED))
         assert texts(sent(made)) == [("user", '{"type": "text", "text": null}'), ("user", "hi")]
+
+
+class TestRecordedLines:
+    CHUNKS = tuple(
+        {"id": "c", "choices": [{"index": 0, "delta": {"role": "assistant", "content": text}}]}
+        for text in ("Hel", "lo!")
+    )
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            [f"data: {json.dumps(CHUNKS[0])}", "", f"data: {json.dumps(CHUNKS[1])}", "data: [DONE]"],
+            [f"data: {json.dumps(CHUNKS[0])}", f"data: {json.dumps(CHUNKS[1])}", "", "data: [DONE]", ""],
+            [*CHUNKS, "data: [DONE]"],
+            [json.dumps(CHUNKS[0]), json.dumps(CHUNKS[1]), "[DONE]"],
+            f"data: {json.dumps(CHUNKS[0])}\n\ndata: {json.dumps(CHUNKS[1])}\n\ndata: [DONE]\n\n",
+        ],
+        ids=["one_blank", "another_blank", "objects", "without_field_names", "one_text"],
+    )
+    def test_lines_in_other_shapes_are_read(self, lines):
+        assert texts(received(cook(record({"stream": True, "sse_lines": lines})))) == [("assistant", "Hello!")]
+
+    def test_lines_that_are_no_events_are_kept(self):
+        asked = record({"stream": True, "sse_lines": ["<html>", "502"]})
+        assert texts(received(cook(asked))) == [("assistant", "Error: <html>\n502")]
+        assert notes_of(asked) == ["unreadable-answer"]
 
 
 class TestErrors:

@@ -61,6 +61,17 @@ def outline(pieces):
             [("tool_use", ("n", {"raw": '{"a":'}, "m")), ("tool_result", ("no such tool", "m", True))],
         ),
         (
+            {
+                "type": "mcp_call",
+                "id": "m",
+                "name": "n",
+                "arguments": "",
+                "output": "part",
+                "error": {"message": "gone"},
+            },
+            [("tool_use", ("n", {}, "m")), ("tool_result", ("part\ngone", "m", True))],
+        ),
+        (
             {"type": "image_generation_call", "id": "i", "status": "completed", "result": PNG},
             [("tool_use", ("image_generation", {}, "i")), ("tool_result", (f"[image: {PNG_LABEL}]", "i", False))],
         ),

@@ -141,7 +141,9 @@ def _complete_chat_message(message: JsonObject, pairing: CallPairing) -> JsonObj
         calls.append(_complete_call({"function": legacy}, pairing))
     if not calls:
         return message
-    return {**{key: value for key, value in message.items() if key != "function_call"}, "tool_calls": calls}
+    # Only the assistant makes calls, whatever the log calls it.
+    rest = {key: value for key, value in message.items() if key != "function_call"}
+    return {**rest, "role": "assistant", "tool_calls": calls}
 
 
 def _complete_call(call: Any, pairing: CallPairing) -> Any:

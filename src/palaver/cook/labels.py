@@ -53,7 +53,11 @@ def raw_text(raw: Any) -> str:
             return text
         case {"type": "redacted_thinking"}:
             return REDACTED
-        case {"type": "document" | "file" | "input_file", "title": str(name)} if name:
+        case (
+            {"type": "document", "title": str(name)}
+            | {"type": "input_file", "filename": str(name)}
+            | {"type": "file", "file": {"filename": str(name)}}
+        ) if name:
             return f"[file: {name}]"
         case {"type": str(kind)} if kind in _MEDIA_KINDS:
             return label(_MEDIA_KINDS[kind], _raw_source(raw))

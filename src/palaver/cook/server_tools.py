@@ -60,10 +60,11 @@ def _item_tool_use(item: JsonObject, kind: str, call_id: str) -> ToolUse | None:
         return None
     name = item.get("name") or kind.removesuffix("_call")
     call = tool_call(name, _item_arguments(item), call_id)
-    text, is_error = _item_result(item, kind)
-    if text is None and has_failed:
-        text, is_error = "failed", True
-    result = None if text is None else tool_result(text, call_id, is_error=is_error or has_failed)
+    texts = [text for text in (_output_text(item, kind), _error_text(item)) if text is not None]
+    if not texts and has_failed:
+        texts = ["failed"]
+    is_error = has_failed or bool(item.get("error"))
+    result = tool_result("\n".join(texts), call_id, is_error=is_error) if texts else None
     return ToolUse(call, result, is_by_provider="call_id" not in item)
 
 
@@ -80,21 +81,19 @@ def _item_arguments(item: JsonObject) -> JsonObject:
     }
 
 
-def _item_result(item: JsonObject, kind: str) -> tuple[str | None, bool]:
-    """Return the text of an item's result, None if it has none, and whether it is an error."""
+def _output_text(item: JsonObject, kind: str) -> str | None:
+    stated = next((item[name] for name in _RESULT_FIELDS if item.get(name) is not None), None)
+    if kind == "image_generation_call" and isinstance(stated, str):
+        return label("image", {"type": "base64", "data": stated})
+    return None if stated is None else raw_result_text(stated)
+
+
+def _error_text(item: JsonObject) -> str | None:
     match item.get("error"):
         case str(error) | {"message": str(error)} if error:
-            return error, True
-        case None | "":
-            pass
+            return error
         case error:
-            return json_text(error), True
-    stated = next((item[name] for name in _RESULT_FIELDS if item.get(name) is not None), None)
-    if stated is None:
-        return None, False
-    if kind == "image_generation_call" and isinstance(stated, str):
-        return label("image", {"type": "base64", "data": stated}), False
-    return raw_result_text(stated), False
+            return json_text(error) if error else None
 
 
 def _gemini_tool_use(part: JsonObject, latest_call_id: str) -> ToolUse | None:

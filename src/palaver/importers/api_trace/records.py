@@ -68,6 +68,8 @@ def trace_call(record: JsonObject, where: str) -> LoggedCall:
     match response:
         case {"sse_lines": list() as lines}:
             reply = body_of_lines(lines)
+        case {"sse_lines": str(text)}:
+            reply = body_of(text)
         case {"raw": str(text)} if len(response) == 1:
             reply = body_of(text)
         case _:
