@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cooking import call_of, cook, notes_of, received, sent
+from cooking import call_of, cook, cook_file, notes_of, received, sent
 
 ASKED = {"role": "user", "content": "hi"}
 CHAT_ANSWER = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello!"}}]}
@@ -187,3 +187,27 @@ class TestDurations:
 
     def test_no_duration_is_nothing_odd(self):
         assert notes_of({**record(CHAT_ANSWER), "duration_ms": None}) == []
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        "request_fields",
+        [{"request": json.dumps({"messages": [ASKED]})}, {"request": None}, {}],
+        ids=["text", "null", "nothing"],
+    )
+    @pytest.mark.parametrize("as_array", [False, True])
+    def test_a_file_of_records_without_a_request_object_is_a_trace(self, tmp_path, request_fields, as_array):
+        logged = {"id": "r1", "timestamp": "2026-02-20T10:00:00Z", "response": CHAT_ANSWER, **request_fields}
+        path = tmp_path / "trace.json"
+        path.write_text(json.dumps([logged] if as_array else logged))
+        made, report = cook_file(path)
+        assert texts(received(made)) == [("assistant", "Hello!")]
+        assert not report.ledger.quarantined
+
+    def test_request_and_response_may_both_be_texts(self, tmp_path):
+        logged = {"id": "r1", "request": json.dumps({"messages": [ASKED]}), "response": json.dumps(CHAT_ANSWER)}
+        path = tmp_path / "trace.jsonl"
+        path.write_text(f"a line of a log\n{json.dumps(logged)}\n")
+        made, _ = cook_file(path)
+        assert texts(sent(made)) == [("user", "hi")]
+        assert texts(received(made)) == [("assistant", "Hello!")]

@@ -10,6 +10,7 @@ from palaver.errors import PalaverError
 from palaver.importers import importer, match_importers, platforms, winner
 from palaver.importers._shared.call_errors import quarantine_on_error
 from palaver.importers._shared.contract import HasCalls
+from palaver.model.build import JsonObject
 from palaver.model.report import SourceReport
 from palaver.sources import discovery
 from palaver.sources.arrays.elements import JsonElements
@@ -36,6 +37,7 @@ _COOKED_ALREADY = (
 _TRACE_REASON = "a trace of API calls"
 _PROMPT_KEYS = {"messages", "contents", "input"}
 _TRACE_KEYS = {"response", "error", "duration_ms", "timestamp", "id"}
+_ANSWER_KEYS = {"choices", "content", "candidates", "output", "sse_lines"}
 _SEARCHED_BYTES = 1 << 23
 """How far a file that nothing else reads is searched for records."""
 
@@ -54,8 +56,8 @@ def _claim(source: Source) -> Claim | str | None:
     if own:
         return _COOKED_ALREADY if own.kind == "cooked" else Claim(own.kind, Match.yes(own.reason, form=own.form))
     found = winner(match_importers(source, platforms()), source.label)
-    if found is None and _may_have_later_records(source) and _has_record_lines(source.first_bytes(_SEARCHED_BYTES)):
-        return Claim(_TRACE, Match.yes(_TRACE_REASON, form="lines"))
+    if found is None and (form := _form_of_answers(source) or _form_beyond_head(source)):
+        return Claim(_TRACE, Match.yes(_TRACE_REASON, form=form))
     return found
 
 
@@ -68,11 +70,41 @@ def _form_of_trace(source: Source) -> str:
 
 
 def _is_trace_record(value: Any) -> bool:
-    match value:
-        case {"request": dict() as request} if "schema_version" not in value and not {"method", "url"} & request.keys():
-            return not _PROMPT_KEYS.isdisjoint(request) or not _TRACE_KEYS.isdisjoint(value)
-        case _:
+    match _logged_request(value):
+        case None:
             return False
+        case request:
+            return not _PROMPT_KEYS.isdisjoint(request) or not _TRACE_KEYS.isdisjoint(value)
+
+
+def _is_prompt_record(value: Any) -> bool:
+    request = _logged_request(value)
+    return request is not None and not _PROMPT_KEYS.isdisjoint(request)
+
+
+def _logged_request(value: Any) -> JsonObject | None:
+    """Return the request of a record, parsed if it is a text; None if the value is no record of a trace."""
+    match value:
+        case {"schema_version": _}:
+            return None
+        case {"request": dict() as request}:
+            return None if {"method", "url"} & request.keys() else request
+        case {"request": str(text), "response": _}:
+            parsed = parse_head(text.encode(errors="replace"))
+            return parsed if isinstance(parsed, dict) and not _PROMPT_KEYS.isdisjoint(parsed) else None
+        case _:
+            return None
+
+
+def _form_of_answers(source: Source) -> str:
+    """Return the form of a file that begins with an answer whose request is missing; else ""."""
+    first: Any = source.parsed_head()
+    form = "array" if isinstance(first, list) else "lines"
+    match first[:1] if isinstance(first, list) else [first]:
+        case [{"response": dict() as response, "timestamp": _} as record] if record.get("request") is None:
+            return "" if _ANSWER_KEYS.isdisjoint(response) else form
+        case _:
+            return ""
 
 
 def _has_record_lines(head: bytes) -> bool:
@@ -85,19 +117,18 @@ def _has_record_lines(head: bytes) -> bool:
     return sum(map(_is_prompt_record, map(parse_head, lines))) >= least
 
 
-def _is_prompt_record(value: Any) -> bool:
-    return _is_trace_record(value) and not _PROMPT_KEYS.isdisjoint(value["request"])
-
-
 def _begins_with_array(head: bytes) -> bool:
     """Return whether the first line begins an array that later lines continue, and is not a line of its own."""
     line = head.lstrip(BOM + SPACE + b"\0").partition(b"\n")[0].strip()
     return line.startswith(b"[") and (line == b"[" or line.endswith(b",") or b'"request"' in line)
 
 
-def _may_have_later_records(source: Source) -> bool:
+def _form_beyond_head(source: Source) -> str:
+    """Return the form of a file whose records come after the part by which files are recognized; else ""."""
     head = source.head()
-    return len(head) == HEAD_BYTES and b"\0" not in head
+    if len(head) < HEAD_BYTES or b"\0" in head:
+        return ""
+    return "lines" if _has_record_lines(source.first_bytes(_SEARCHED_BYTES)) else ""
 
 
 def cook_units(

@@ -59,6 +59,8 @@ def record_kind(record: JsonObject) -> Kind:
         stated in _PART_TYPES and "request_id" in record
     ):
         return "part"
+    if isinstance(request, str) and "response" in record:
+        return "trace"
     return "merge-error" if isinstance(record.get("error"), dict) else ""
 
 
