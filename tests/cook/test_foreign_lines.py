@@ -8,58 +8,11 @@ from hypothesis import strategies as st
 
 from cooking import cook_file
 from importing import FIXTURES
+from odd_records import ASKED, ODD_RECORDS, RICH_RECORDS
 
-ASKED = {"role": "user", "content": "hi"}
-
-
-def odd_record(name, response, *messages, error=None, **request):
-    return {
-        "id": name,
-        "timestamp": "2026-02-20T10:00:00Z",
-        "request": {"model": "m", "messages": list(messages or (ASKED,)), **request},
-        "response": response,
-        "error": error,
-    }
-
-
-def stream(*datas):
-    return {"stream": True, "sse_lines": [f"data: {json.dumps(data)}" for data in datas]}
-
-
-CALL = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
-FAILED = {"type": "web_search_tool_result_error", "error_code": "unavailable"}
-STARTED = {"type": "message_start", "message": {"id": "a", "model": "c", "content": []}}
-BLOCK = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
-CUT_CALL = (
-    STARTED,
-    {"type": "content_block_start", "index": 0, "content_block": BLOCK},
-    {
-        "type": "content_block_delta",
-        "index": 0,
-        "delta": {"type": "input_json_delta", "partial_json": '{"command": "rm'},
-    },
-)
-ODD_RECORDS = [
-    odd_record("error", None, error={"type": "overloaded_error", "message": "Overloaded"}),
-    odd_record("raw", {"raw": "<html>502</html>"}, system="You are a pirate"),
-    odd_record("text", "no JSON"),
-    odd_record("partial", stream({"id": "c", "choices": [{"delta": {"content": "part"}}]}), error="reset"),
-    odd_record("cut", stream(*CUT_CALL), system=[{"type": "text", "text": "s"}]),
-    odd_record("event", stream(*CUT_CALL, {"type": "error", "error": {"message": "Overloaded"}})),
-    odd_record("two", stream(STARTED, {"type": "message_start", "message": {"id": "b", "model": "c", "content": []}})),
-    odd_record("choices", {"choices": [{"index": n, "message": {"content": "AB"[n]}} for n in (1, 0)]}),
-    odd_record(
-        "server", {"content": [CALL, {"type": "web_search_tool_result", "tool_use_id": "s", "content": FAILED}]}
-    ),
-    odd_record("choices", None, {"role": "tool", "content": "a result without a call"}),
-    {"id": "gemini", "request": {"contents": [{"parts": [{"text": "hi"}]}]}, "response": {"candidates": []}},
-    {"id": "responses", "request": {"input": "hi"}, "response": {"output": [{"type": "web_search_call", "id": "w"}]}},
-    {"id": "nothing", "request": None, "response": {"content": [{"type": "text", "text": "An answer alone."}]}},
-    {"id": "string", "request": json.dumps({"messages": [ASKED]}), "response": {"choices": []}},
-]
 RECORDS = [
     *(FIXTURES / "traces" / "bakery.jsonl").read_text("utf-8").splitlines(),
-    *map(json.dumps, ODD_RECORDS),
+    *map(json.dumps, (*ODD_RECORDS, *RICH_RECORDS)),
     '{"id": "nan", "request": {"messages": []}, "response": {"content": [{"x": NaN, "y": 123456789012345678901}]}}',
 ]
 
