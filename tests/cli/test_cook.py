@@ -243,3 +243,14 @@ def test_what_is_odd_about_conversations_of_the_archive_is_reported(run, tmp_pat
     assert "archive, b: repeated-request-id: the id 'req_1' is taken: this request is 'req_1#2'" in result.stderr
     [source] = json.loads(run("cook", "--dry-run", "--json").stdout)["sources"]
     assert (source["source"], source["findings"]) == ("archive", {"repeated-request-id": 1})
+
+
+def test_a_long_error_is_quoted_in_part(run, tmp_path):
+    answer = {"choices": [{"message": {"content": "part"}}]}
+    trace = write_trace(tmp_path / "trace.jsonl", odd_record("a" * 5_000, response=answer, error="first\nsecond" * 500))
+    write_trace(tmp_path / "again.jsonl", odd_record("a" * 5_000))
+    printed = run("cook", trace, tmp_path / "again.jsonl", "--output", tmp_path / "cooked.json").stderr.splitlines()
+    assert any("partial-answer" in line for line in printed)
+    assert any("repeated-request-id" in line for line in printed)
+    assert max(len(line.removeprefix(str(tmp_path))) for line in printed) < 300
+    assert "first\nsecond" * 500 in json.loads((tmp_path / "cooked.json").read_bytes())["messages"][2]["content"]

@@ -26,6 +26,7 @@ PARTIAL_ANSWER = finding_kind(
 Remark = tuple[FindingKind, str]
 """A kind of finding, and a sentence about the case."""
 _BATCH_SIZE = 256
+_MAX_QUOTED = 80
 
 
 class CookBuilder:
@@ -135,7 +136,7 @@ class CookBuilder:
         if error:
             response.extend(self._table.add_messages([piece("assistant", f"Error: {error['message']}")]))
             if answers:
-                remarks.append((PARTIAL_ANSWER, f"the answer ends in an error: {error['message']}"))
+                remarks.append((PARTIAL_ANSWER, f"the answer ends in an error: {_quoted(error['message'])}"))
         if not response:
             response.extend(self._table.add_messages([piece("assistant")]))
         alternatives = tuple(numbers) if len(numbers) > 1 else ()
@@ -151,7 +152,9 @@ class CookBuilder:
             identifier = f"{stated}#{number}"
         self._known_ids.add(identifier)
         if number > 1:
-            remarks.append((REPEATED_REQUEST_ID, f"the id {stated!r} is taken: this request is {identifier!r}"))
+            quoted = _quoted(stated)
+            message = f"the id {quoted!r} is taken: this request is {f'{quoted}#{number}'!r}"
+            remarks.append((REPEATED_REQUEST_ID, message))
         return identifier
 
     def _requests_json(self) -> Iterator[JsonObject]:
@@ -175,6 +178,11 @@ def _answers(response: JsonObject | None, style: Style) -> list[Pieces]:
     listed = (response, *(response.get("alternatives") or ())) if response else ()
     found = [block_pieces("assistant", answer["content"], style) for answer in listed]
     return [pieces for pieces in found if any(made["content"] or made["tool_calls"] for made in pieces)]
+
+
+def _quoted(text: str) -> str:
+    """Return a text as part of a sentence on one line."""
+    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
 
 
 def _milliseconds(timestamp: str | None) -> int:
