@@ -356,6 +356,11 @@ class TestValues:
         assert report.findings.counts == {"repeated-request-id": 2}
         assert report.findings.first[0].where.startswith("line 2")
 
+    def test_numbered_ids_differ_from_those_that_are_stated(self):
+        stated = ["a", "a#2", "a", "a#2", "a", "a#2#2"]
+        made = cook(*({**record(CHAT_ANSWER), "id": name} for name in stated))
+        assert [one["id"] for one in made["requests"]] == ["a", "a#2", "a#3", "a#2#2", "a#4", "a#2#2#2"]
+
     def test_nan_is_null_and_large_integers_are_exact(self):
         function = {"name": "f", "arguments": '{"big": 123456789012345678901234567890, "x": NaN, "y": -Infinity}'}
         message = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": function}]}

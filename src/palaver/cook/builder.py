@@ -40,7 +40,8 @@ class CookBuilder:
         self._requests: list[Request] = []
         self._ids_and_durations: list[tuple[str, int]] = []
         """The id and the duration in milliseconds of each request."""
-        self._known_ids: set[str] = set()
+        self._known_ids: dict[str, int] = {}
+        """For each id, the number of the latest request that states it."""
 
     @property
     def requests(self) -> int:
@@ -146,11 +147,11 @@ class CookBuilder:
 
     def _unique_id(self, stated: str, remarks: list[Remark]) -> str:
         """Return the id, or the id with a number if an earlier request has it."""
-        identifier, number = stated, 1
-        while identifier in self._known_ids:
+        identifier, number = stated, self._known_ids.get(stated, 0) + 1
+        while number > 1 and (identifier := f"{stated}#{number}") in self._known_ids:
             number += 1
-            identifier = f"{stated}#{number}"
-        self._known_ids.add(identifier)
+        self._known_ids[stated] = number
+        self._known_ids.setdefault(identifier, 1)
         if number > 1:
             quoted = _quoted(stated)
             message = f"the id {quoted!r} is taken: this request is {f'{quoted}#{number}'!r}"
