@@ -1,8 +1,12 @@
 import json
+import shutil
 
 import pytest
 
+from palaver.model import build
 from palaver.model.json_output.statistics import StatsAnswer
+
+AT = "2026-01-01T10:00:00.000Z"
 
 
 @pytest.fixture
@@ -165,3 +169,34 @@ def answered(run, tmp_path):
         assert run("import", session).exit_code == 0
 
     return keep
+
+
+def test_no_answer_depends_on_the_order_in_which_sources_came(run, tmp_path):
+    """Sums of fractions come out equal, and what is equally great has an order."""
+    sources = []
+    for name, used in (("a", 0.1), ("b", 0.2), ("c", 0.3)):
+        asked = build.message(message_id="m1", role="user", timestamp=AT, content=[build.text(name)])
+        cost = {"amount": used, "currency": "USD"}
+        answered = build.message(
+            message_id="m2", role="assistant", timestamp=AT, content=[build.text("Yes.")],
+            tokens={"output_tokens": 1}, metadata={"model": f"nobody-{name}"}, cost=cost,
+        )  # fmt: skip
+        conversation = build.conversation(
+            conversation_id=name, platform={"name": "ucs"}, created_at=AT, messages=[asked, answered]
+        )
+        record = build.usage(
+            usage_id=name, platform={"name": "ucs"}, kind="request", started_at=AT,
+            model=f"nobody-{name}", tokens={"output_tokens": 1}, counts={"credits": used, "seats": 1},
+        )  # fmt: skip
+        sources.append(tmp_path / f"{name}.jsonl")
+        sources[-1].write_text(json.dumps(conversation) + "\n" + json.dumps(record) + "\n", "utf-8")
+    questions = [("--by", "conversation"), ("--by", "model"), ("--usage",), ("--usage", "--by", "model")]
+    answers = []
+    for order in (sources, sources[::-1]):
+        shutil.rmtree(tmp_path / "kept", ignore_errors=True)
+        for source in order:
+            assert run("import", source).exit_code == 0
+        answers.append([run("stats", *words, *end).stdout for words in questions for end in ((), ("--json",))])
+    assert answers[0] == answers[1]
+    counts = json.loads(answers[0][5])["totals"]["counts"]
+    assert counts == {"credits": 0.6, "seats": 3}

@@ -64,7 +64,7 @@ _KEYS: Mapping[str, Callable[[str, str | None, str, str | None], GroupKey]] = {
 def _add(tally: Tally, record: dict[str, Any]) -> None:
     """Add the counts and costs that a record states besides tokens."""
     for name, count in (record.get("counts") or {}).items():
-        tally.counts[name] = tally.counts.get(name, 0) + count
+        tally.add_count(name, count)
     if cost := record.get("cost"):
         tally.add_stated(cost["amount"], cost.get("currency"))
 
@@ -76,6 +76,6 @@ def _join(total: Tally, group: Tally) -> None:
     if group.cost is not None:
         total.cost = (total.cost or Decimal(0)) + group.cost
     for name, count in group.counts.items():
-        total.counts[name] = total.counts.get(name, 0) + count
+        total.add_count(name, count)
     for currency, amount in group.stated.items():
         total.add_stated(amount, currency)
