@@ -9,7 +9,7 @@ import pytest
 
 from archiving import exported
 from importing import FIXTURES
-from palaver.archive.connection import open_to_write
+from palaver.archive.connection import open_to_read, open_to_write
 from palaver.importers import importer
 from scripted import document, install, message, scripted, write  # noqa: F401 - a fixture
 
@@ -45,6 +45,42 @@ def test_a_scan_reads_again_what_was_read_worse_wherever_it_is(run, archive, sou
     again = run("scan", "--json")
     assert "again" not in again.stderr
     assert json.loads(again.stdout)["totals"]["reread"] == 0
+
+
+def test_a_source_that_is_read_again_keeps_its_files(run, archive, tmp_path):
+    """Some have files beside the one that names them: agents of a session, chunks of a stream, a manifest."""
+    folder = tmp_path / "sources"
+    for platform in ("claude_code", "api_trace", "cline", "github_copilot"):
+        shutil.copytree(FIXTURES / platform, folder / platform)
+    run("import", folder)
+    before = known_files(archive)
+    with closing(open_to_write(archive)) as connection:
+        connection.execute("update source set revision = 0")
+    run("scan")
+    assert known_files(archive) == before
+    assert json.loads(run("scan", "--json").stdout)["sources"] == []
+    assert json.loads(run("import", folder, "--json").stdout)["sources"] == []
+
+
+def known_files(archive: Path) -> dict[str, list]:
+    with closing(open_to_read(archive)) as connection:
+        return {
+            "of sources": connection.execute(
+                "select platform, label, path from source_file join source on source = source_key order by 1, 2, 3"
+            ).fetchall(),
+            "of none": connection.execute("select path from unclaimed_file order by 1").fetchall(),
+        }
+
+
+def test_a_file_that_has_become_a_source_is_not_remembered_as_unclaimed(run, archive, tmp_path):
+    path = tmp_path / "sources" / "later.jsonl"
+    path.parent.mkdir()
+    path.write_text("Not yet.\n")
+    run("import", path.parent)
+    assert known_files(archive) == {"of sources": [], "of none": [(str(path),)]}
+    shutil.copy(next((FIXTURES / "claude_code" / "plain_session" / "source").rglob("*.jsonl")), path)
+    run("import", path.parent)
+    assert known_files(archive) == {"of sources": [("claude_code", str(path), str(path))], "of none": []}
 
 
 @pytest.mark.usefixtures("scripted")

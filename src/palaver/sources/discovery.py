@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from palaver.errors import PalaverError
 from palaver.sources.folders import ZIP_MAGIC, DiskFolder, files_of, walk_folders
-from palaver.sources.inventory import FileStamps, distinct_paths
+from palaver.sources.inventory import FileStamps, distinct_paths, inventory
 from palaver.sources.match import NAMED, Claim, Match
 from palaver.sources.source import Source
 from palaver.sources.zip.folder import Remark, ZipFolder
@@ -213,9 +213,12 @@ _AFTER_SEPARATOR = chr(ord(os.sep) + 1)
 
 
 class UnitFiles:
-    def __init__(self, files: FileStamps) -> None:
+    """The files of units among those found at a path; of a single file, its unit may have others beside it."""
+
+    def __init__(self, files: FileStamps, *, is_single_file: bool = False) -> None:
         self._files = files
         self._paths = sorted(files)
+        self._is_single_file = is_single_file
 
     def of(self, source: Source, members: Iterable[str]) -> FileStamps:
         """Return the files of a unit: its own and those of its members."""
@@ -233,7 +236,7 @@ class UnitFiles:
             return self._below(unit_path)
         for member in members:
             path = os.path.join(folder, member.replace("/", os.sep))
-            found |= self._at(path) or self._below(path)
+            found |= inventory(Path(path)) if self._is_single_file else self._at(path) or self._below(path)
         return found
 
     def _at(self, path: str) -> FileStamps:

@@ -197,7 +197,7 @@ class _Scan:
         units, report = find_units([path], self._platform, lambda name: self._recall(name, files), unclaimed)
         plan.report.unclaimed += report.unclaimed
         plan.report.refused += report.refused
-        unit_files = UnitFiles(files)
+        unit_files = UnitFiles(files, is_single_file=path.is_file())
         for unit in units:
             own = unit_files.of(unit.source, unit.match.members)
             if self._is_partial and not own:
