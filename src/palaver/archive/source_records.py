@@ -107,9 +107,9 @@ def ensure_source(connection: sqlite3.Connection, source: SourceDescription) -> 
         return found[0]
     cursor = connection.execute(
         "insert into source (platform, label, form, reason, members, options, size_bytes, conversations, messages, "
-        "failure, first_imported_at, imported_at, palaver_version) "
-        "values (?, ?, '', '', '[]', '{}', 0, 0, 0, '', ?, '', '')",
-        (*identity, timestamp_now()),
+        "failure, first_imported_at, imported_at, palaver_version, revision) "
+        "values (?, ?, '', '', '[]', '{}', 0, 0, 0, '', ?, '', '', ?)",
+        (*identity, timestamp_now(), source.revision),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid

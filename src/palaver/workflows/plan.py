@@ -83,8 +83,9 @@ class Planner:
 
     @cached_property
     def outdated(self) -> dict[int, KnownSource]:
-        """The sources that an earlier revision of their importer read, by key."""
-        return {source.key: source for source in self.known_files.sources() if is_outdated(source)}
+        """The sources that an earlier revision of their importer read to their end, by key."""
+        known = self.known_files.sources()
+        return {source.key: source for source in known if source.imported_at and is_outdated(source)}
 
     def to_read_again(self, options: Mapping[str, dict[str, str]]) -> "Planner":
         """Return a planner with the same knowledge and other options, which plans every source that it finds."""

@@ -95,7 +95,7 @@ def _add_sources(sources: Iterable[KnownSource], plan: Plan, planner: Planner) -
         number = numbers.get((source.platform, source.label))
         if number is not None:
             plan.tasks[number] = replace(plan.tasks[number], cursors=(), shares_conversations=True)
-        elif source.key not in released:
+        elif source.key not in released and source.imported_at:  # else its options are not known
             missing.setdefault((source.platform, source.options), []).append(source)
     for (platform, options), group in missing.items():
         again = planner.to_read_again({platform: orjson.loads(options)})
