@@ -22,9 +22,10 @@ from palaver.archive.health import check_contents, check_headers, check_referenc
 from palaver.archive.selection import find_conversation
 from palaver.archive.source_records import SourceDescription, ensure_source
 from palaver.archive.tags import change_tags, rate
+from palaver.errors import ArchiveError
 from palaver.importers import importer, platforms
 from palaver.model import build
-from palaver.workflows import archive_import
+from palaver.workflows import archive_import, reread
 from palaver.workflows.plan import Planner
 from palaver.workflows.reread_plan import add_rereads
 from palaver.workflows.retry_quarantine import retry
@@ -522,6 +523,28 @@ def test_a_source_that_cannot_be_looked_at_is_not_released(sources, archive, mon
     assert texts_of(archive) == {"scripted:b": ["b"]}
 
 
+def test_without_room_for_what_is_read_again_nothing_changes(sources, archive, monkeypatch):
+    write(
+        sources / "one.script",
+        reading(document("a", message("m1", "old"))),
+        reading(document("a", message("m1", "new " * 50_000))),
+    )
+    keep_folder(sources, archive)
+    install(2)
+    prepare = reread._HeldEvents.__init__
+
+    def prepare_small(self):
+        prepare(self)
+        self._database.execute("pragma max_page_count = 20")
+
+    monkeypatch.setattr(reread._HeldEvents, "__init__", prepare_small)
+    with pytest.raises(ArchiveError, match=r"temporary file.*is full.*TMPDIR"):
+        keep_folder(sources, archive)
+    assert texts_of(archive) == {"scripted:a": ["old"]}
+    monkeypatch.undo()
+    assert keep_folder(sources, archive).archive["updated"] == 1
+
+
 # -- killed, together, in any order ---------------------------------------------------------------------------------
 
 
@@ -549,7 +572,7 @@ def reread_and_die(folder: str, archive: str, instructions: int) -> None:
     keep_folder(Path(folder), Path(archive))
 
 
-def reread(folder: str, archive: str) -> None:
+def read_again(folder: str, archive: str) -> None:
     install(2)
     archive_import.FRAME_BYTES = archive_import.TRANSACTION_BYTES = 1_000
     keep_folder(Path(folder), Path(archive))
@@ -583,7 +606,7 @@ def test_killed_at_any_instant_the_next_run_ends_as_fresh(sources, archive, tmp_
 def test_two_processes_at_once_end_as_fresh(sources, archive, tmp_path):
     write_many(sources)
     keep_folder(sources, archive)
-    processes = [CONTEXT.Process(target=reread, args=(str(sources), str(archive))) for _ in range(2)]
+    processes = [CONTEXT.Process(target=read_again, args=(str(sources), str(archive))) for _ in range(2)]
     for process in processes:
         process.start()
     for process in processes:

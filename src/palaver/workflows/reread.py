@@ -18,6 +18,7 @@ from palaver.archive.ingest import Changes
 from palaver.archive.known_files import KnownSource
 from palaver.archive.replacement import Identity, Replacement
 from palaver.archive.source_records import read_cursors, read_files
+from palaver.errors import ArchiveError
 from palaver.model.timestamps import milliseconds_of
 from palaver.sources.inventory import storable_text
 from palaver.sources.run import tail_hash
@@ -237,11 +238,17 @@ class _HeldEvents:
 
     def add(self, event: Event) -> None:
         packed = pickle.dumps(event, pickle.HIGHEST_PROTOCOL)
-        self._database.execute("insert into event (task, event) values (?, ?)", (event.task, packed))
+        try:
+            self._database.execute("insert into event (task, event) values (?, ?)", (event.task, packed))
+            if isinstance(event, ConversationEvent):
+                row = (event.task, *event.identity)
+                self._database.execute("insert or ignore into yielded values (?, ?, ?)", row)
+        except sqlite3.Error as error:
+            raise ArchiveError(
+                f"what is read again does not fit into a temporary file ({error}): make room, or set TMPDIR to a "
+                "folder on another disk; what was replaced before is kept"
+            ) from error
         self._size_bytes[event.task] = self._size_bytes.get(event.task, 0) + packed_bytes(event)
-        if isinstance(event, ConversationEvent):
-            row = (event.task, *event.identity)
-            self._database.execute("insert or ignore into yielded values (?, ?, ?)", row)
 
     def size_bytes(self, task: int) -> int:
         return self._size_bytes.get(task, 0)
