@@ -116,6 +116,25 @@ def test_the_message_counts_by_platform(run, sources, tmp_path):
 
 
 @pytest.mark.parametrize("words", [("scan",), ("import", "HOME", "ELSEWHERE")], ids=["scan", "import"])
+def test_reading_much_again_may_be_interrupted(run, sources, words, monkeypatch):
+    run("import", *sources)
+    install(2)
+    monkeypatch.setattr("palaver.cli._import_run._LONG_BYTES", 100)
+    words = [{"HOME": sources[0], "ELSEWHERE": sources[1]}.get(word, word) for word in words]
+    said = " ".join(run(*words).stderr.split())
+    assert "There are 868 bytes to read. You may interrupt it: the next run goes on with what is left." in said
+
+
+def test_the_table_of_a_scan_counts_what_was_read_again_elsewhere(run, sources):
+    run("import", *sources)
+    install(2)
+    lines = [line.split() for line in run("scan").stderr.splitlines()]
+    assert ["Scripted", "~/.scripted", "1", "0", "1", "1"] in lines
+    assert ["elsewhere", "1", "0", "1", "1"] in lines
+    assert not any("elsewhere" in line for line in map(str.split, run("scan").stderr.splitlines()))
+
+
+@pytest.mark.parametrize("words", [("scan",), ("import", "HOME", "ELSEWHERE")], ids=["scan", "import"])
 def test_a_dry_run_says_what_it_would_read_again(run, archive, sources, words):
     run("import", *sources)
     before = exported(archive)
@@ -132,7 +151,7 @@ def test_the_doctor_counts_what_is_gone(run, sources):
     install(2)
     shutil.rmtree(sources[1])
     said = " ".join(run("doctor").stdout.split())
-    assert "1 sources were read by earlier importers; 2 that earlier importers read are gone" in said
+    assert "1 source was read by earlier importers; 2 that earlier importers read are gone" in said
     run("scan")
     result = run("doctor", "--json")
     (check,) = [check for check in json.loads(result.stdout)["checks"] if check["name"] == "importers"]
