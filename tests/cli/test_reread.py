@@ -11,7 +11,7 @@ from archiving import exported
 from importing import FIXTURES
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.importers import importer
-from scripted import document, install, message, scripted, write  # noqa: F401 - a fixture
+from scripted import Scripted, document, install, message, scripted, write  # noqa: F401 - a fixture
 
 
 @pytest.fixture
@@ -103,6 +103,29 @@ def test_a_scan_asks_again_about_files_that_no_importer_could_read(run, archive,
     assert labels == {"a.script", "c.script", *(["b.later.script"] if words == ("import",) else [])}
     again = json.loads(run("scan", "--json").stdout)
     assert again["sources"] == []
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_scan_does_not_look_around_where_single_files_came_from(run, tmp_path, monkeypatch):
+    """Somebody imported two files of a folder that holds much else."""
+    install(2)
+    folder = tmp_path / "documents"
+    names = ("a.script", "b.later.script")
+    for name in (*names, "letters/private.script"):
+        write(folder / name, {"documents": [document(name, message("m1", name))]})
+    run("import", *(folder / name for name in names))
+    install(3)
+    looked_at = []
+    judge = Scripted.recognizes
+
+    def look_at(self, source):
+        looked_at.append(source.name)
+        return judge(self, source)
+
+    monkeypatch.setattr(Scripted, "recognizes", look_at)
+    report = json.loads(run("scan", "--json").stdout)
+    assert {Path(source["source"]).name for source in report["sources"]} == set(names)
+    assert set(looked_at) == set(names)
 
 
 def test_the_message_counts_by_platform(run, sources, tmp_path):

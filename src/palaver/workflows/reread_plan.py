@@ -46,14 +46,38 @@ def _outdated_keys(plan: Plan) -> set[int]:
 def _add_unclaimed(plan: Plan, planner: Planner) -> None:
     """Add the sources among those files that no importer claimed, and that other or better ones can be asked about.
 
-    Their folders may hold files that the archive was never given: these are left alone.
+    Such a file may be part of a folder that is a source, so its folder is looked at if all of it was imported. Other
+    files in it that the archive was never given are left alone.
     """
-    for platform, paths in _unclaimed_files(plan, planner).items():
-        found = planner.plan({Path(path).parent for path in paths}, platform)
+    unclaimed = _unclaimed_files(plan, planner)
+    known = _folders_of([*planner.known_files.files, *planner.known_files.unclaimed]) if unclaimed else set[Path]()
+    for platform, paths in unclaimed.items():
+        whole = {folder for folder in {Path(path).parent for path in paths} if _was_imported_whole(folder, known)}
+        asked = {Path(path).parent if Path(path).parent in whole else Path(path) for path in paths}
+        found = planner.plan(asked, platform)
         plan.tasks += [
             task for task in found.tasks if not paths.isdisjoint(file.path for file in task.description.files)
         ]
         plan.unclaimed |= {path: file for path, file in found.unclaimed.items() if path in paths}
+
+
+def _folders_of(paths: Iterable[str]) -> set[Path]:
+    """Return the folders of some files, and the folders that these are in."""
+    folders: set[Path] = set()
+    for path in paths:
+        folder = Path(path).parent
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.parent
+    return folders
+
+
+def _was_imported_whole(folder: Path, known: set[Path]) -> bool:
+    """Return whether the archive knows files in every folder of a folder: then this was given, not single files."""
+    try:
+        return all(entry in known for entry in folder.iterdir() if entry.is_dir())
+    except OSError:
+        return False
 
 
 def _unclaimed_files(plan: Plan, planner: Planner) -> dict[str | None, set[str]]:
