@@ -207,7 +207,10 @@ class _OpenAIResponses:
             self._note("error_event", _error_text(data.get("error", data)))
             return
         if not kind.startswith("response."):
-            self._note("unknown_event", kind)
+            if kind == "keepalive":
+                self._check_number(data.get("sequence_number"))
+            else:
+                self._note("unknown_event", kind)
             return
         if kind in _FIRST_EVENTS | _LAST_EVENTS:
             self._take_response(kind, data.get("response"))
@@ -241,9 +244,9 @@ class _OpenAIResponses:
     def _check_number(self, number: Any) -> None:
         if not is_index(number):
             return
-        if self._number is not None and number <= self._number:
+        if self._number is not None and number != self._number + 1:
             self._note("out_of_order", f"event {number} after event {self._number}")
-        self._number = number
+        self._number = number if self._number is None else max(number, self._number)
 
     def take_done(self) -> None:
         pass
