@@ -4,7 +4,7 @@ import json
 from itertools import permutations
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cassettes import needs_samples
@@ -15,6 +15,8 @@ from palaver.streams.event_parsers import events_of
 from palaver.streams.recorder import StreamRecorder
 from stream_oracles import IS_CUT, every_stream, sdk_results, without_filter_results
 from streaming import kinds, sse, without_unsaid
+
+LAW = settings(max_examples=500, deadline=None, derandomize=True, database=None)
 
 
 def chat(name, *pieces, role="assistant", **more):
@@ -290,6 +292,44 @@ def test_the_details_and_a_recording_say_so_too(wire_format, count):
     with recorder.finish() as recording:
         assert recording.payloads() == [made.payload for made in parts(wire_format, *first, *second)]
         assert recording.payload() == recording.payloads()[0]
+
+
+ODD = {
+    "anthropic": {"type": "error", "error": {"type": "overloaded_error", "message": "Later."}},
+    "openai_chat": {"id": "", "object": "", "choices": [], "prompt_filter_results": [{"prompt_index": 0}]},
+    "openai_responses": {"type": "error", "message": "Later."},
+    "gemini": {"error": {"status": "UNAVAILABLE", "message": "Later."}},
+}
+
+
+@st.composite
+def spliced(draw):
+    """A format, and the events of up to three messages, some without an id, a beginning or an end."""
+    wire_format = draw(st.sampled_from(list(MAKERS)))
+    events = []
+    for _ in range(draw(st.integers(1, 3))):
+        pieces = draw(st.lists(st.sampled_from("xyz"), min_size=1, max_size=3))
+        made = MAKERS[wire_format](draw(st.sampled_from(["a", "b", ""])), *pieces)
+        made = made[draw(st.integers(0, 1)) : draw(st.integers(1, len(made)))]
+        made += draw(st.sampled_from([[], ["[DONE]"]])) if wire_format == "openai_chat" else []
+        if draw(st.booleans()):
+            made.insert(draw(st.integers(0, len(made))), ODD[wire_format])
+        events += made
+    return wire_format, events
+
+
+@LAW
+@given(spliced())
+def test_details_are_cut_where_the_messages_are(stream):
+    wire_format, events = stream
+    details, made = details_of_body(sse(*events), 1.0)
+    assume(details.wire_format == wire_format)
+    cuts = [issue.sequence + 1 for one in parts(wire_format, *events) for issue in one.issues if is_cut(issue.type)]
+    assert [issue["sequence"] for issue in made.get("issues", ()) if is_cut(issue["type"])] == cuts
+
+
+def is_cut(kind):
+    return kind == "another_message"
 
 
 RECORDED = {

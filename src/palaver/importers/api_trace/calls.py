@@ -119,6 +119,7 @@ def _following_calls(logged: LoggedCall, call_id: str, note: Note) -> Iterator[C
         call = _call_from_log(replace(logged, reply=reply), note_stream)
         if isinstance(call, Call):
             call.duration_ms = None
+            call.stream_position = number - 1
             call.answer = {name: value for name, value in call.answer.items() if name not in _STREAM_TIMES}
             if call.call_id == call_id:
                 call.call_id = f"{call_id}-{number}"
