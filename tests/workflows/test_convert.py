@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cassettes import needs_samples, recorded
 from exchanging import requests, responses
+from merging import message as message_events
 from palaver.errors import ContentError, OptionError, VersionError
 from palaver.validation.schema import is_valid
 from palaver.wire import formats, wire_format
@@ -374,9 +375,24 @@ def test_the_lines_of_a_stream_beside_a_request_are_its_response():
     exchange, losses = convert(pair, "openai-chat", "exchange")
     assert exchange["response"]["content"] == [{"type": "text", "text": "Good day"}]
     assert losses == []
+    without_blanks = [line for line in lines if line]
+    pair["response"]["sse_lines"] = [*without_blanks, "data: [DONE]"]
+    assert convert(pair, "openai-chat", "exchange") == (exchange, [])
     pair["response"]["sse_lines"] = lines[:1]
     losses = convert(pair, "openai-chat", "exchange").losses
     assert {loss.pointer for loss in losses} == {"/response"}
+
+
+def test_further_messages_in_the_stream_beside_a_request_are_named_as_dropped():
+    lines = [f"data: {json.dumps(event)}" for name in "abc" for event in message_events(name, "One.")]
+    request = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Go."}]}
+    pair = {"request": request, "response": {"sse_lines": lines}}
+    exchange, losses = convert(pair, "anthropic", "exchange")
+    assert exchange["response"]["response_id"] == "a"
+    assert [(loss.pointer, loss.reason, loss.change) for loss in losses] == [
+        ("/response", "b follows a in the same stream, and a request has one response", "dropped"),
+        ("/response", "c follows b in the same stream, and a request has one response", "dropped"),
+    ]
 
 
 def test_facts_beside_a_request_go_to_the_exchange_and_are_named_elsewhere():

@@ -13,7 +13,9 @@ from typing import Any
 from palaver.errors import ContentError, OptionError
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import normalize_timestamp, timestamp_or_empty
-from palaver.streams import assemble
+from palaver.streams import assemble_events
+from palaver.streams.event_parsers import events_of_lines
+from palaver.streams.message_starts import ANOTHER_MESSAGE
 from palaver.wire import Loss, WireFormat, Written, formats, wire_format
 from palaver.wire._contract import Change
 from palaver.wire._places import escape_key
@@ -174,8 +176,18 @@ def _read_pair(request: JsonObject, rest: JsonObject, source: str) -> Parts:
     response: Any = rest.get("response")
     match response:
         case {"sse_lines": [*lines]}:
-            made = assemble(source, "\n".join(line for line in lines if isinstance(line, str)).encode() + b"\n\n")
-            parts.losses += [Loss("/response", f"{issue.type}: {issue.detail}", "changed") for issue in made.issues]
+            made = assemble_events(source, events_of_lines(line for line in lines if isinstance(line, str)))
+            parts.losses += [
+                Loss("/response", f"{issue.type}: {issue.detail}", "changed")
+                for issue in made.issues
+                if issue.type != ANOTHER_MESSAGE
+            ]
+            parts.losses += [
+                Loss("/response", f"{issue.detail}, and a request has one response")
+                for message in (made, *made.following)
+                for issue in message.issues
+                if issue.type == ANOTHER_MESSAGE
+            ]
             response = made.payload
         case _:
             pass
