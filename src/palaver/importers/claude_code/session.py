@@ -166,7 +166,7 @@ class SessionReader:
                 tally.update(dispositions)
                 dispositions.clear()
                 for transcript in router.transcripts():
-                    if (document := transcript.take_fragment()) is not None:
+                    if not is_warmup(transcript) and (document := transcript.take_fragment()) is not None:
                         yield document
         tally.update(dispositions)
         return tally

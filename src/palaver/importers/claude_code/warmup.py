@@ -18,9 +18,10 @@ def is_warmup(transcript: Transcript) -> bool:
     messages = transcript.messages
     if not transcript.is_sidechain or transcript.sequence or not messages:
         return False
-    if plain_text(messages[0]["content"]) != _PROMPT:
+    if any(block["type"] == "tool_use" for message in messages for block in message["content"]):
         return False
-    return not any(block["type"] == "tool_use" for message in messages for block in message["content"])
+    prompts = [plain_text(message["content"]) for message in messages if message["role"] == "user"]
+    return messages[0]["role"] == "user" and all(prompt == _PROMPT for prompt in prompts)
 
 
 def usage_records(warmup: JsonObject) -> list[JsonObject]:
