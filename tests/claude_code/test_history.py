@@ -70,6 +70,7 @@ def prompts(imported):
         ([{"type": "text", "text": "How deep is the race?"}], "How deep is the race?", {}),
         ("Sort these:\nrye 41 kg\nbarley 38 kg", "Sort these:\n[Pasted text #1 +2 lines]", PASTE),
         ("Sort these:\noats 29 kg\nplease", "Sort these:\n[Pasted text #1 +1 lines] please", HASHED),
+        ("Sort these:\noats 29 kg\nplease.", "Sort these:\n[Pasted text #1 +1 lines] please.", HASHED),
         ("rye 41 kg\nbarley 38 kg and oats", "[...Truncated text #1 +1 lines...] and oats", PASTE),
         ("[Image #1] What is this?", "[Image #1] What is this?", {"1": {"type": "image"}}),
         ("What is this?", "[Image #1]What is this?", {}),
@@ -118,6 +119,7 @@ def test_a_prompt_is_held_wherever_a_session_keeps_prompts(tmp_path, record):
         ("Sort these:", "Sort these: [Pasted text #1 +2 lines]", PASTE),
         ("And then sort these: oats, please", "Sort these: [Pasted text #1 +2 lines], please", HASHED),
         ("Write down what the miller says", "Write down all that the miller says…", {}),
+        ("Write down what the miller says", "Write down...", {}),
     ],
 )
 def test_a_prompt_that_the_session_lacks_is_kept_beside_it(tmp_path, stored, display, pasted):
