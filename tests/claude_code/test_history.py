@@ -230,13 +230,33 @@ def test_a_session_in_history_and_index_is_one_conversation_with_one_first_promp
     assert facts(tmp_path / "archive.db") == facts(tmp_path / "at_once.db")
 
 
-def test_an_entry_that_says_nothing_and_one_without_a_session_stand_in_the_ledger(tmp_path):
-    home(tmp_path, [line("hello")], [], [{"sessionId": GONE, "firstPrompt": "No prompt"}, {"firstPrompt": "Lost?"}, 7])
-    imported = import_folder(tmp_path, "claude_code")
+def test_an_entry_that_says_nothing_stands_in_the_ledger(tmp_path):
+    entries = [{"sessionId": GONE, "firstPrompt": "No prompt"}, {"messageCount": 2}, 7]
+    imported = import_folder(home(tmp_path, [line("hello")], [], entries), "claude_code")
     (index,) = [report for report in imported.reports if report.source.endswith("index.json")]
-    assert index.ledger.skipped == {"no-conversation": 1}
-    assert index.ledger.quarantined == {"bad-index-entry": 2}
-    assert [entry.raw for entry in imported.quarantined] == [b'{"firstPrompt":"Lost?"}', b"7"]
+    assert index.ledger.skipped == {"no-conversation": 1, "odd-index-row": 2}
+    assert [(finding.code, finding.severity) for finding in index.findings.first] == [("odd-index-row", "note")] * 2
+    assert not imported.quarantined
+
+
+def test_a_prompt_of_an_entry_that_names_no_session_is_quarantined(tmp_path):
+    imported = import_folder(home(tmp_path, [line("hello")], [], [{"firstPrompt": "Lost?"}]), "claude_code")
+    assert [entry.raw for entry in imported.quarantined] == [b'{"firstPrompt":"Lost?"}']
+
+
+def test_an_entry_may_name_its_session_by_the_file_alone(tmp_path):
+    entries = [
+        {"firstPrompt": "Measure the fall", "fullPath": f"/home/ada/.claude/projects/-home-ada-mill/{GONE}.jsonl"},
+        {"firstPrompt": "hello", "fullPath": f"C:\\Users\\ada\\.claude\\projects\\-home-ada-mill\\{SESSION}.jsonl"},
+    ]
+    imported = import_folder(home(tmp_path, [line("hello")], [], entries), "claude_code")
+    assert prompts(imported) == {SESSION: ["hello"], f"{GONE}:history": ["Measure the fall"]}
+
+
+def test_a_command_in_the_index_reads_as_it_was_typed(tmp_path):
+    stored = "<command-name>/measure</command-name><command-args>the fall</command-args>"
+    imported = import_folder(home(tmp_path, [line("hello")], [], [entry(GONE, stored)]), "claude_code")
+    assert prompts(imported)[f"{GONE}:history"] == ["/measure the fall"]
 
 
 def test_a_fixture_of_all_kinds_comes_out_the_same_in_any_order(tmp_path):

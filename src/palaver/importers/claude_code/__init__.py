@@ -37,9 +37,10 @@ What is left out, and counted under these rules
     `session-file-exists` (prompts that the session itself holds, and entries of the index whose session has its file),
     `just-typed` (prompts of the last minute, which their session may still get; read when the history next changes),
     `no-conversation` (session fields in a file without any message, and entries of the index without title and prompt),
-    `unreferenced-output`, `side-file`, `unreadable-side-file`. Dropped from imported lines: fields that repeat the
-    conversation's first line (`cwd`, `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless
-    `original_files` is on), HTTP headers of failed calls.
+    `odd-index-row` (entries of the index that name no session, with a note), `unreferenced-output`, `side-file`,
+    `unreadable-side-file`. Dropped from imported lines: fields that repeat the conversation's first line (`cwd`,
+    `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on), HTTP headers of
+    failed calls.
 """
 
 import os
