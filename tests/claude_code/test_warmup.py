@@ -11,6 +11,7 @@ import pytest
 from archiving import facts, keep_folder
 from importing import CHECKOUT, FIXTURES, import_folder
 from palaver.archive.connection import open_to_read
+from palaver.archive.filters import Filters
 from palaver.archive.statistics import statistics
 from palaver.archive.usage import Scope
 from palaver.importers.claude_code import session
@@ -59,9 +60,9 @@ def lay_out(folder, where, agent=WARMUP):
         write(inside / "agent-abc12345.jsonl", agent)
 
 
-def tokens(archive):
+def tokens(archive, scope=Scope()):  # noqa: B008 - it is frozen
     with closing(open_to_read(archive)) as connection:
-        total = statistics(connection, Scope(), "day", Prices()).total
+        total = statistics(connection, scope, "day", Prices()).total
     return total.tokens.input, total.tokens.output, total.tokens.cache_write
 
 
@@ -107,6 +108,16 @@ def test_an_agent_that_works_after_all_becomes_a_conversation_and_counts_once(tm
         stream.write(orjson.dumps(answer("w3", "w2", "msg_work", call, (7, 8, 9), **SIDE)) + b"\n")
     keep_folder(tmp_path / "source", tmp_path / "archive.db")
     assert tokens(tmp_path / "archive.db") == (1010, 213, 12009)
+
+
+@pytest.mark.parametrize(("project", "counted"), [("bees", (1003, 205, 12000)), ("wasps", (0, 0, 0))])
+def test_a_warmup_counts_in_the_project_of_its_session(tmp_path, project, counted):
+    lay_out(tmp_path / "source", "subagents")
+    archive = tmp_path / "archive.db"
+    keep_folder(tmp_path / "source", archive)
+    assert tokens(archive, Scope(Filters(projects=(project,)))) == counted
+    with closing(open_to_read(archive)) as connection:
+        assert set(statistics(connection, Scope(), "project", Prices()).groups) == {"/home/ada/bees"}
 
 
 def test_a_person_who_types_warmup_has_a_conversation(tmp_path):

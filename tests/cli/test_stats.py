@@ -51,6 +51,25 @@ def test_each_total_opens_to_the_rows_it_counts(imported):
         assert (owner.timestamp, owner.conversation_id) <= (copy.timestamp, copy.conversation_id)
 
 
+def test_usage_records_are_among_the_rows_of_an_explanation(imported):
+    run = imported("warmup_inline")
+    answer = StatsAnswer.model_validate_json(run("stats", "--explain", "--json").stdout)
+    assert answer.totals.usage_records == 1
+    for name in ("input", "output", "cache_read", "cache_write"):
+        assert sum(getattr(row.tokens, name) for row in answer.usages) == getattr(answer.totals.tokens, name)
+    assert sum(row.cost.amount for row in answer.usages) == pytest.approx(answer.totals.cost.amount)
+    (record,) = [row for row in answer.usages if not row.conversation_id]
+    shown = run("stats", "--explain").stdout
+    assert "(record)" in shown
+    assert record.message_id in shown
+
+
+def test_usage_records_alone_are_explained(run, case):
+    (session,) = case("warmup_agent").rglob("agent-*.jsonl")
+    assert run("import", session).exit_code == 0
+    assert "(record)" in run("stats", "--explain").stdout
+
+
 def test_the_explanation_for_people_names_copies_prices_and_both_sums(imported):
     result = imported("resumed_pair")("stats", "--explain")
     assert result.exit_code == 0
