@@ -83,6 +83,7 @@ def prompts(imported):
         ),
         ("<bash-input>ls -l</bash-input>", "! ls -l", {}),
         ("<user-memory-input>Paid on Friday</user-memory-input>", "#Paid on Friday", {}),
+        ("Is the caf\u00e9 open?", "Is the cafe\u0301 open?", {}),
         ("How deep?\n<system-reminder>Be brief.</system-reminder>", "How deep?", {}),
     ],
 )
@@ -135,6 +136,12 @@ def test_a_prompt_that_the_session_lacks_is_kept_beside_it(tmp_path, stored, dis
 def test_a_row_without_text_has_nothing_to_lose(tmp_path):
     rows = [row("[Pasted text #1 +9 lines]", pasted=HASHED), row("", 2)]
     assert list(prompts(import_folder(home(tmp_path, [line("hello")], rows), "claude_code"))) == [SESSION]
+
+
+def test_a_row_without_a_prompt_invents_none(tmp_path):
+    rows = [{**row("", 1, GONE), "display": None}, row("How deep?", 2, GONE)]
+    imported = import_folder(home(tmp_path, [line("hello")], rows), "claude_code")
+    assert prompts(imported)[f"{GONE}:history"] == ["", "How deep?"]
 
 
 def test_damaged_lines_of_a_session_hold_what_its_reader_repairs(tmp_path):

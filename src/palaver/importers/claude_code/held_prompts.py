@@ -6,6 +6,7 @@ a hash is kept: neither the history nor a session need fit into memory.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from io import BytesIO
@@ -80,7 +81,8 @@ def normalized(text: str) -> str:
         text = command.text + command.rest
     elif (tag := _IN_TAGS.match(text)) is not None:
         text = _SIGNS[tag[1]] + tag[2]
-    return "".join(_PLACEHOLDER.sub("", without_injections(text)).split())
+    words = "".join(_PLACEHOLDER.sub("", without_injections(text)).split())
+    return words if words.isascii() else unicodedata.normalize("NFC", words)
 
 
 def text_hash(text: str) -> bytes:
