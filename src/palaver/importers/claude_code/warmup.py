@@ -16,12 +16,15 @@ _PROMPT = "Warmup"
 def is_warmup(transcript: Transcript) -> bool:
     """Return whether a conversation is that of a warm-up agent, in a file of its own or inline."""
     messages = transcript.messages
-    if not transcript.is_sidechain or transcript.sequence or not messages:
+    if not transcript.is_sidechain or transcript.sequence or not messages or not _is_prompt(messages[0]):
         return False
     if any(block["type"] == "tool_use" for message in messages for block in message["content"]):
         return False
-    prompts = [plain_text(message["content"]) for message in messages if message["role"] == "user"]
-    return messages[0]["role"] == "user" and all(prompt == _PROMPT for prompt in prompts)
+    return all(_is_prompt(message) for message in messages if message["role"] == "user")
+
+
+def _is_prompt(message: JsonObject) -> bool:
+    return message["role"] == "user" and plain_text(message["content"]) == _PROMPT
 
 
 def usage_records(warmup: JsonObject) -> list[JsonObject]:
