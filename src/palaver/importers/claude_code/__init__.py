@@ -11,7 +11,7 @@ What comes out
     that share an API message id become one message; its usage is the field-wise maximum, counted once. Lines keep their
     order; `metadata.author_kind` names the author. Events and attachments become `system` messages, hidden if they are
     housekeeping. `toolUseResult` is stored in the tool result's `metadata`, without what the result or the call already
-    contains.
+    contains. A result whose call the file lacks is marked `context_incomplete`.
 
     A slash command that a person typed is `human` and reads as it was typed, `/name arguments`; the tags in which it is
     stored are in `metadata.stored_text`. What a command expands to, and what it prints, is `harness`. Warm-up agents

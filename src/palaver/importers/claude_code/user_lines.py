@@ -100,6 +100,8 @@ def _complete_result(
         waiting = transcript.generated_call_ids
         call_id = waiting.pop(0) if waiting else f"unpaired-{context.number}"
         result["tool_use_id"] = call_id
+    if call_id not in transcript.calls:
+        metadata["context_incomplete"] = True  # the line of the call is missing
     text: Any = result["content"]
     if not isinstance(text, str):
         text = result_text(result)
