@@ -206,8 +206,61 @@ def test_a_prompt_that_a_deleted_session_lacked_is_there_once(tmp_path):
     session.unlink()
     keep_folder(source, tmp_path / "archive.db", is_again=True)
     (kept,) = [document for line in exported(tmp_path / "archive.db") if (document := orjson.loads(line)).get("status")]
-    assert [message["content"][0]["text"] for message in kept["messages"]] == ["hello", "/btw a question"]
+    assert [message["content"][0]["text"] for message in kept["messages"]] == ["/btw a question"]
     assert (kept["conversation_id"], kept["status"]) == (f"{SESSION}:history", "archived")
+
+
+PURGED = {
+    "plain": ("Grind the rye", "Grind the rye", {}),
+    "spaced": ("Grind\n  the rye ", "Grind the rye", {}),
+    "command": ("<command-name>/l</command-name><command-args>a b</command-args>", "/l a b", {}),
+    "shell": ("<bash-input>ls</bash-input>", "!ls", {}),
+    "paste": ("Grind rye 41 kg\nbarley 38 kg", "Grind [Pasted text #1 +2 lines]", PASTE),
+    "unknown_paste": ("Grind rye 41 kg\nat once", "Grind [Pasted text #1 +2 lines] at once", HASHED),
+}
+
+
+@pytest.mark.parametrize("is_again", [False, True])
+@pytest.mark.parametrize(("stored", "display", "pasted"), PURGED.values(), ids=PURGED)
+def test_a_session_that_was_imported_before_it_was_deleted_has_its_prompts_once(
+    tmp_path, stored, display, pasted, is_again
+):
+    """Claude Code deletes sessions after a month, and keeps the history and the index."""
+    rows = [row(display, 2, pasted=pasted)]
+    source = home(tmp_path / "source", [line("hello"), line(stored, 2)], rows, [entry(SESSION, "hello")])
+    keep_folder(source, tmp_path / "archive.db")
+    before = exported(tmp_path / "archive.db")
+    (source / "projects" / "-home-ada-mill" / f"{SESSION}.jsonl").unlink()
+    index = {"version": 1, "entries": [entry(SESSION, "hel…"), entry(GONE, "Measure the fall")]}
+    (source / "projects" / "-home-ada-mill" / "sessions-index.json").write_bytes(orjson.dumps(index))
+    write(source / "history.jsonl", [*rows, row("And the race?", 3, OTHER)])
+    report = keep_folder(source, tmp_path / "archive.db", is_again=is_again)
+    assert [made.ledger.skipped for made in report.sources] == [{"session-in-archive": 1}] * 2
+    after = exported(tmp_path / "archive.db")
+    assert set(before) < set(after)
+    added = [orjson.loads(line)["conversation_id"] for line in set(after) - set(before)]
+    assert sorted(added) == sorted([f"{OTHER}:history", f"{GONE}:history"])
+    write(source / "history.jsonl", [*rows, row("And the race?", 3, OTHER), row("And the brook?", 4, OTHER)])
+    (history,) = keep_folder(source, tmp_path / "archive.db").sources
+    assert history.ledger.skipped == {"session-in-archive": 1}
+
+
+def test_a_prompt_of_a_deleted_session_that_was_never_imported_is_kept(tmp_path):
+    source = home(tmp_path / "source", [line("hello")], [row("hello")])
+    keep_paths([source / "history.jsonl"], tmp_path / "archive.db")
+    assert exported(tmp_path / "archive.db") == []
+    (source / "projects" / "-home-ada-mill" / f"{SESSION}.jsonl").unlink()
+    keep_paths([source / "history.jsonl"], tmp_path / "archive.db", is_again=True)
+    (kept,) = map(orjson.loads, exported(tmp_path / "archive.db"))
+    assert [message["content"][0]["text"] for message in kept["messages"]] == ["hello"]
+
+
+def test_the_first_prompt_of_a_new_session_waits_for_its_file(tmp_path, monkeypatch):
+    monkeypatch.setattr("palaver.importers.claude_code.prompt_history.time.time", lambda: 1775898000.0 + 5)
+    source = home(tmp_path / "source", [line("hello")], [row("hello"), row("How deep?", 2, OTHER)])
+    report = keep_folder(source, tmp_path / "archive.db")
+    (history,) = [made for made in report.sources if made.source.endswith("history.jsonl")]
+    assert history.ledger.skipped == {"session-file-exists": 1, "just-typed": 1}
 
 
 def test_a_session_that_only_the_index_knows_is_archived(tmp_path):

@@ -5,7 +5,7 @@ A cursor says where to continue in a file that only grew.
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
@@ -68,6 +68,7 @@ class Run:
         quarantine: Callable[[Quarantined], None] | None = None,
         advance: Callable[[int], None] | None = None,
         used: Callable[[Sequence[dict[str, Any]]], None] | None = None,
+        archived: Callable[[str], Iterator[dict[str, Any]]] | None = None,
     ) -> None:
         self.source = source
         self.options = options
@@ -85,6 +86,11 @@ class Run:
         """Called by the readers with the number of bytes read, to show progress."""
         self._quarantine = quarantine
         self._used = used
+        self._archived = archived
+
+    def archived(self, conversation_id: str) -> Iterator[dict[str, Any]]:
+        """Yield the documents of a conversation of this platform that the archive holds, if the results go to one."""
+        return self._archived(conversation_id) if self._archived is not None else iter(())
 
     @property
     def joins_earlier_results(self) -> bool:

@@ -8,15 +8,17 @@ what is then stored twice is joined.
 """
 
 import pickle
+import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import orjson
 
 from palaver.archive import source_records
-from palaver.archive.connection import BackgroundCheckpoints, archive_errors, open_to_write
+from palaver.archive.connection import BackgroundCheckpoints, archive_errors, open_to_read, open_to_write
+from palaver.archive.documents import conversation_documents
 from palaver.archive.ingest import Changes, Ingest, no_changes
 from palaver.archive.known_files import KnownSource, UnclaimedFile, store_unclaimed_files
 from palaver.archive.rows import ROW_BYTES, ConversationRows, conversation_row_parts, pack_rows, unpack_rows
@@ -84,7 +86,7 @@ def read_frames(tasks: Iterator[tuple[int, ImportTask]], advance: Advance) -> Ge
 def _events(number: int, task: ImportTask, advance: Advance) -> Iterator[Event]:
     report = SourceReport(task.unit.source.label, task.unit.platform)
     quarantined: list[Event] = []
-    with QueueSpill[UsageRow](FRAME_BYTES) as usage:
+    with QueueSpill[UsageRow](FRAME_BYTES) as usage, _ArchivedConversations(task) as archived:
         run = start_run(
             task.unit,
             report,
@@ -93,6 +95,7 @@ def _events(number: int, task: ImportTask, advance: Advance) -> Iterator[Event]:
             advance,
             cursors=_cursors(task),
             used=lambda record: usage.put(usage_row(record)),
+            archived=archived.documents,
         )
         for part in read_unit(task.unit, run, report, _pack_document, is_measured=False):
             yield from quarantined
@@ -104,6 +107,32 @@ def _events(number: int, task: ImportTask, advance: Advance) -> Iterator[Event]:
         for rows in usage.take_all(_USAGE_BATCH):
             yield UsageEvent(number, rows)
     yield FinishedEvent(number, SourceOutcome(report, _cursor_rows(run), run.is_continued))
+
+
+class _ArchivedConversations:
+    """Conversations that the archive holds while a task is read; it is opened when one is asked for."""
+
+    def __init__(self, task: ImportTask) -> None:
+        self._path = task.archive
+        self._platform = task.unit.platform
+        self._connection: sqlite3.Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def documents(self, conversation_id: str) -> Iterator[Document]:
+        """Yield the documents of a conversation; nothing if the archive does not have it."""
+        if self._path is None or not self._path.exists():
+            return
+        self._connection = self._connection or open_to_read(self._path)
+        query = "select conversation_key from conversation where platform = ? and conversation_id = ?"
+        row = self._connection.execute(query, (self._platform, conversation_id)).fetchone()
+        if row is not None:
+            yield from conversation_documents(self._connection, row[0])
 
 
 def _quarantine_into(events: list[Event], number: int) -> Callable[[Quarantined], None]:

@@ -147,7 +147,7 @@ class Planner:
             rows,
             revision(unit.platform),
         )
-        return ImportTask(unit, description, options, resumed, known)
+        return ImportTask(unit, description, options, resumed, known, archive=self.archive)
 
 
 class _Scan:
@@ -331,6 +331,8 @@ class ImportTask:
     """The source as the archive knows it."""
     shares_conversations: bool = False
     """Whether it is read again because an outdated source tells of the same conversations."""
+    archive: Path | None = None
+    """Where the results go."""
 
     @property
     def is_outdated(self) -> bool:

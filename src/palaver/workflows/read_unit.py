@@ -40,8 +40,12 @@ def start_run(
     *,
     cursors: Mapping[str, Cursor] | None = None,
     used: UsageSink | None = None,
+    archived: Callable[[str], Iterator[Document]] | None = None,
 ) -> Run:
-    """Prepare a run for one unit; given `cursors`, even an empty mapping, it records where the next can continue."""
+    """Prepare a run for one unit; given `cursors`, even an empty mapping, it records where the next can continue.
+
+    `archived` yields the documents that the archive holds of a conversation.
+    """
     take = used or orjson.dumps
 
     def use(records: Sequence[Document]) -> None:
@@ -59,6 +63,7 @@ def start_run(
         quarantine=quarantine,
         advance=advance,
         used=use,
+        archived=archived,
     )
     # A run that referred to itself would live on, with all its cursors, until the rare run of the collector.
     same_run: Run = weakref.proxy(run)

@@ -35,6 +35,7 @@ What is left out, and counted under these rules
     `progress` (states of running tools and hooks), `file-history` (names of backups), `queue-operation` (without a
     text), `warmup-agent` (all but the usage), `stream-event` (parts of messages that also come whole),
     `session-file-exists` (prompts that the session itself holds, and entries of the index whose session has its file),
+    `session-in-archive` (the same of a session that was imported before its file went),
     `just-typed` (prompts of the last minute, which their session may still get; read when the history next changes),
     `no-conversation` (session fields in a file without any message, and entries of the index without title and prompt),
     `odd-index-row` (entries of the index that name no session, with a note), `unreferenced-output`, `side-file`,

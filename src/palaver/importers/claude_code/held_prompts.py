@@ -1,4 +1,4 @@
-"""Which prompts of `history.jsonl` a session file really holds, compared without regard to how each spells them.
+"""Which prompts of `history.jsonl` a session really holds, compared without regard to how each spells them.
 
 History shows a pasted text as `[Pasted text #1 +3 lines]`, a command as `/plan the week` and a shell command as `!ls`;
 the session has the pasted text itself, tags, and white space of its own. So both are brought to one form, of which only
@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from io import BytesIO
+from itertools import chain
 from typing import Any, NamedTuple
 
 import orjson
@@ -89,24 +90,37 @@ def text_hash(text: str) -> bytes:
     return blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
 
 
-def held_prompts(sessions: Iterable[Source], wanted: Mapping[str, Prompt]) -> set[str]:
-    """Return the keys of those prompts that one of the session files holds; a file is read until all are found."""
+def held_prompts(typed_texts: Iterable[str], wanted: Mapping[str, Prompt]) -> set[str]:
+    """Return the keys of those prompts that are among some texts; these are read until all are found."""
     held = {key for key, prompt in wanted.items() if prompt.hash is None}
     keys_by_hash: dict[bytes | None, list[str]] = {}
     for key, prompt in wanted.items():
         keys_by_hash.setdefault(prompt.hash, []).append(key)
     incomplete = {key: prompt for key, prompt in wanted.items() if prompt.pieces}
-    for session in sessions:
-        for typed in _typed_texts(session):
-            text = normalized(typed)
-            held.update(keys_by_hash.get(text_hash(text), ()))
-            held.update([key for key, prompt in incomplete.items() if prompt.is_in(text)])
-            if len(held) == len(wanted):
-                return held
+    for typed in typed_texts:
+        text = normalized(typed)
+        held.update(keys_by_hash.get(text_hash(text), ()))
+        held.update([key for key, prompt in incomplete.items() if prompt.is_in(text)])
+        if len(held) == len(wanted):
+            break
     return held
 
 
-def _typed_texts(session: Source) -> Iterator[str]:
+def archived_prompts(documents: Iterator[JsonObject], wanted: Mapping[str, Prompt]) -> set[str]:
+    """Return the keys of those prompts that a conversation of the archive holds; none if it has no documents."""
+    first = next(documents, None)
+    return set() if first is None else held_prompts(_document_texts(chain((first,), documents)), wanted)
+
+
+def _document_texts(documents: Iterable[JsonObject]) -> Iterator[str]:
+    """Yield every text that a person may have typed in a conversation."""
+    for document in documents:
+        for message in document["messages"]:
+            if message["role"] != "assistant":
+                yield from _block_texts(message["content"])
+
+
+def texts_of_file(session: Source) -> Iterator[str]:
     """Yield every text of a session file that a person may have typed; nothing of a file that cannot be read."""
     try:
         with session.open() as stream:
@@ -138,8 +152,11 @@ def _record_texts(record: Any) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     elif isinstance(content, list):
-        blocks: list[JsonObject] = to_blocks(content)
-        texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
-        yield from texts
-        if len(texts) > 1:
-            yield plain_text(blocks)
+        yield from _block_texts(to_blocks(content))
+
+
+def _block_texts(blocks: list[JsonObject]) -> Iterator[str]:
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    yield from texts
+    if len(texts) > 1:
+        yield plain_text(blocks)

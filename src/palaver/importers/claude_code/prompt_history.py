@@ -1,9 +1,9 @@
 """`history.jsonl`: every prompt ever typed, one per row; it survives when Claude Code deletes old sessions.
 
-Prompts that the session's file holds are skipped. The others become a conversation `<session>:history` whose parent is
-the session: those that a session never held, such as questions behind `/btw`, and all of a session whose file is gone,
-then with the status `archived`. It is a conversation of its own so that a session that was imported before it was
-deleted does not contain its prompts twice. Old rows name no session: those of one project become one conversation.
+Prompts that the session's file holds are skipped, and so are those of a session that was imported before Claude Code
+deleted it. The others become a conversation `<session>:history` whose parent is the session: those that a session never
+held, such as questions behind `/btw`, and all of a session that is gone, then with the status `archived`. Old rows name
+no session: those of one project become one conversation.
 
 The history changes with every prompt. So a cursor remembers which rows were compared with their session, and only
 sessions with new rows are opened. Claude Code writes a prompt to the history before the session: one that was typed
@@ -13,10 +13,17 @@ just now and that the session lacks is left to the next change of the history.
 import time
 from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import chain
 from pathlib import PurePosixPath
 
 from palaver.importers.claude_code.document import PLATFORM
-from palaver.importers.claude_code.held_prompts import Prompt, held_prompts, prompt_of_row
+from palaver.importers.claude_code.held_prompts import (
+    Prompt,
+    archived_prompts,
+    held_prompts,
+    prompt_of_row,
+    texts_of_file,
+)
 from palaver.importers.claude_code.line_context import LineContext
 from palaver.importers.claude_code.session_index import INDEX_NAME, add_entry, entries_by_session
 from palaver.importers.claude_code.transcript import Transcript
@@ -34,17 +41,15 @@ PASTE_MISSING = finding_kind("paste-missing", "note", "A pasted text is known by
 
 
 def read_history(source: Source, run: Run) -> Iterator[JsonObject]:
-    """Read the prompts that no session file holds."""
+    """Read the prompts that no session holds."""
     reader = _HistoryReader(source, run)
     with source.open() as stream:
         rows = JsonLines(stream, run)
         for row in rows:
             if not isinstance(row, dict):
                 run.quarantined(NOT_AN_OBJECT, rows.raw, rows.where())
-            elif reader.is_held(row):
-                run.skipped("session-file-exists")
-            elif reader.is_undecided(row):
-                run.skipped("just-typed")
+            elif rule := reader.skip_rule(row):
+                run.skipped(rule)
             else:
                 _add_row(reader.transcript_for(row), row, LineContext(rows))
                 run.mapped()
@@ -71,16 +76,22 @@ class _HistoryReader:
                 self._indexes.append(file)
             else:
                 self._sessions.setdefault(path.stem, []).append(file)
+        self._held: set[str] = set()
+        self._archived: set[str] = set()
+        """Keys of rows whose session is gone, and holds the prompt in the archive."""
+        self._lacking: set[str] = set()
         self._undecided: set[str] = set()
-        self._held, self._lacking = self._compare()
+        """Keys of rows that were typed just now: the session, which lacks the prompt, may still get it."""
+        self._compare()
 
-    def is_held(self, row: JsonObject) -> bool:
-        """Return whether the session's file holds the prompt of a row."""
-        return _row_key(row) in self._held
-
-    def is_undecided(self, row: JsonObject) -> bool:
-        """Return whether a prompt was typed just now: its session, which lacks it, may still get it."""
-        return _row_key(row) in self._undecided
+    def skip_rule(self, row: JsonObject) -> str:
+        """Return the rule by which a row is skipped; empty if it is not."""
+        key = _row_key(row)
+        if key in self._held:
+            return "session-file-exists"
+        if key in self._archived:
+            return "session-in-archive"
+        return "just-typed" if key in self._undecided else ""
 
     def transcript_for(self, row: JsonObject) -> Transcript:
         """Return the conversation that a row belongs to, creating it at first use."""
@@ -109,43 +120,45 @@ class _HistoryReader:
 
     def save_cursor(self) -> None:
         if self._run.keeps_cursors:
-            state = {"held": sorted(self._held), "lacking": sorted(self._lacking)}
+            answers = {"held": self._held, "archived": self._archived, "lacking": self._lacking}
+            state = {name: sorted(keys) for name, keys in answers.items()}
             self._run.next_cursors[self._source.name] = Cursor(0, "", state)
 
-    def _compare(self) -> tuple[set[str], set[str]]:
-        """Return the keys of rows that the session's file holds, and of those that it lacks.
+    def _compare(self) -> None:
+        """Compare every row with its session, unless the cursor remembers the answer.
 
-        Once a row was compared, the answer stays: a session file only grows, and what was imported remains.
+        Once a row was compared, the answer stays: a session file only grows, and what was imported remains. Only of a
+        session that is gone and lacks the prompt, another file may come.
         """
-        held: set[str] = set()
-        lacking: set[str] = set()
-        if not self._sessions:
-            return held, lacking
         cursor = self._run.cursors.get(self._source.name)
-        state = cursor.state if cursor else {}
-        known_held, known_lacking = set(state.get("held", ())), set(state.get("lacking", ()))
+        known = {name: set[str](keys) for name, keys in cursor.state.items()} if cursor else {}
         wanted: dict[str, dict[str, Prompt]] = {}
         just_typed: set[str] = set()
         with self._source.open() as stream:
             for row in JsonLines(stream, Run(self._source.label)):  # a run of its own: these rows are counted later
                 session_id = row.get("sessionId") if isinstance(row, dict) else None
-                if not isinstance(session_id, str) or session_id not in self._sessions:
+                if not isinstance(session_id, str):
                     continue
                 key = _row_key(row)
-                if key in known_held:
-                    held.add(key)
-                elif key in known_lacking:
-                    lacking.add(key)
+                answers = {"held": self._held, "lacking": self._lacking}
+                if session_id not in self._sessions:
+                    answers = {"archived": self._archived}
+                for name, keys in answers.items():
+                    if key in known.get(name, ()):
+                        keys.add(key)
+                        break
                 else:
                     wanted.setdefault(session_id, {})[key] = prompt_of_row(_display(row), row.get("pastedContents"))
                     if _is_just_typed(row):
                         just_typed.add(key)
         for session_id, prompts in wanted.items():
-            found = held_prompts(self._sessions[session_id], prompts)
-            held |= found
-            lacking |= prompts.keys() - found
-        self._undecided = lacking & just_typed
-        return held, lacking - just_typed
+            if session_id in self._sessions:
+                typed = chain.from_iterable(map(texts_of_file, self._sessions[session_id]))
+                self._held |= (found := held_prompts(typed, prompts))
+                self._lacking |= prompts.keys() - found - just_typed
+            else:
+                self._archived |= (found := archived_prompts(self._run.archived(session_id), prompts))
+            self._undecided |= (prompts.keys() & just_typed) - found
 
     def _index_entry(self, session_id: str | None) -> JsonObject:
         if self._index_entries is None:

@@ -1,8 +1,9 @@
 """`sessions-index.json`: titles, first prompts and times of a project's sessions, also of those whose file is gone.
 
-Rows of sessions that have their file are skipped, and, with a note, those that name no session and say nothing: the
-index is a cache. The others become a conversation with the status `archived`, the one that the prompts of
-`history.jsonl` belong to as well; the first prompt is a message of it, unless the history has it.
+Rows of sessions that have their file, or that were imported before it went, are skipped, and, with a note, those that
+name no session and say nothing: the index is a cache. The others become a conversation with the status `archived`, the
+one that the prompts of `history.jsonl` belong to as well; the first prompt is a message of it, unless the history has
+it.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,11 @@ from palaver.importers._shared.side_files import read_side_file
 from palaver.importers.claude_code.commands import typed_content
 from palaver.importers.claude_code.document import document
 from palaver.importers.claude_code.files import is_session_id
-from palaver.importers.claude_code.held_prompts import normalized
+from palaver.importers.claude_code.held_prompts import (
+    archived_prompts,
+    normalized,
+    prompt_of_row,
+)
 from palaver.importers.claude_code.line_context import LineContext
 from palaver.importers.claude_code.transcript import Transcript
 from palaver.model import build
@@ -79,6 +84,8 @@ def read_index(source: Source, run: Run) -> Iterator[JsonObject]:
                 run.skipped("session-file-exists")
             elif not has_text:
                 run.skipped("no-conversation")
+            elif _is_archived(session_id, entry, run):
+                run.skipped("session-in-archive")
             elif session_id in transcripts:
                 run.folded("conversation")
                 add_entry(transcripts[session_id], entry)
@@ -92,6 +99,11 @@ def read_index(source: Source, run: Run) -> Iterator[JsonObject]:
                 run.mapped()
     for transcript in transcripts.values():
         yield transcript.finish() or document(transcript, [], is_final=True)
+
+
+def _is_archived(session_id: str, entry: JsonObject, run: Run) -> bool:
+    """Return whether a session was imported before its file went, with the first prompt that an entry states."""
+    return bool(archived_prompts(run.archived(session_id), {"": prompt_of_row(_first_prompt(entry), None)}))
 
 
 def add_entry(transcript: Transcript, entry: JsonObject) -> None:

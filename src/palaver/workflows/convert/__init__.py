@@ -17,7 +17,6 @@ from palaver.streams import assemble_events
 from palaver.streams.event_parsers import events_of_lines
 from palaver.streams.message_starts import ANOTHER_MESSAGE
 from palaver.wire import Loss, WireFormat, Written, formats, wire_format
-from palaver.wire._contract import Change
 from palaver.wire._places import escape_key
 from palaver.workflows.convert.documents import conversation_document, request_from_document
 from palaver.workflows.convert.exchanges import check_messages, read_exchange, write_exchange
@@ -74,19 +73,9 @@ def convert(value: Any, source: str, target: str, *, dialect: str = "api", time:
         found: list[Loss] = []
         parts = _read(writable(value, found), source, target)
         payload, losses = _write(parts, target, dialect, time)
-        return Converted(payload, _once(found + parts.losses + losses))
+        return Converted(payload, list(dict.fromkeys([*found, *parts.losses, *losses])))
     except RecursionError as error:
         raise ContentError("it is nested too deeply to be converted") from error
-
-
-def _once(losses: list[Loss]) -> list[Loss]:
-    """Return one loss for each value that is dropped, and for each that is changed, with all reasons."""
-    reasons: dict[tuple[str, Change], list[str]] = {}
-    for loss in losses:
-        known = reasons.setdefault((loss.pointer, loss.change), [])
-        if loss.reason not in known:
-            known.append(loss.reason)
-    return [Loss(pointer, "; ".join(known), change) for (pointer, change), known in reasons.items()]
 
 
 def _read(value: Any, source: str, target: str) -> Parts:
