@@ -4,12 +4,12 @@ import pytest
 
 from palaver.model.upgrade import upgrade_exchange
 from palaver.wire import wire_format
-from sdk_judges import accept_response
+from sdk_judges import accept
 
 
 def convert(payload, source, target):
     written = wire_format(target).response_to_wire(wire_format(source).response_from_wire(payload))
-    accept_response(target, written.payload)
+    accept(f"{target} response", written.payload)
     return written
 
 

@@ -9,8 +9,7 @@ from itertools import permutations
 
 import pytest
 
-from cassettes import needs_samples, recorded
-from palaver.streams import assemble
+from cassettes import needs_samples, sampled
 from palaver.wire import formats, wire_format
 
 PAIRS = list(permutations(formats(), 2))
@@ -144,15 +143,6 @@ def there_and_back(payload, source, target, part):
     written = getattr(second, f"{part}_to_wire")(getattr(first, f"{part}_from_wire")(payload))
     back = getattr(first, f"{part}_to_wire")(getattr(second, f"{part}_from_wire")(written.payload))
     return back.payload, [*written.losses, *back.losses]
-
-
-def sampled(source):
-    for call in recorded(source.replace("-", "_")):
-        if isinstance(call.request, dict) and call.request:
-            yield call.name, "request", call.request
-        answer = call.answer if call.stream is None else assemble(source, call.stream).payload
-        if isinstance(answer, dict) and wire_format(source).error_from_wire(answer) is None:
-            yield call.name, "response", answer
 
 
 @needs_samples
