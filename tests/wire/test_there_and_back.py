@@ -66,14 +66,22 @@ DEFAULTS = {
     "n": 1,
     "logprobs": False,
     "text": {"format": {"type": "text"}},
+    "format": {"type": "text"},
     "object": ("response", "chat.completion"),
+    "top_logprobs": 0,
+    "store": False,
+    "service_tier": "auto",
+    "background": False,
+    "truncation": "disabled",
+    **dict.fromkeys(("presence_penalty", "frequency_penalty", "presencePenalty", "frequencyPenalty"), 0),
 }
 """What a provider does anyway, so that it may be said or not."""
 
 
 def is_default(name, value):
     usual = DEFAULTS.get(name, NOTHING)
-    return value in NOTHING or (value in usual if isinstance(usual, tuple) else value == usual)
+    is_zero_count = value == 0 and name.endswith(("_tokens", "_requests", "TokenCount"))
+    return value in NOTHING or is_zero_count or (value in usual if isinstance(usual, tuple) else value == usual)
 
 
 def repeats(value, other):
@@ -81,7 +89,9 @@ def repeats(value, other):
     if isinstance(value, str) and isinstance(other, str) and TIME.fullmatch(value):
         return value[:23] == other[:23].rstrip("Z")
     if isinstance(value, dict) and isinstance(other, dict):
-        return all(said in NOTHING or repeats(said, other.get(key)) for key, said in value.items())
+        return all(is_default(key, said) or repeats(said, other.get(key)) for key, said in value.items())
+    if isinstance(value, dict) and other is None:
+        return repeats(value, {})
     return value == other
 
 
@@ -102,7 +112,7 @@ def differences(payload, back, source, left_out):
             yield from (
                 f"{name}/{key}"
                 for key, said in value.items()
-                if said not in NOTHING and not repeats(said, inner.get(key))
+                if not is_default(key, said) and not repeats(said, inner.get(key))
             )
         else:
             yield name
@@ -120,6 +130,8 @@ def places(path, name):
     top = POINTERS.get(first, f"/{first}")
     if first == "tools":
         return [f"/provider_data/{name}/tools"]
+    if first == "stop_reason":
+        return [f"/provider_data/{name}/stop_reason", f"/provider_data/{name}/stop_sequence", top]
     if top == "/usage":
         return [f"/usage/provider_data/{name}/{rest}", INNER.get(path, f"/usage/{rest}")]
     return [f"/provider_data/{name}/{path}", INNER.get(path, f"{top}/{rest}" if rest else top)]

@@ -238,8 +238,8 @@ class ItemWriter:
             writer.losses.change(pointer, "each result of a tool is an item of its own here")
         elif not located:
             self._add_message([], notes, "user", pointer)
-        elif groups and message["role"] not in kinds and not _is_raw(groups[0]):
-            writer.losses.change(f"{pointer}/role", "results of tools, and nothing else, come from `tool` here")
+        elif groups and message["role"] == "tool" and "tool" not in kinds and not _is_raw(groups[0]):
+            writer.losses.change(f"{pointer}/role", "only results of tools come from `tool` here")
         if not notes and (noted_role := prompt_role(message)) is not None:
             notes = {"role": noted_role}
         for group in groups:

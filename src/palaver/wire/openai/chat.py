@@ -24,8 +24,8 @@ from palaver.wire.openai._provider_data import (
     shape,
 )
 from palaver.wire.openai._settings import (
-    CARRIED_NOTES,
     SAME_NAMES,
+    carried_notes,
     other_notes,
     tier_from_wire,
     tier_to_wire,
@@ -69,7 +69,7 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
 def request_to_wire(request: JsonObject) -> Written:
     writer = Writer(name)
     notes = writer.notes(request)
-    writer.report_unwritten(request, _REQUEST, "", CARRIED_NOTES)
+    writer.report_unwritten(request, _REQUEST, "", carried_notes(request, writer))
     payload = apply_notes(*settings_fields(request, notes, writer), other_notes(notes))
     messages = [*system_to_wire(request, writer), *turns_to_wire(request["messages"], writer)]
     if messages or shape(notes).get("messages") != "none":

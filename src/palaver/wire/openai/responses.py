@@ -36,8 +36,8 @@ from palaver.wire.openai._responses_settings import (
 )
 from palaver.wire.openai._responses_turns import ItemWriter, blocks_from_wire, turns_from_wire
 from palaver.wire.openai._settings import (
-    CARRIED_NOTES,
     SAME_NAMES,
+    carried_notes,
     other_notes,
     tier_from_wire,
     tier_to_wire,
@@ -95,7 +95,7 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
 def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect)
     notes = writer.notes(request)
-    writer.report_unwritten(request, _REQUEST, "", CARRIED_NOTES)
+    writer.report_unwritten(request, _REQUEST, "", carried_notes(request, writer))
     if dialect == "api":
         request = _with_developer_items(request, writer)
     known, defaults = settings_fields(request, notes, writer)
