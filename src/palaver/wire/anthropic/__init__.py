@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from palaver.model.build import JsonObject
 from palaver.wire._answers import drop_alternatives
+from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Losses, Written
 from palaver.wire._errors import exchange_error
 from palaver.wire.anthropic._blocks import Context
@@ -63,6 +64,7 @@ _FINISH_REASONS = {
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use", "content_filter": "refusal"}
 
 
+@takes_payload
 def request_from_wire(payload: JsonObject) -> JsonObject:
     nested, rest = nested_settings_from_wire(payload)
     settings = settings_from_wire(payload)
@@ -103,6 +105,7 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     return request
 
 
+@takes_request
 def request_to_wire(request: JsonObject) -> Written:
     losses, writer_losses = Losses(), Losses()
     saved = own_data(request) or {}
@@ -131,6 +134,7 @@ def request_to_wire(request: JsonObject) -> Written:
     return Written(payload | others | stated, losses.found)
 
 
+@takes_payload
 def response_from_wire(payload: JsonObject) -> JsonObject:
     content = payload.get("content")
     pieces = cast("list[Any]", content) if isinstance(content, list) else []
@@ -148,6 +152,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     return response
 
 
+@takes_response
 def response_to_wire(response: JsonObject) -> Written:
     losses, writer_losses = Losses(), Losses()
     report_unwritten(response, _RESPONSE, "", losses)
@@ -165,6 +170,7 @@ def response_to_wire(response: JsonObject) -> Written:
     return Written(payload, losses.found)
 
 
+@takes_payload
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     if payload.get("type") != "error":
         return None

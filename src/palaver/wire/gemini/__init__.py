@@ -18,6 +18,7 @@ from palaver.model.build import JsonObject
 from palaver.model.timestamps import timestamp_or_empty
 from palaver.wire import _errors
 from palaver.wire._answers import answer_order, in_payload_order
+from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Losses, Written
 from palaver.wire.gemini._call_ids import CallPairs, pair_calls
 from palaver.wire.gemini._candidates import (
@@ -138,6 +139,7 @@ _WIRE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _RESPONSE = frozenset({"content", "finish_reason", "alternatives", "usage", "model", "response_id", "created_at"})
 
 
+@takes_payload
 def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
     """Return the request of a payload; `model` is the one in the URL, used if the payload names none."""
     fields = FieldReader(payload)
@@ -154,6 +156,7 @@ def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
     return request | fields.provider_data()
 
 
+@takes_request
 def request_to_wire(request: JsonObject) -> Written:
     losses = Losses()
     saved = ProviderData(request)
@@ -176,6 +179,7 @@ def request_to_wire(request: JsonObject) -> Written:
     return Written(saved.complete(saved.spell(payload)), losses.found)
 
 
+@takes_payload
 def response_from_wire(payload: JsonObject) -> JsonObject:
     """Return the response of a payload: the candidate with the least index, with the others as alternatives."""
     fields = FieldReader(payload)
@@ -206,6 +210,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     return response | fields.provider_data()
 
 
+@takes_response
 def response_to_wire(response: JsonObject) -> Written:
     losses = Losses()
     saved = ProviderData(response)
@@ -237,6 +242,7 @@ def response_to_wire(response: JsonObject) -> Written:
     return Written(payload, losses.found)
 
 
+@takes_payload
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     stated = payload.get("error")
     if not isinstance(stated, dict):

@@ -8,6 +8,7 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire._answers import answer_order, in_payload_order, time_of_unix, unix_of_time
+from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Written
 from palaver.wire.openai._chat_choices import answer_from_wire, answer_to_wire
 from palaver.wire.openai._chat_settings import settings_fields, settings_from_wire
@@ -47,6 +48,7 @@ _MADE_UP_ID = "chatcmpl-0"
 _ANSWER = ("index", "content", "finish_reason")
 
 
+@takes_payload
 def request_from_wire(payload: JsonObject) -> JsonObject:
     request: JsonObject = {}
     messages = payload.get("messages")
@@ -66,6 +68,7 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     return attach_notes(request, name, merge_notes(initial, difference(rest, *fields)))
 
 
+@takes_request
 def request_to_wire(request: JsonObject) -> Written:
     writer = Writer(name)
     notes = writer.notes(request)
@@ -77,6 +80,7 @@ def request_to_wire(request: JsonObject) -> Written:
     return Written(payload, writer.unique_losses())
 
 
+@takes_payload
 def response_from_wire(payload: JsonObject) -> JsonObject:
     choices: list[Any] = payload["choices"] if isinstance(payload.get("choices"), list) else []
     order = answer_order(choices, "index")
@@ -109,6 +113,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     return attach_notes(response, name, merge_notes(initial, notes))
 
 
+@takes_response
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     """Write a response; the dialect `seed` writes a sentence for an answer with neither text nor call."""
     writer = Writer(name, dialect, is_response=True)
@@ -157,6 +162,7 @@ def _created(time: str, saved: Any, writer: Writer) -> Any:
     return int(seconds)
 
 
+@takes_payload
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     return parse_error(payload, name, status)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire._answers import drop_alternatives, time_of_unix, unix_of_time
+from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Written
 from palaver.wire.openai import chat
 from palaver.wire.openai._errors import parse_error
@@ -60,6 +61,7 @@ _FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_fil
 _INCOMPLETE_REASONS = {reason: word for word, reason in _FINISH_REASONS.items()}
 
 
+@takes_payload
 def request_from_wire(payload: JsonObject) -> JsonObject:
     request: JsonObject = {}
     given = payload.get("input")
@@ -92,6 +94,7 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     return attach_notes(request, name, merge_notes(initial, notes))
 
 
+@takes_request
 def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect)
     notes = writer.notes(request)
@@ -142,6 +145,7 @@ def _own_notes(block: JsonObject) -> JsonObject:
     return (block.get("provider_data") or {}).get(name) or {}
 
 
+@takes_payload
 def response_from_wire(payload: JsonObject) -> JsonObject:
     output = payload.get("output")
     response: JsonObject = {"content": blocks_from_wire(output) if isinstance(output, list) else []}
@@ -166,6 +170,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     return attach_notes(response, name, merge_notes({"shape": form}, notes) if form else notes)
 
 
+@takes_response
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect, is_response=True)
     notes = writer.notes(response)
@@ -248,6 +253,7 @@ def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) ->
     return Fields(known, defaults)
 
 
+@takes_payload
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     return parse_error(payload, name, status)
 
