@@ -223,6 +223,8 @@ def canonical(part):
     for message in part["messages"] if isinstance(part.get("messages"), list) else ():
         if isinstance(message, dict) and message.get("role") == "user" and _are_results(message.get("content")):
             message["role"] = "tool"  # results of tools come from either, by the provider
+    if isinstance(part.get("messages"), list):
+        part["messages"] = list(_split(part["messages"]))
     _hoist_probabilities(part)
     usage = part.get("usage")
     if isinstance(usage, dict):
@@ -232,6 +234,15 @@ def canonical(part):
         if ANYTHING not in counts and usage.get("total_tokens") == sum(counts):
             part["usage"] = {key: value for key, value in usage.items() if key != "total_tokens"}
     return part
+
+
+def _split(messages):
+    """The messages with each result of a tool in one of its own; other providers have one for all in a row."""
+    for message in messages:
+        if isinstance(message, dict) and message.get("role") == "tool" and _are_results(message.get("content")):
+            yield from ({**message, "content": [block]} for block in message["content"])
+        else:
+            yield message
 
 
 def _are_results(content):

@@ -280,3 +280,51 @@ def test_labels_of_the_caller_are_lost_whatever_their_names():
     labelled = {**answer, "metadata": {"status": "completed", "spent_tokens": "0"}}
     losses = convert(labelled, "openai-responses", "gemini").losses
     assert [loss.pointer.rpartition("/")[2] for loss in losses] == ["status", "spent_tokens"]
+
+
+PARALLEL = {
+    "openai-chat": [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL, {**CALL, "id": "call_2"}]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "one"},
+        {"role": "tool", "tool_call_id": "call_2", "content": "two"},
+    ],
+    "anthropic": [
+        {"role": "user", "content": "x"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": "call_1", "name": "weather", "input": {"place": "Ulm"}},
+                {"type": "tool_use", "id": "call_2", "name": "weather", "input": {"place": "Ulm"}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "call_1", "content": "one"},
+                {"type": "tool_result", "tool_use_id": "call_2", "content": "two"},
+            ],
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize(("source", "target"), list(permutations(PARALLEL, 2)))
+def test_results_of_parallel_calls_are_one_message_or_several_as_the_format_has_them(source, target):
+    written = convert(PARALLEL[source], source, target)
+    assert (written.payload, written.losses) == (PARALLEL[target], [])
+
+
+def test_gemini_gets_the_results_of_parallel_calls_in_one_content():
+    for source, messages in PARALLEL.items():
+        written = convert(messages, source, "gemini")
+        assert [len(content["parts"]) for content in written.payload] == [1, 2, 2]
+        assert convert(written.payload, "gemini", source) == (messages, [])
+
+
+def test_results_that_gemini_has_apart_stay_apart_there():
+    results = [
+        {"role": "function", "parts": [{"functionResponse": {"id": name, "name": "f", "response": {"content": "r"}}}]}
+        for name in ("a", "b")
+    ]
+    assert convert(results, "gemini", "gemini") == (results, [])

@@ -1,8 +1,8 @@
 """Anthropic's Messages API: requests and responses, read into an exchange and written from it.
 
-A message with role `system` stays where it is among the messages and becomes a user message; so do tool results. A
-system prompt of several blocks stays a list. Fields that a payload requires and an exchange may lack are made up:
-`max_tokens`, and a response's `usage` and `id`. A made-up id is recognized when it is read again.
+A message with role `system` stays where it is among the messages and becomes a user message; so do tool results, those
+in a row as one. A system prompt of several blocks stays a list. Fields that a payload requires and an exchange may lack
+are made up: `max_tokens`, and a response's `usage` and `id`. A made-up id is recognized when it is read again.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from palaver.wire._answers import drop_alternatives
 from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Losses, Written
 from palaver.wire._errors import exchange_error
+from palaver.wire._results import join_results
 from palaver.wire.anthropic._blocks import Context
 from palaver.wire.anthropic._messages import (
     content_from_wire,
@@ -121,11 +122,11 @@ def request_to_wire(request: JsonObject) -> Written:
     if pieces := content_to_wire(request.get("system") or [], "/system", context._replace(container="system"), losses):
         stated["system"] = spell_content(pieces, as_list=form.get("system") == "list")
     if request["messages"] or "messages" not in {*saved, *saved.get(ABSENT, ())}:
-        stated["messages"] = [
-            written
+        turns = (
+            (message, message_to_wire(message, f"/messages/{number}", context, form, losses))
             for number, message in enumerate(request["messages"])
-            for written in message_to_wire(message, f"/messages/{number}", context, form, losses)
-        ]
+        )
+        stated["messages"] = join_results(turns, "content")
     if request.get("tools") or isinstance(saved.get("tools"), list):
         stated["tools"] = tools_to_wire(request.get("tools") or [], saved.get("tools"), losses)
     if (choice := choice_to_wire(request, saved.get("tool_choice"), losses)) is not None:

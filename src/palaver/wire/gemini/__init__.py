@@ -12,6 +12,7 @@ A content is an object with a role and parts. SDKs also accept a string or a sin
 """
 
 import re
+from itertools import pairwise
 from typing import Any, Literal
 
 from palaver.model.build import JsonObject
@@ -20,6 +21,7 @@ from palaver.wire import _errors
 from palaver.wire._answers import answer_order, in_payload_order
 from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Losses, Written
+from palaver.wire._results import are_results, join_results
 from palaver.wire.gemini._call_ids import CallPairs, pair_calls
 from palaver.wire.gemini._candidates import (
     alternative_from_wire,
@@ -151,6 +153,7 @@ def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
     if system:
         request["system"] = blocks_from_wire(system, 0, pairs)
     request["messages"] = [content_from_wire(content, turn, pairs) for turn, content in enumerate(contents, 1)]
+    _note_separate_results(request["messages"])
     request |= tools_from_wire(fields) | choice_from_wire(fields) | generation_from_wire(fields, request["model"])
     request |= service_from_wire(fields)
     return request | fields.provider_data()
@@ -166,7 +169,11 @@ def request_to_wire(request: JsonObject) -> Written:
     payload: JsonObject = {} if saved.lacks("model") or "model" not in request else {"model": request["model"]}
     if system:
         payload["systemInstruction"] = _system_instruction(writer.parts(system, "/system"), saved)
-    contents = [content_to_wire(message, f"/messages/{position}", writer) for position, message in enumerate(messages)]
+    turns = [
+        (message, [content_to_wire(message, f"/messages/{position}", writer)])
+        for position, message in enumerate(messages)
+    ]
+    contents = join_results(turns, "parts") if not _has_separate_results(messages) else [made for _, [made] in turns]
     if contents or not saved.lacks("contents"):
         payload["contents"] = contents[0] if saved.original("single") and len(contents) == 1 else contents
     if tools := tools_to_wire(request.get("tools") or [], saved, losses):
@@ -290,6 +297,18 @@ def _contents(fields: FieldReader) -> list[Any]:
         fields.remember("single", value=True)
         return [single]
     return fields.expect("contents", is_list) or []
+
+
+def _note_separate_results(messages: list[JsonObject]) -> None:
+    """Note at results that follow others in a content of their own, which is unusual, that they do."""
+    for first, second in pairwise(messages):
+        if are_results(first) and are_results(second):
+            data: JsonObject = second.setdefault("provider_data", {}).setdefault(NAME, {})
+            data.setdefault("as_written", {})["apart"] = True
+
+
+def _has_separate_results(messages: list[JsonObject]) -> bool:
+    return any(ProviderData(message).original("apart") for message in messages if are_results(message))
 
 
 def _timestamp(time: Any) -> str | None:
