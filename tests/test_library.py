@@ -107,10 +107,10 @@ def test_a_conversation_gets_the_present_time_where_nothing_states_another():
     assert palaver.validate(document).errors == []
 
 
-NO_OBJECTS = [None, 5, 1.5, True, "x", b"x", [], [1], object(), float("nan")]
+NO_OBJECTS = [None, 5, 1.5, True, "x", b"x", [1], object()]
 
 
-@pytest.mark.parametrize("value", NO_OBJECTS, ids=repr)
+@pytest.mark.parametrize("value", NO_OBJECTS, ids=lambda value: type(value).__name__)
 def test_a_bad_argument_is_refused_in_one_line(value):
     message = {**MESSAGE, "timestamp": "2025-01-01T00:00:00.000Z"}
     calls = [

@@ -328,3 +328,20 @@ def test_results_that_gemini_has_apart_stay_apart_there():
         for name in ("a", "b")
     ]
     assert convert(results, "gemini", "gemini") == (results, [])
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "openai-responses"])
+def test_a_message_that_is_split_is_one_loss(target):
+    mixed = {"role": "user", "content": [*PARALLEL["anthropic"][2]["content"], {"type": "text", "text": "and?"}]}
+    [loss] = convert(mixed, "anthropic", target).losses
+    assert "became 3" in loss.reason
+
+
+def test_a_choice_among_some_tools_loses_the_list_alone():
+    tools = [{"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}]
+    chosen = {"mode": "required", "tools": [{"type": "function", "function": {"name": "weather"}}]}
+    payload = asked("openai-chat", tools=tools, tool_choice={"type": "allowed_tools", "allowed_tools": chosen})
+    written = convert(payload, "openai-chat", "anthropic")
+    assert written.payload["tool_choice"] == {"type": "any"}
+    [loss] = written.losses
+    assert loss.reason == "Anthropic lets the model choose among all tools, and not among some"

@@ -147,6 +147,11 @@ def _goes_without_saying(key: str, value: Any) -> bool:
 def _lacks(title: str, key: str, value: Any, *, is_answer: bool = False) -> str:
     if key == "tools":
         return f"{title} does not {'repeat the tools of the request' if is_answer else 'run this tool'}"
+    match key, value:
+        case "tool_choice", {"type": "allowed_tools"}:
+            return f"{title} lets the model choose among all tools, and not among some"
+        case _:
+            pass
     word = str(value).lower() if isinstance(value, bool) else value
     quote = f"{key}: {word}" if isinstance(value, str | int | float) else key
     return f"{title} has no place for `{quote if len(quote) <= _LONGEST_QUOTE else key}`"
