@@ -13,6 +13,13 @@ def call_of(record):
     return call_from_log(trace_call(record, "record"), lambda *_: None)
 
 
+def notes_of(record):
+    """Return the codes of what is odd about a record."""
+    codes = []
+    call_from_log(trace_call(record, "record"), lambda kind, *_: codes.append(kind.code))
+    return codes
+
+
 def cook(*records, keeps_order=False):
     """Cook records, and return the cooked object."""
     builder = CookBuilder(keeps_order=keeps_order)

@@ -53,6 +53,15 @@ def test_both_messages_are_answers_of_one_conversation(tmp_path, record):
     assert [set(report.findings.counts) for report in made.reports] == [{"several-messages"}]
 
 
+def test_the_messages_of_a_stream_come_in_its_order(tmp_path):
+    said = [f"The answer number {number} is about the rain." for number in range(6)]
+    body = sse([event for number, text in enumerate(said) for event in events(text, message_id=f"msg_{number}")])
+    for request in ({}, {"metadata": {"user_id": "somebody"}}):
+        made = imported(tmp_path, {"log.jsonl": lines(pair(asked(**request), {"body_raw": body}))})
+        _, *answers = [message for document in made.documents for message in document["messages"]]
+        assert [answer["content"][0]["text"] for answer in answers] == said
+
+
 def test_each_message_counts_with_its_own_usage(tmp_path):
     (tmp_path / "log-2026-01-05-10-00-00.jsonl").write_bytes(lines(RECORDS["a body with an id"]))
     report = keep_paths([tmp_path / "log-2026-01-05-10-00-00.jsonl"], tmp_path / "archive.db")

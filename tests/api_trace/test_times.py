@@ -68,6 +68,34 @@ def test_chunks_in_a_file_beside_the_log_have_times(tmp_path):
     assert times(made) == (4000, 2000, 2000)
 
 
+@pytest.mark.parametrize("stated", [{"request_id": "r"}, {"requestId": "r"}, {}])
+def test_chunks_beside_a_log_that_holds_the_answer_have_its_times(tmp_path, stated):
+    body = sse(events("It ", "is."))
+    chunks = [
+        {"timestamp": ASKED_AT + at, "chunk_data": body[start:end], **stated}
+        for at, start, end in ((3, 300, None), (1, 0, 300))
+    ]
+    (tmp_path / "log.stream.jsonl").write_bytes(lines(*(chunks if stated else reversed(chunks))))
+    record = pair(request_id="r", response={"body_raw": body})
+    record["response"]["timestamp"] = HEADERS_AT
+    (made,), run = calls(tmp_path, record)
+    assert times(made) == (3000, 1000, 2000)
+    assert run.ledger.folded == {"the answer in the log": 2}
+    (made,), _ = calls(tmp_path, {**streamed(WHOLE, body_raw=body), "request_id": "r"})
+    assert times(made) == (3500, 1000, 2500), "what the entry itself states counts"
+
+
+def test_a_stray_chunk_with_the_same_message_id_is_apart_wherever_it_stands(tmp_path):
+    said = events("It ", "is.")
+    own = [{"timestamp": ASKED_AT + 1, "request_id": "r", "chunk_data": sse(said)}]
+    stray = [{"timestamp": ASKED_AT + 99, "request_id": "s", "chunk_data": sse(said[:1])}]
+    for chunks in ([*own, *stray], [*stray, *own]):
+        (tmp_path / "log.stream.jsonl").write_bytes(lines(*chunks))
+        found, run = calls(tmp_path, pair(request_id="r", response={"body_raw": sse(said)}))
+        assert len(found) == 2
+        assert run.ledger.folded == {"the answer in the log": 1}
+
+
 def test_events_of_llm_interceptor_have_times(tmp_path):
     at = "2026-01-05T10:00:0{}+00:00"
     request = {"type": "request", "id": "q", "timestamp": at.format("0.000000"), "url": "u", "body": asked()}

@@ -39,6 +39,14 @@ def test_an_agent_is_called_by_what_follows_the_colon():
         assert ShortIds(connection).short_id("claude_code", SESSION) == "5c0375b4"
 
 
+def test_no_short_id_looks_like_an_option():
+    names = ("memory:-home-ada-mill", "memory:-home-ada-race", "-dashed")
+    with archive_of(*[("claude_code", name) for name in names]) as connection:
+        short_ids = [ShortIds(connection).short_id("claude_code", name) for name in names]
+        assert short_ids == ["memory:-home-ada-m", "memory:-home-ada-r", "claude_code:-dashed"]
+        assert [find_conversation(connection, short_id).conversation_id for short_id in short_ids] == list(names)
+
+
 def test_a_whole_id_is_rather_meant_than_the_beginning_of_another():
     with archive_of(("chatgpt", "chat-1"), ("chatgpt", "chat-10")) as connection:
         assert find_conversation(connection, "chat-1").conversation_id == "chat-1"

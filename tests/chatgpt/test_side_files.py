@@ -131,3 +131,20 @@ def test_odd_rows_of_other_side_files_leave_the_import_green(tmp_path, name, row
 @pytest.mark.parametrize("name", ["export_manifest", "conversation_asset_file_names"])
 def test_a_side_file_that_is_no_object_leaves_the_import_green(tmp_path, name):
     assert import_export(tmp_path, **{name: ["x"]}).report.exit_code == 0
+
+
+@pytest.mark.parametrize("raw", ["", " \n", "null"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("message_feedback", "shared_conversations", "library_files", "model_comparisons", "export_manifest"),
+        "conversation_asset_file_names",
+    ],
+)
+def test_an_empty_side_file_leaves_the_import_green(tmp_path, name, raw):
+    (tmp_path / f"{name}.json").write_text(raw, "utf-8")
+    imported = import_export(tmp_path)
+    assert imported.report.exit_code == 0
+    (report,) = imported.reports
+    assert report.ledger.skipped == {"odd-side-row": 1}
+    assert {finding.severity for finding in report.findings.first} <= {"note"}

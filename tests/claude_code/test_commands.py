@@ -52,10 +52,34 @@ def test_a_command_is_the_persons_and_reads_as_it_was_typed(tmp_path, content):
     [
         "<command-name>/clear</command-name>",
         "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
+        "<command-name>clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
+        [{"type": "text", "text": "<command-name>/clear</command-name>"}],
     ],
 )
 def test_a_command_without_arguments_is_its_name(tmp_path, stored):
     assert said(read(tmp_path, line("u1", stored))) == [("human", "/clear")]
+
+
+def test_arguments_may_contain_the_tag_that_ends_them(tmp_path):
+    stored = "<command-name>/plan</command-name><command-args>Explain </command-args> to me</command-args>"
+    document = read(tmp_path, line("u1", stored))
+    assert said(document) == [("human", "/plan Explain </command-args> to me")]
+    assert document["messages"][0]["metadata"]["command_args"] == "Explain </command-args> to me"
+
+
+def test_a_picture_beside_a_command_stays_beside_it(tmp_path):
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0="}}
+    document = read(tmp_path, line("u1", [{"type": "text", "text": PLAN}, picture]))
+    assert said(document) == [("human", "/plan One drawing a night")]
+    assert [block["type"] for block in document["messages"][0]["content"]] == ["text", "image"]
+
+
+def test_what_old_versions_stored_in_the_tags_is_not_what_the_person_typed(tmp_path):
+    """Versions around 1.0.0 wrote what a command expands to behind its arguments."""
+    contents = '{"type": "text", "text": "Write a plan before anything is done."}'
+    document = read(tmp_path, line("u1", f"{PLAN}\n<command-contents>{contents}</command-contents>"))
+    assert said(document) == [("human", "/plan One drawing a night")]
+    assert contents in document["messages"][0]["metadata"]["stored_text"]
 
 
 def test_what_a_command_expands_to_is_the_programs(tmp_path):

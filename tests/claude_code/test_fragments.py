@@ -191,3 +191,18 @@ def test_an_answer_that_spans_two_fragments_stays_one_message(tmp_path):
     ]
     assert len(holders) == 1
     assert len(holders[0]["content"]) == 6
+
+
+@pytest.mark.usefixtures("small_fragments")
+def test_a_result_knows_whether_its_call_was_there_in_any_fragment(tmp_path):
+    call = line(1, "assistant", [{"type": "tool_use", "id": "toolu_1", "name": "Tide", "input": {}}], parent="line-0")
+    results = [
+        line(number, "user", [{"type": "tool_result", "tool_use_id": name, "content": "high"}], parent="line-1")
+        for number, name in ((100, "toolu_1"), (101, "toolu_lost"))
+    ]
+    filler = conversation(80)
+    made, _ = read(tmp_path, [filler[0], call, *filler[2:], *results])
+    assert len(made) > 1
+    marks = {message["message_id"]: message["metadata"] for document in made for message in document["messages"]}
+    assert "context_incomplete" not in marks["line-100"]
+    assert marks["line-101"]["context_incomplete"] is True

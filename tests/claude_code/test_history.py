@@ -70,6 +70,7 @@ def prompts(imported):
         ([{"type": "text", "text": "How deep is the race?"}], "How deep is the race?", {}),
         ("Sort these:\nrye 41 kg\nbarley 38 kg", "Sort these:\n[Pasted text #1 +2 lines]", PASTE),
         ("Sort these:\noats 29 kg\nplease", "Sort these:\n[Pasted text #1 +1 lines] please", HASHED),
+        ("Sort these:\noats 29 kg\nplease.", "Sort these:\n[Pasted text #1 +1 lines] please.", HASHED),
         ("rye 41 kg\nbarley 38 kg and oats", "[...Truncated text #1 +1 lines...] and oats", PASTE),
         ("[Image #1] What is this?", "[Image #1] What is this?", {"1": {"type": "image"}}),
         ("What is this?", "[Image #1]What is this?", {}),
@@ -82,6 +83,7 @@ def prompts(imported):
         ),
         ("<bash-input>ls -l</bash-input>", "! ls -l", {}),
         ("<user-memory-input>Paid on Friday</user-memory-input>", "#Paid on Friday", {}),
+        ("Is the caf\u00e9 open?", "Is the cafe\u0301 open?", {}),
         ("How deep?\n<system-reminder>Be brief.</system-reminder>", "How deep?", {}),
     ],
 )
@@ -118,6 +120,7 @@ def test_a_prompt_is_held_wherever_a_session_keeps_prompts(tmp_path, record):
         ("Sort these:", "Sort these: [Pasted text #1 +2 lines]", PASTE),
         ("And then sort these: oats, please", "Sort these: [Pasted text #1 +2 lines], please", HASHED),
         ("Write down what the miller says", "Write down all that the miller says…", {}),
+        ("Write down what the miller says", "Write down...", {}),
     ],
 )
 def test_a_prompt_that_the_session_lacks_is_kept_beside_it(tmp_path, stored, display, pasted):
@@ -133,6 +136,12 @@ def test_a_prompt_that_the_session_lacks_is_kept_beside_it(tmp_path, stored, dis
 def test_a_row_without_text_has_nothing_to_lose(tmp_path):
     rows = [row("[Pasted text #1 +9 lines]", pasted=HASHED), row("", 2)]
     assert list(prompts(import_folder(home(tmp_path, [line("hello")], rows), "claude_code"))) == [SESSION]
+
+
+def test_a_row_without_a_prompt_invents_none(tmp_path):
+    rows = [{**row("", 1, GONE), "display": None}, row("How deep?", 2, GONE)]
+    imported = import_folder(home(tmp_path, [line("hello")], rows), "claude_code")
+    assert prompts(imported)[f"{GONE}:history"] == ["", "How deep?"]
 
 
 def test_damaged_lines_of_a_session_hold_what_its_reader_repairs(tmp_path):
@@ -228,13 +237,33 @@ def test_a_session_in_history_and_index_is_one_conversation_with_one_first_promp
     assert facts(tmp_path / "archive.db") == facts(tmp_path / "at_once.db")
 
 
-def test_an_entry_that_says_nothing_and_one_without_a_session_stand_in_the_ledger(tmp_path):
-    home(tmp_path, [line("hello")], [], [{"sessionId": GONE, "firstPrompt": "No prompt"}, {"firstPrompt": "Lost?"}, 7])
-    imported = import_folder(tmp_path, "claude_code")
+def test_an_entry_that_says_nothing_stands_in_the_ledger(tmp_path):
+    entries = [{"sessionId": GONE, "firstPrompt": "No prompt"}, {"messageCount": 2}, 7]
+    imported = import_folder(home(tmp_path, [line("hello")], [], entries), "claude_code")
     (index,) = [report for report in imported.reports if report.source.endswith("index.json")]
-    assert index.ledger.skipped == {"no-conversation": 1}
-    assert index.ledger.quarantined == {"bad-index-entry": 2}
-    assert [entry.raw for entry in imported.quarantined] == [b'{"firstPrompt":"Lost?"}', b"7"]
+    assert index.ledger.skipped == {"no-conversation": 1, "odd-index-row": 2}
+    assert [(finding.code, finding.severity) for finding in index.findings.first] == [("odd-index-row", "note")] * 2
+    assert not imported.quarantined
+
+
+def test_a_prompt_of_an_entry_that_names_no_session_is_quarantined(tmp_path):
+    imported = import_folder(home(tmp_path, [line("hello")], [], [{"firstPrompt": "Lost?"}]), "claude_code")
+    assert [entry.raw for entry in imported.quarantined] == [b'{"firstPrompt":"Lost?"}']
+
+
+def test_an_entry_may_name_its_session_by_the_file_alone(tmp_path):
+    entries = [
+        {"firstPrompt": "Measure the fall", "fullPath": f"/home/ada/.claude/projects/-home-ada-mill/{GONE}.jsonl"},
+        {"firstPrompt": "hello", "fullPath": f"C:\\Users\\ada\\.claude\\projects\\-home-ada-mill\\{SESSION}.jsonl"},
+    ]
+    imported = import_folder(home(tmp_path, [line("hello")], [], entries), "claude_code")
+    assert prompts(imported) == {SESSION: ["hello"], f"{GONE}:history": ["Measure the fall"]}
+
+
+def test_a_command_in_the_index_reads_as_it_was_typed(tmp_path):
+    stored = "<command-name>/measure</command-name><command-args>the fall</command-args>"
+    imported = import_folder(home(tmp_path, [line("hello")], [], [entry(GONE, stored)]), "claude_code")
+    assert prompts(imported)[f"{GONE}:history"] == ["/measure the fall"]
 
 
 def test_a_fixture_of_all_kinds_comes_out_the_same_in_any_order(tmp_path):

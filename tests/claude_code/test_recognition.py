@@ -23,6 +23,7 @@ def prompt(**more):
 def test_a_first_line_longer_than_the_head(tmp_path):
     assert verdict(tmp_path, SESSION, prompt()) == "yes"
     assert verdict(tmp_path, "copy.jsonl", prompt(sessionId="s")) == "yes"
+    assert verdict(tmp_path, "agent.jsonl", prompt(sessionId="s", todos={"done": 1})) == "yes"
     assert verdict(tmp_path, "other.jsonl", {"text": LONG}) == "no"
 
 
@@ -32,6 +33,12 @@ def test_a_long_line_of_an_editors_chat(tmp_path):
     assert verdict(tmp_path, "copy.json", orjson.dumps(chat["v"])) == "no"
     item = {"message": {"role": "user", "content": LONG}, "contextItems": []}
     assert verdict(tmp_path, "other.json", orjson.dumps({"sessionId": "s", "history": [item]})) == "no"
+
+
+def test_a_short_object_is_no_long_first_line(tmp_path):
+    running = {"pid": 4711, "sessionId": "0b9c8d7e-6f5a-4b3c-9d2e-1f0a9b8c7d6e", "cwd": "/home/ada", "startedAt": 1}
+    assert verdict(tmp_path, "4711.json", orjson.dumps(running)) == "no"
+    assert verdict(tmp_path, "stats-cache.json", orjson.dumps({"version": 1, "longest": {"sessionId": "s"}})) == "no"
 
 
 def test_an_empty_session(tmp_path):

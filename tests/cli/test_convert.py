@@ -46,7 +46,7 @@ def test_losses_are_told_on_standard_error_and_in_a_file(run, tmp_path):
     assert result.exit_code == 0
     losses = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
     [loss] = losses
-    assert (loss["record"], loss["pointer"], loss["change"]) == (0, "/sampling/seed", "dropped")
+    assert (loss["record"], loss["pointer"], loss["change"]) == (0, "/seed", "dropped")
     assert all(loss["pointer"] in result.stderr for loss in losses)
     assert run("convert", source, "--from", "openai-chat", "--to", "anthropic", "--strict").exit_code == 1
     assert run("convert", REQUEST, "--from", "openai-chat", "--to", "anthropic", "--strict").exit_code == 0

@@ -130,4 +130,4 @@ def test_cache_control_is_stripped_and_named(run, tmp_path):
     result = run("convert", file, "--from", "openai-chat", "--to", "openai-responses", "--dialect", "seed", "--strict")
     assert result.exit_code == 1
     assert json.loads(result.stdout) == [{"role": "user", "content": [{"type": "input_text", "text": "U"}]}]
-    assert "/messages/0/content/0" in result.stderr
+    assert "/0/content/0/cache_control" in result.stderr

@@ -154,3 +154,103 @@ def test_repeated_ids_give_a_file_that_validates(run, tmp_path):
     trace = write_trace(tmp_path / "trace.jsonl", odd_record("r3"), odd_record("r3", timestamp="2026-02-20T10:00:01Z"))
     assert run("cook", trace, "--output", tmp_path / "cooked.json").exit_code == 0
     assert run("validate", tmp_path / "cooked.json").exit_code == 0
+
+
+@pytest.fixture
+def long_cooked(run, tmp_path):
+    """A cooked file that is longer than the part by which files are recognized."""
+    messages = [{"role": "user", "content": f"{number} {'x' * 300}"} for number in range(300)]
+    trace = write_trace(tmp_path / "long.jsonl", odd_record("a", request={"model": "m", "messages": messages}))
+    run("cook", trace, "--output", tmp_path / "long.cooked")
+    return tmp_path / "long.cooked"
+
+
+def test_a_long_cooked_file_is_recognized_under_any_name(run, finish, long_cooked):
+    assert "it is cooked already" in run("cook", long_cooked, "--dry-run").stderr
+    assert b"it is cooked already" in finish("cook", "-", "--dry-run", stdin=long_cooked.read_bytes()).stderr
+    assert run("validate", long_cooked).exit_code == 0
+
+
+def test_a_cooked_file_with_a_long_system_prompt_is_recognized(run, tmp_path):
+    messages = [{"role": "system", "content": "x" * 100_000}]
+    trace = write_trace(tmp_path / "long.jsonl", odd_record("a", request={"model": "m", "messages": messages}))
+    run("cook", trace, "--output", tmp_path / "cooked")
+    assert "it is cooked already" in run("cook", tmp_path / "cooked", "--dry-run").stderr
+
+
+def test_a_folder_with_nothing_but_a_cooked_file_is_refused_with_the_reason(run, long_cooked, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    long_cooked.rename(folder / "cooked.json")
+    result = run("cook", folder, "--dry-run")
+    assert result.exit_code == 2
+    assert "cooked.json: it is cooked already" in result.stderr
+
+
+def test_a_cooked_file_is_passed_over_beside_a_trace_in_a_folder(run, long_cooked, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    long_cooked.rename(folder / "cooked.json")
+    write_trace(folder / "trace.jsonl", odd_record("a"))
+    result = run("cook", folder, "--dry-run")
+    assert result.exit_code == 0
+    assert "1 request," in result.stderr
+
+
+def test_a_kind_of_oddity_in_many_files_is_one_line(run, tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for number in range(30):
+        write_trace(
+            folder / f"{number:02}.jsonl", odd_record(f"a{number}"), odd_record(f"b{number}", duration_ms="soon")
+        )
+    printed = run("cook", folder, "--dry-run").stderr.splitlines()
+    assert len(printed) == 3
+    assert printed[0].startswith(f"{folder / '00.jsonl'}, line 1, byte 0: missing-answer: ")
+    assert printed[0].endswith("(60 times in 30 sources; this is the first)")
+    assert printed[1].startswith(f"{folder / '00.jsonl'}, line 2, ")
+    assert printed[1].endswith("'soon' (30 times in 30 sources; this is the first)")
+
+
+def test_what_is_odd_about_conversations_of_the_archive_is_reported(run, tmp_path):
+    documents = tmp_path / "documents.jsonl"
+    time = "2026-01-02T03:04:05.678Z"
+    text = [{"type": "text", "text": "Hi!"}]
+    write_trace(
+        documents,
+        *(
+            {
+                "schema_version": "1.0.0",
+                "conversation_id": name,
+                "platform": {"name": "claude_code", "model": "m"},
+                "created_at": time,
+                "messages": [
+                    {"message_id": f"{name}1", "role": "user", "timestamp": time, "content": text},
+                    {
+                        "message_id": f"{name}2",
+                        "role": "assistant",
+                        "timestamp": time,
+                        "content": text,
+                        "metadata": {"request_id": "req_1"},
+                    },
+                ],
+            }
+            for name in "ab"
+        ),
+    )
+    assert run("import", documents).exit_code == 0
+    result = run("cook", "--output", tmp_path / "cooked.json")
+    assert "archive, b: repeated-request-id: the id 'req_1' is taken: this request is 'req_1#2'" in result.stderr
+    [source] = json.loads(run("cook", "--dry-run", "--json").stdout)["sources"]
+    assert (source["source"], source["findings"]) == ("archive", {"repeated-request-id": 1})
+
+
+def test_a_long_error_is_quoted_in_part(run, tmp_path):
+    answer = {"choices": [{"message": {"content": "part"}}]}
+    trace = write_trace(tmp_path / "trace.jsonl", odd_record("a" * 5_000, response=answer, error="first\nsecond" * 500))
+    write_trace(tmp_path / "again.jsonl", odd_record("a" * 5_000))
+    printed = run("cook", trace, tmp_path / "again.jsonl", "--output", tmp_path / "cooked.json").stderr.splitlines()
+    assert any("partial-answer" in line for line in printed)
+    assert any("repeated-request-id" in line for line in printed)
+    assert max(len(line.removeprefix(str(tmp_path))) for line in printed) < 300
+    assert "first\nsecond" * 500 in json.loads((tmp_path / "cooked.json").read_bytes())["messages"][2]["content"]

@@ -531,6 +531,14 @@ def test_a_quarantine_that_is_named_is_written_beside_a_device_as_well(run, dama
     assert "The records that were refused are in" in result.stderr
 
 
+@pytest.mark.parametrize("option", ["--quarantine", "--usage"])
+def test_side_files_are_files(run, damaged, tmp_path, option):
+    result = run("import", damaged, "-o", tmp_path / "out.jsonl", option, "-")
+    assert result.exit_code == 2
+    assert result.stderr == f"palaver: {option} - is not supported: give it a file\n"
+    assert not (tmp_path / "out.jsonl").exists()
+
+
 def test_costs_are_those_of_an_export(run, case, tmp_path, kept):
     kept.mkdir()
     (kept / "config.toml").write_text('[prices."claude-*"]\ninput = 7\noutput = 70\n')

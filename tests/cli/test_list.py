@@ -270,3 +270,11 @@ def test_an_unknown_order_is_refused(keep, run):
     assert result.exit_code == 2
     assert "updated, created, messages, tokens" in result.stderr
     assert orjson.loads(run("list", "--json").stdout)["total"] == 1
+
+
+def test_what_is_left_of_a_deleted_session_is_archived_and_no_agent(run, case):
+    assert run("import", case("history_purged")).exit_code == 0
+    _, whole, *recovered = run("list").stdout.splitlines()
+    assert not whole.endswith("  archived")
+    assert len(recovered) == 3
+    assert all(line.endswith("  archived") for line in recovered)

@@ -185,6 +185,30 @@ def test_a_reader_of_messages_that_went_away_is_no_error(start, session):
     assert process.returncode == 0
 
 
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link"])
+def test_what_the_shell_opened_is_added_to_and_never_replaced(case, tmp_path, name):
+    """`>>` opens a regular file: it is not ours, and no side file belongs beside it."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "link").symlink_to("/dev/stdout")
+    kept = folder / "kept.jsonl"
+    kept.write_text("before\n")
+    words = ["import", case("damage_torn_line"), "-o", folder / name]
+    with kept.open("ab") as stream:
+        ended = subprocess.run(
+            [sys.executable, "-m", "palaver", *map(str, words)], stdout=stream, stderr=subprocess.PIPE, check=False
+        )
+    assert ended.returncode == 1
+    assert "palaver validate" not in ended.stderr.decode()
+    assert "Records were refused; with --quarantine FILE" in ended.stderr.decode()
+    first, *lines = kept.read_text().splitlines()
+    assert first == "before"
+    assert len(lines) == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["kept.jsonl", "link"]
+    assert not list(Path("/dev").glob("*.quarantine.jsonl"))
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("words", [["-o", "-"], ["--json"]])
 def test_standard_output_without_room_is_one_clear_line(start, session, words):

@@ -1,8 +1,12 @@
 import json
+import shutil
 
 import pytest
 
+from palaver.model import build
 from palaver.model.json_output.statistics import StatsAnswer
+
+AT = "2026-01-01T10:00:00.000Z"
 
 
 @pytest.fixture
@@ -45,6 +49,25 @@ def test_each_total_opens_to_the_rows_it_counts(imported):
         owner = counted[copy.counted_at.platform, copy.counted_at.conversation_id, copy.counted_at.message_id]
         assert owner.api_message_id == copy.api_message_id
         assert (owner.timestamp, owner.conversation_id) <= (copy.timestamp, copy.conversation_id)
+
+
+def test_usage_records_are_among_the_rows_of_an_explanation(imported):
+    run = imported("warmup_inline")
+    answer = StatsAnswer.model_validate_json(run("stats", "--explain", "--json").stdout)
+    assert answer.totals.usage_records == 1
+    for name in ("input", "output", "cache_read", "cache_write"):
+        assert sum(getattr(row.tokens, name) for row in answer.usages) == getattr(answer.totals.tokens, name)
+    assert sum(row.cost.amount for row in answer.usages) == pytest.approx(answer.totals.cost.amount)
+    (record,) = [row for row in answer.usages if not row.conversation_id]
+    shown = run("stats", "--explain").stdout
+    assert "(record)" in shown
+    assert record.message_id in shown
+
+
+def test_usage_records_alone_are_explained(run, case):
+    (session,) = case("warmup_agent").rglob("agent-*.jsonl")
+    assert run("import", session).exit_code == 0
+    assert "(record)" in run("stats", "--explain").stdout
 
 
 def test_the_explanation_for_people_names_copies_prices_and_both_sums(imported):
@@ -165,3 +188,34 @@ def answered(run, tmp_path):
         assert run("import", session).exit_code == 0
 
     return keep
+
+
+def test_no_answer_depends_on_the_order_in_which_sources_came(run, tmp_path):
+    """Sums of fractions come out equal, and what is equally great has an order."""
+    sources = []
+    for name, used in (("a", 0.1), ("b", 0.2), ("c", 0.3)):
+        asked = build.message(message_id="m1", role="user", timestamp=AT, content=[build.text(name)])
+        cost = {"amount": used, "currency": "USD"}
+        answered = build.message(
+            message_id="m2", role="assistant", timestamp=AT, content=[build.text("Yes.")],
+            tokens={"output_tokens": 1}, metadata={"model": f"nobody-{name}"}, cost=cost,
+        )  # fmt: skip
+        conversation = build.conversation(
+            conversation_id=name, platform={"name": "ucs"}, created_at=AT, messages=[asked, answered]
+        )
+        record = build.usage(
+            usage_id=name, platform={"name": "ucs"}, kind="request", started_at=AT,
+            model=f"nobody-{name}", tokens={"output_tokens": 1}, counts={"credits": used, "seats": 1},
+        )  # fmt: skip
+        sources.append(tmp_path / f"{name}.jsonl")
+        sources[-1].write_text(json.dumps(conversation) + "\n" + json.dumps(record) + "\n", "utf-8")
+    questions = [("--by", "conversation"), ("--by", "model"), ("--usage",), ("--usage", "--by", "model")]
+    answers = []
+    for order in (sources, sources[::-1]):
+        shutil.rmtree(tmp_path / "kept", ignore_errors=True)
+        for source in order:
+            assert run("import", source).exit_code == 0
+        answers.append([run("stats", *words, *end).stdout for words in questions for end in ((), ("--json",))])
+    assert answers[0] == answers[1]
+    counts = json.loads(answers[0][5])["totals"]["counts"]
+    assert counts == {"credits": 0.6, "seats": 3}

@@ -267,3 +267,21 @@ def test_hostile_text_does_not_steer_the_terminal(run, changed):
     result = run("validate", changed(poison))
     assert result.exit_code == 1
     assert not {"\x1b", "\x07", "\u202e"} & set(result.stdout)
+
+
+def test_one_answer_to_two_calls_of_a_trace_is_valid(run, tmp_path):
+    records = [
+        {
+            "id": name,
+            "timestamp": f"2026-02-20T10:0{number}:00Z",
+            "request": {"model": "m", "messages": [{"role": "user", "content": "hi"}]},
+            "response": {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello!"}}]},
+        }
+        for number, name in enumerate("ab")
+    ]
+    trace, documents = tmp_path / "trace.jsonl", tmp_path / "documents.jsonl"
+    trace.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    assert run("import", trace, "--output", documents).exit_code == 0
+    assert run("validate", documents).exit_code == 0
+    documents.write_text(documents.read_text().replace('"request_id":"b"', '"request_id":"a"'))
+    assert run("validate", documents).exit_code == 1

@@ -146,6 +146,23 @@ class TestAnswers:
         made = cook(record(events({"id": "c", "choices": [{"delta": {"tool_calls": [call]}}]})))
         assert received(made)[0]["tool_calls"][0]["arguments"] == {"raw": '{"command": "rm -rf /tmp/x'}
 
+    def test_a_cut_call_of_a_responses_stream_stays_cut(self):
+        call = {"type": "function_call", "id": "f", "call_id": "t", "name": "Bash", "arguments": ""}
+        stream = events(
+            {"type": "response.created", "response": {"id": "r", "output": []}},
+            {"type": "response.output_item.added", "output_index": 0, "item": call},
+            {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": '{"command": "rm -rf'},
+        )
+        made = cook({"id": "r", "request": {"model": "m", "input": "hi"}, "response": stream})
+        assert received(made)[0]["tool_calls"][0]["arguments"] == {"raw": '{"command": "rm -rf'}
+
+    def test_a_cut_call_of_a_gemini_stream_stays_cut(self):
+        part = {"jsonPath": "$.command", "stringValue": "rm -rf", "willContinue": True}
+        call = {"name": "Bash", "partialArgs": [part], "willContinue": True}
+        stream = events({"candidates": [{"content": {"parts": [{"functionCall": call}]}}]})
+        made = cook({"id": "r", "request": {"contents": [{"parts": [{"text": "hi"}]}]}, "response": stream})
+        assert received(made)[0]["tool_calls"][0]["arguments"] == {"raw": '{"command": "rm -rf"}'}
+
     def test_several_answers_come_in_the_order_of_their_index(self):
         choices = [{"index": n, "message": {"role": "assistant", "content": "ABC"[n]}} for n in (1, 2, 0)]
         assert texts(received(cook(record({"choices": choices})))) == [("assistant", text) for text in "ABC"]
@@ -244,8 +261,9 @@ class TestTools:
 
     def test_a_result_without_any_call_names_none(self):
         assert sent(cook(record(None, {"role": "tool", "content": "4"})))[0]["tool_use_id"] is None
-        lone = {"role": "user", "content": [{"type": "tool_result", "content": "4"}]}
-        assert sent(cook(record(None, lone)))[0]["tool_use_id"] is None
+        for kind in ("tool_result", "web_search_tool_result"):
+            lone = {"role": "user", "content": [{"type": kind, "content": "4"}]}
+            assert sent(cook(record(None, lone, system="s")))[1]["tool_use_id"] is None
 
 
 def part(kind, **fields):
@@ -263,6 +281,15 @@ class TestLabels:
             (part("image_url", image_url={"url": "https://x.test/a.png"}), "[image: https://x.test/a.png]"),
             (part("image_url", image_url={"url": f"data:image/png;base64,{PNG}"}), f"[image: {PNG_LABEL}]"),
             (part("image_url", image_url={"url": "data:image/png;base64,..."}), "[image]"),
+            (part("image_url", image_url={"url": "data:image/svg+xml,%3Csvg/%3E"}), "[image: sha256:d4dc56669143034f]"),
+            (
+                part("image_url", image_url={"url": "data:image/svg+xml;utf8,<svg/>"}),
+                "[image: sha256:d4dc56669143034f]",
+            ),
+            (part("image_url", image_url={"url": "data:image/png;base64,-_8="}), "[image: sha256:db8fed54159afe40]"),
+            (part("video_url", video_url={"url": "https://x.test/a.mp4"}), "[video: https://x.test/a.mp4]"),
+            (part("video_url", video_url={"url": f"data:video/mp4;base64,{PNG}"}), f"[video: {PNG_LABEL}]"),
+            (part("audio", audio={"data": PNG}), f"[audio: {PNG_LABEL}]"),
             (part("image", source={"type": "url", "url": "https://x.test/a.png"}), "[image: https://x.test/a.png]"),
             (
                 part("image", source={"type": "base64", "media_type": "image/png", "data": PNG}),
@@ -329,6 +356,11 @@ class TestValues:
         assert report.findings.counts == {"repeated-request-id": 2}
         assert report.findings.first[0].where.startswith("line 2")
 
+    def test_numbered_ids_differ_from_those_that_are_stated(self):
+        stated = ["a", "a#2", "a", "a#2", "a", "a#2#2"]
+        made = cook(*({**record(CHAT_ANSWER), "id": name} for name in stated))
+        assert [one["id"] for one in made["requests"]] == ["a", "a#2", "a#3", "a#2#2", "a#4", "a#2#2#2"]
+
     def test_nan_is_null_and_large_integers_are_exact(self):
         function = {"name": "f", "arguments": '{"big": 123456789012345678901234567890, "x": NaN, "y": -Infinity}'}
         message = {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "function": function}]}
@@ -344,6 +376,18 @@ class TestValues:
             "x": None,
             "y": None,
         }
+
+    @pytest.mark.parametrize("kind", ["function_call", "mcp_call"])
+    def test_nan_is_null_and_large_integers_are_exact_in_items_of_responses(self, kind):
+        arguments = '{"big": 123456789012345678901234567890, "x": NaN}'
+        item = {"type": kind, "id": "i", "call_id": "c", "name": "f", "arguments": arguments}
+        builder = CookBuilder()
+        asked = {"id": "r", "request": {"model": "m", "input": [item]}, "response": {"output": [item]}}
+        remarks = builder.add_call(call_of(asked))
+        assert [kind.code for kind, _ in remarks] == ["non-finite-number"]
+        made = json.loads(b"".join(builder.json_chunks()), parse_constant=pytest.fail)
+        for piece in (sent(made)[0], received(made)[0]):
+            assert piece["tool_calls"][0]["arguments"] == {"big": 123456789012345678901234567890, "x": None}
 
     def test_a_value_that_is_not_a_number_is_null_beside_a_large_integer(self):
         tool = {

@@ -103,6 +103,8 @@ def test_what_was_before_the_cursor_stands_in_for_the_file(tmp_path):
         ({"timestamp": "2026-02-03T10:00:00Z", "completion": "x"}, "neither a `file` nor a `promptContext`"),
         ({"timestamp": "2026-02-03T10:00:00Z", "file": "a.py"}, "neither the `name` of an event nor a `completion`"),
         ({"timestamp": "2026-02-03T10:00:00Z", "file": "a.py", "completion": 5}, "its `completion` is not a text"),
+        ({"completion": "x", "promptContext": {"prefix": "a"}}, "its `promptContext` is not a text"),
+        ({"completion": "x", "file": ["a.py"]}, "its `file` is not a text"),
     ],
 )
 def test_a_refused_record_names_the_field_that_it_lacks(tmp_path, record, missing):
@@ -118,3 +120,11 @@ def test_a_prompt_with_its_completion_and_no_file_is_not_taken_for_copilot(tmp_p
     record = {"timestamp": "2026-02-03T10:00:00Z", "prompt": "Say hello.", "completion": "Hello."}
     (tmp_path / "training.jsonl").write_text(json.dumps(record) + "\n", "utf-8")
     assert not import_folder(tmp_path).units
+
+
+@pytest.mark.parametrize("name", ["one.jsonl", "one.json"])
+def test_a_record_alone_in_a_file_that_is_named_as_copilots_names_the_field_that_it_lacks(tmp_path, name):
+    (tmp_path / name).write_text('{"timestamp": "2026-02-03T10:00:00Z", "completion": "door.close()"}\n', "utf-8")
+    imported = import_folder(tmp_path / name, "github_copilot")
+    (refused,) = imported.quarantined
+    assert "neither a `file` nor a `promptContext`" in refused.message

@@ -194,6 +194,13 @@ def test_answers_without_times_get_their_requests_in_order(tasks):
 MENTIONS = [
     ("Look at @/a.md please", "Look at 'a.md' (see below for file content) please"),
     ("@/a.md", "'a.md' (see below for file content)"),
+    ("Read @/my\\ notes.md first.", "Read 'my\\ notes.md' (see below for file content) first."),
+    ("Why does @terminal say so?", "Why does Terminal Output (see below for output) say so?"),
+    (
+        "/repair the shed, see @/a.md",
+        "Command 'repair' (see below for command content) the shed, see 'a.md' (see below for file content)",
+    ),
+    ("/repair", "Command 'repair' (see below for command content)"),
     ('Read @"/my notes.md", then stop.', "Read 'my notes.md' (see below for file content), then stop."),
     (
         "Mind @/a.md, @/b/ and @problems!",
@@ -212,6 +219,26 @@ def test_a_prompt_with_mentions_is_shown_as_it_was_typed_and_kept_as_it_was_sent
     assert [block["text"] for block in prompt["content"]] == [typed]
     assert prompt["metadata"]["sent_as"] == [sent]
     assert any(content in block["text"] for message in by_author(document, "harness") for block in message["content"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [("/newtask paint it", "paint it"), ("/plan see @/a.md", "see 'a.md' (see below for file content)")],
+)
+def test_a_command_that_became_instructions_is_shown_as_it_was_typed(tasks, typed, sent):
+    instructions = '<explicit_instructions type="new_task">\nSay what is left to do.\n</explicit_instructions>'
+    said = [user(1, f"<task>\n{instructions}\n {sent}\n</task>", surroundings()), answer(2, "Yes.")]
+    document = tasks.read(said, [say(0, "text", typed), request(1, tokensIn=1, tokensOut=1)], "cline")
+    (prompt,) = by_author(document, "human")
+    assert [block["text"] for block in prompt["content"]] == [typed]
+    assert [text.strip() for text in prompt["metadata"]["sent_as"]] == [sent]
+
+
+def test_a_prompt_that_the_history_words_in_an_unknown_way_is_kept_as_typed(tasks):
+    said = [user(1, "<task>\nLook at the notes please\n</task>", surroundings()), answer(2, "Yes.")]
+    document = tasks.read(said, [say(0, "text", "Look at @/a.md please"), request(1, tokensIn=1, tokensOut=1)])
+    said = [block["text"] for message in by_author(document, "human") for block in message["content"]]
+    assert said == ["Look at @/a.md please", "Look at the notes please"]
 
 
 def test_feedback_with_a_mention_is_shown_as_it_was_typed(tasks):

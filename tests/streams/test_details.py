@@ -83,15 +83,19 @@ def test_responses_are_numbered():
     def event(kind, number, **more):
         return {"type": f"response.{kind}", "sequence_number": number, **more}
 
-    created, ended = event("created", 0), event("completed", 9)
+    created, ended = event("created", 0), event("completed", 3)
     added, done = (event(f"output_item.{kind}", at, output_index=0) for at, kind in ((1, "added"), (2, "done")))
     of = {"wire_format": "openai_responses"}
     assert found(created, added, done, ended, **of) == []
+    alive = {"type": "keepalive", "sequence_number": 3}
+    assert found(created, added, done, alive, event("completed", 4), **of) == []
+    assert found(created, added, done, event("completed", 5), **of) == [("out_of_order", 4)]
     assert found(added, done, ended, **of) == [("incomplete_stream_start", 1)]
     assert found(created, added, **of) == [("unclosed_block", 2), ("incomplete_stream_end", 2)]
-    assert found(created, done, ended, **of) == [("unknown_block", 2)]
-    assert found(created, done, added, ended, **of) == [("unknown_block", 2), ("out_of_order", 3)]
-    assert found(created, ended, event("in_progress", 10), **of) == [("out_of_order", 3)]
+    assert found(created, done, ended, **of) == [("out_of_order", 2), ("unknown_block", 2)]
+    swapped = [("out_of_order", 2), ("unknown_block", 2), ("out_of_order", 3)]
+    assert found(created, done, added, ended, **of) == swapped
+    assert found(created, event("completed", 1), event("in_progress", 2), **of) == [("out_of_order", 3)]
     assert ("error_event", 2) in found(created, {"type": "error", "message": "no"}, **of)
     assert ("unknown_event", 2) in found(created, {"type": "news"}, **of)
 

@@ -7,15 +7,8 @@ import pytest
 from cassettes import needs_samples
 from palaver.streams import assemble, recognize
 from palaver.streams.event_parsers import events_of
-from stream_oracles import data_of, every_stream, response_state, sdk_results
+from stream_oracles import IS_CUT, data_of, every_stream, response_state, sdk_results, without_filter_results
 from streaming import kinds, sse, without_unsaid
-
-IS_CUT = {
-    "synthetic-responses-api/PT1H.json#167": ["cut_event", "incomplete_stream_end"],
-    "synthetic-sse-bodies/PT1H.json#87": ["cut_event", "incomplete_stream_end"],
-    "synthetic-stream-merge/log-2025-07-07-18-58-48.jsonl#41": ["incomplete_stream_end"],
-}
-"""Streams that the recorder cut off, with the issues that say so."""
 
 STREAMS = every_stream()
 WHOLE = [stream for stream in STREAMS if stream.name not in IS_CUT]
@@ -55,16 +48,3 @@ def test_a_stream_that_was_cut_off_is_what_the_sdk_makes_of_its_whole_events(nam
         results = sdk_results(stream.wire_format, body)
     for theirs in results:
         assert payload == without_unsaid(theirs, payload)
-
-
-def without_filter_results(body, payload):
-    """Return a stream of Azure and what we make of it without the chunks that hold only results of its content filter.
-
-    They have no id, and the SDK's accumulator fails on them; all other streams are returned unchanged.
-    """
-    if "prompt_filter_results" not in payload:
-        return body, payload
-    named = sse(*(chunk for chunk in data_of(body) if chunk["id"]), "[DONE]")
-    made = assemble("openai_chat", named).payload
-    assert [choice["message"] for choice in made["choices"]] == [choice["message"] for choice in payload["choices"]]
-    return named, made

@@ -256,6 +256,19 @@ def test_a_choice_that_the_conversation_continues_is_a_branch():
     ]
 
 
+def test_choices_that_are_all_continued_are_branches_in_the_order_of_their_indexes():
+    choices = list(enumerate(["TWO", "DUE", "DOS", "ZWEI", "DEUX"]))
+    before = [("user", "one"), ("assistant", "ONE"), ("user", "two")]
+    later = [
+        call("openai-chat", [*before, ("assistant", text)], "three", f"after {text}", prompt="P", minute=9, number=at)
+        for at, (_, text) in enumerate(reversed(choices), 3)
+    ]
+    documents, _ = threaded(*later, FIRST, with_choices(SECOND, *reversed(choices)))
+    assert [document["messages"][-1]["content"][0]["text"] for document in documents] == [
+        f"after {text}" for _, text in choices
+    ]
+
+
 def test_choices_with_one_index_for_all_keep_their_order():
     documents, _ = threaded(with_choices(FIRST, (0, "ONE"), (0, "UNO"), (None, "EIN")))
     assert answers_in(documents) == [("ONE", 0), ("UNO", 1), ("EIN", 2)]

@@ -643,3 +643,10 @@ def test_what_others_recorded_is_accepted_by_the_sdk(name):
             accept("openai-chat response", written.payload, is_closed=False)
             assert lost_words(response, written.losses, written.payload) == []
             assert agrees(response, written.losses, chat.response_from_wire(written.payload))
+
+
+@pytest.mark.parametrize("text", [None, 5, ["x"]])
+@pytest.mark.parametrize("role", ["user", "assistant", "system", "tool"])
+def test_a_part_whose_text_is_no_text_comes_back(role, text):
+    payload = {"model": "m", "messages": [{"role": role, "content": [{"type": "text", "text": text}]}]}
+    assert chat.request_to_wire(chat.request_from_wire(payload)).payload == payload

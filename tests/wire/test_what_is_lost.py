@@ -172,7 +172,7 @@ def test_counts_of_zero_are_no_loss():
         assert convert(MESSAGE, "anthropic", target).losses == []
     counted = {**USAGE, "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 2}}
     [loss] = convert({**COMPLETION, "usage": counted}, "openai-chat", "openai-responses").losses
-    assert "audio_tokens: 2" in loss.reason
+    assert loss.pointer == "/usage/prompt_tokens_details/audio_tokens"
 
 
 def test_a_count_that_another_format_requires_is_no_loss_on_the_way_back():
@@ -225,18 +225,18 @@ def test_both_formats_of_openai_can_leave_out_the_padding_of_a_stream(source, ta
 def test_a_choice_of_a_tool_that_only_one_format_has_is_a_loss():
     payload = asked("openai-responses", tools=[{"type": "web_search"}], tool_choice={"type": "web_search"})
     losses = convert(payload, "openai-responses", "openai-chat").losses
-    assert sorted(loss.pointer.rpartition("openai_responses")[2] for loss in losses) == ["/tool_choice", "/tools/0"]
+    assert sorted(loss.pointer for loss in losses) == ["/tool_choice", "/tools/0"]
 
 
 @pytest.mark.parametrize("target", ["openai-responses", "anthropic", "gemini"])
 def test_an_empty_object_that_asks_for_a_search_is_a_loss(target):
     [loss] = convert(asked("openai-chat", web_search_options={}), "openai-chat", target).losses
-    assert "web_search_options" in loss.reason
+    assert loss.pointer == "/web_search_options"
 
 
 def test_an_effort_that_nobody_knows_is_a_loss():
     [loss] = convert(asked("openai-chat", reasoning_effort="heroic"), "openai-chat", "openai-responses").losses
-    assert "heroic" in loss.reason
+    assert loss.pointer == "/reasoning_effort"
 
 
 def test_a_summary_that_cannot_be_asked_for_is_one_loss():
@@ -248,9 +248,8 @@ def test_a_summary_that_cannot_be_asked_for_is_one_loss():
 @pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "gemini"])
 def test_the_sequence_at_which_an_answer_stopped_is_one_loss(target):
     stopped = {**MESSAGE, "stop_reason": "stop_sequence", "stop_sequence": "END", "usage": {"input_tokens": 1}}
-    reasons = [loss.reason for loss in convert(stopped, "anthropic", target).losses if "stop" in loss.reason]
-    assert len(reasons) == 1
-    assert "stop_sequence: END" in reasons[0]
+    losses = convert(stopped, "anthropic", target).losses
+    assert [loss.pointer for loss in losses if "stop" in loss.pointer] == ["/stop_sequence"]
 
 
 @pytest.mark.parametrize("target", ["openai-chat", "openai-responses", "gemini"])

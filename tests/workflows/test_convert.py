@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cassettes import needs_samples, recorded
 from exchanging import requests, responses
+from merging import message as message_events
 from palaver.errors import ContentError, OptionError, VersionError
 from palaver.validation.schema import is_valid
 from palaver.wire import formats, wire_format
@@ -179,7 +180,7 @@ CALLS = {
 def test_a_message_that_another_format_splits_becomes_an_array_and_says_so():
     items, losses = convert(CALLS, "openai-chat", "openai-responses")
     assert [(item["type"], item["name"]) for item in items] == [("function_call", "f"), ("function_call", "g")]
-    assert [(loss.pointer, loss.change) for loss in losses] == [("/messages/0", "changed")]
+    assert [(loss.pointer, loss.change) for loss in losses] == [("", "changed")]
     assert "became 2" in losses[0].reason
     assert convert(items, "openai-responses", "openai-chat").payload == [CALLS]
 
@@ -243,8 +244,8 @@ def test_a_format_without_system_messages_gives_them_to_the_user_and_says_so(sou
         json.dumps(message).count(text) for message, text in zip(messages, ("brief", "kind", "Hello"), strict=True)
     ] == [1] * 3
     assert [(loss.pointer, loss.change) for loss in losses] == [
-        ("/messages/0/role", "changed"),
-        ("/messages/1/role", "changed"),
+        ("/0/role", "changed"),
+        ("/1/role", "changed"),
     ]
 
 
@@ -267,7 +268,7 @@ def test_a_message_of_which_nothing_has_a_place_is_refused():
         convert(message, "openai-chat", "anthropic")
     messages, losses = convert([message, QUESTION["openai-chat"]], "openai-chat", "anthropic")
     assert messages == [QUESTION["anthropic"]]
-    assert "/messages/0" in {loss.pointer for loss in losses}
+    assert {loss.pointer for loss in losses} == {"/0", "/0/content/0"}
 
 
 def test_an_array_of_messages_and_something_else_is_refused_with_the_place():
@@ -311,10 +312,10 @@ def test_a_request_becomes_an_exchange_without_response_and_a_response_the_part_
 def test_a_request_that_names_no_model_gets_an_exchange_that_says_so():
     exchange, losses = convert({"messages": [QUESTION["openai-chat"]]}, "openai-chat", "exchange")
     assert exchange["request"]["model"] == "unknown"
-    assert [(loss.pointer, loss.change) for loss in losses] == [("/request/model", "changed")]
+    assert [(loss.pointer, loss.change) for loss in losses] == [("", "changed")]
     payload, losses = convert({"messages": [QUESTION["openai-chat"]]}, "openai-chat", "gemini")
     assert payload["model"] == "unknown"
-    assert ("/model", "changed") in [(loss.pointer, loss.change) for loss in losses]
+    assert ("", "changed") in [(loss.pointer, loss.change) for loss in losses]
 
 
 def test_the_facts_around_an_exchange_are_named_where_a_payload_has_no_place_for_them():
@@ -374,9 +375,24 @@ def test_the_lines_of_a_stream_beside_a_request_are_its_response():
     exchange, losses = convert(pair, "openai-chat", "exchange")
     assert exchange["response"]["content"] == [{"type": "text", "text": "Good day"}]
     assert losses == []
+    without_blanks = [line for line in lines if line]
+    pair["response"]["sse_lines"] = [*without_blanks, "data: [DONE]"]
+    assert convert(pair, "openai-chat", "exchange") == (exchange, [])
     pair["response"]["sse_lines"] = lines[:1]
     losses = convert(pair, "openai-chat", "exchange").losses
     assert {loss.pointer for loss in losses} == {"/response"}
+
+
+def test_further_messages_in_the_stream_beside_a_request_are_named_as_dropped():
+    lines = [f"data: {json.dumps(event)}" for name in "abc" for event in message_events(name, "One.")]
+    request = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "Go."}]}
+    pair = {"request": request, "response": {"sse_lines": lines}}
+    exchange, losses = convert(pair, "anthropic", "exchange")
+    assert exchange["response"]["response_id"] == "a"
+    assert [(loss.pointer, loss.reason, loss.change) for loss in losses] == [
+        ("/response", "b follows a in the same stream, and a request has one response", "dropped"),
+        ("/response", "c follows b in the same stream, and a request has one response", "dropped"),
+    ]
 
 
 def test_facts_beside_a_request_go_to_the_exchange_and_are_named_elsewhere():
@@ -393,7 +409,7 @@ def test_facts_beside_a_request_go_to_the_exchange_and_are_named_elsewhere():
     assert [loss.pointer for loss in losses] == ["/proxy"]
     payload, losses = convert(record, "openai-chat", "openai-chat")
     assert payload == {"request": REQUEST, "response": ANSWER}
-    assert {loss.pointer for loss in losses} == {"/proxy", "/exchange_id", "/started_at", "/duration_ms"}
+    assert {loss.pointer for loss in losses} == {"/proxy", "/id", "/timestamp", "/duration_ms"}
 
 
 @pytest.mark.parametrize("response", ["<html>", ["a"], 5])
@@ -517,10 +533,9 @@ def test_every_setting_of_a_request_is_named_where_a_conversation_has_no_place_f
         "tools": [{"name": "f", "parameters": {}}],
         "tool_choice": {"type": "auto"},
         "max_output_tokens": 5,
-        "sampling": {"temperature": 1},
         "output_format": {"type": "json"},
         "parallel_tool_calls": False,
-        "answer_count": 1,
+        "answer_count": 2,
         "logprobs": True,
         "top_logprobs": 2,
         "user": "u",
@@ -532,12 +547,15 @@ def test_every_setting_of_a_request_is_named_where_a_conversation_has_no_place_f
     request = {
         "model": "m",
         "messages": [QUESTION["exchange"]],
+        "sampling": {"temperature": 1, "seed": 2},
         **settings,
         "provider_data": {"openai_chat": {"prediction": 1, "shape": {"absent": ["x"]}}},
     }
     losses = convert(request, "exchange", "ucs", time=TIME).losses
     assert {loss.pointer for loss in losses} == {
         *(f"/{name}" for name in settings),
+        "/sampling/temperature",
+        "/sampling/seed",
         "/provider_data/openai_chat/prediction",
     }
 
@@ -547,7 +565,7 @@ def test_integers_of_any_size_stay_integers():
     assert convert(message, "anthropic", "gemini").payload["parts"][0]["functionCall"]["args"] == {"n": BIG}
     document, losses = convert(message, "anthropic", "ucs", time=TIME)
     assert document["messages"][0]["content"][0]["input"] == {"n": str(BIG)}
-    assert [loss.pointer for loss in losses] == ["/messages/0"]
+    assert [loss.pointer for loss in losses] == [""]
 
 
 def test_what_json_cannot_hold_is_replaced_and_named():
@@ -559,7 +577,6 @@ def test_what_json_cannot_hold_is_replaced_and_named():
     assert [(loss.pointer, loss.reason) for loss in losses] == [
         ("/content/0/input/a", "JSON has no number nan; null stands for it"),
         ("/content/0/input/b", "half of a surrogate pair became U+FFFD"),
-        ("/content/0/input", "half of a surrogate pair became U+FFFD"),
         ("/content/0/input", "half of a surrogate pair became U+FFFD"),
         ("/content/0/input/\ufffd\ufffd", "JSON has no number -inf; null stands for it"),
     ]

@@ -60,6 +60,8 @@ def test_trap_19_the_id_may_stand_anywhere(merged):
         {"request_id": "r"},
         {"headers": {"Request-ID": "r"}},
         {"headers": {"X-REQUEST-ID": ["r"]}},
+        {"headers": {"Anthropic-Request-Id": "r"}},
+        {"headers": {"apim-request-id": "r"}},
     ]
     for place in places:
         assert not merged.issues([entry(**place)], chunks("r", texts(*STREAM)))
@@ -110,6 +112,18 @@ def test_trap_22_an_entry_that_has_details_passes(merged):
     log = entry(request_id="r", body_raw="x", streaming_details={"chunk_count": 1, "chunks": []})
     assert merged([log], chunks("r", texts(*STREAM))) == [log]
     assert not merged.errors
+
+
+def test_details_that_were_made_from_a_body_give_way_to_chunks(merged):
+    body = sse(*STREAM).decode()
+    rebuilt = merged([entry(request_id="r", body_raw=body), entry(AT + 60, body_raw=body)])
+    lines = [*chunks("r", texts(*STREAM)), *chunks(None, texts(*STREAM[1:]), AT + 62)]
+    whole, rest = merged(rebuilt, lines)
+    assert merged.done.merged == 2
+    assert whole["response"]["streaming_details"]["total_duration_ms"] == 600
+    assert rest["response"]["streaming_details"]["matched_by"] == "time"
+    merged([whole, rest], [{**line, "timestamp": line["timestamp"] + 1} for line in lines])
+    assert merged.lines[:2] == [whole, rest], "times of chunks stay"
 
 
 def test_trap_23_times_count_from_the_first_chunk(merged):
@@ -258,7 +272,10 @@ def test_a_clock_that_was_set_back_does_not_tear_the_stream(merged):
         line["timestamp"] -= 3_600
     [made] = merged([entry(request_id="r")], lines)
     assert [chunk["data"] for chunk in made["response"]["streaming_details"]["chunks"]] == STREAM
-    assert [issue["type"] for issue in made["response"]["streaming_details"]["issues"]] == ["timing_anomaly"]
+    details = made["response"]["streaming_details"]
+    assert [issue["type"] for issue in details["issues"]] == ["timing_anomaly"]
+    assert details["total_duration_ms"] == 0
+    assert [chunk["chunk_timing_ms"] for chunk in details["chunks"][3:5]] == [300, 0], "no time is negative"
 
 
 def test_a_chunk_without_a_time_follows_the_one_before(merged):
@@ -271,7 +288,7 @@ def test_a_chunk_without_a_time_follows_the_one_before(merged):
     assert details["chunks"][4]["timestamp"] == AT + 2.4
 
 
-@pytest.mark.parametrize("time", [10**400, 1e300, -1e300, "1e400", "soon", True, [], 1_772_431_202_300])
+@pytest.mark.parametrize("time", [10**400, 1e300, -1e300, -5, -0.5, "1e400", "soon", True, [], 1_772_431_202_300])
 def test_a_time_that_is_none(merged, time):
     lines = chunks("r", texts(*STREAM))
     lines[3]["timestamp"] = time
@@ -497,6 +514,16 @@ def test_events_that_name_their_message_are_told_apart(merged):
     for made, text in ((first, "one"), (second, "two")):
         pieces = [chunk["data"]["choices"][0]["delta"] for chunk in made["response"]["streaming_details"]["chunks"]]
         assert "".join(piece.get("content", "") for piece in pieces) == text
+
+
+def test_an_empty_id_names_no_message(merged):
+    announced = {"id": "", "object": "", "choices": [], "prompt_filter_results": [{"prompt_index": 0}]}
+    filtered = {"id": "", "object": "", "choices": [{"index": 0, "finish_reason": None}]}
+    first, second, *rest = _chat("a", "o", "n", "e")
+    events = [announced, first, second, filtered, *rest]
+    [made] = merged([entry()], chunks(None, texts(*events)))
+    assert [chunk["data"] for chunk in made["response"]["streaming_details"]["chunks"]][: len(events)] == events
+    assert not merged.errors
 
 
 def test_more_than_one_candidate_is_ambiguous(merged):

@@ -20,10 +20,12 @@ from palaver.archive.deletion import forget
 from palaver.archive.findings import FindingFilters
 from palaver.archive.health import check_contents, check_headers, check_references, check_search_index
 from palaver.archive.selection import find_conversation
+from palaver.archive.source_records import SourceDescription, ensure_source
 from palaver.archive.tags import change_tags, rate
+from palaver.errors import ArchiveError
 from palaver.importers import importer, platforms
 from palaver.model import build
-from palaver.workflows import archive_import
+from palaver.workflows import archive_import, reread
 from palaver.workflows.plan import Planner
 from palaver.workflows.reread_plan import add_rereads
 from palaver.workflows.retry_quarantine import retry
@@ -280,6 +282,41 @@ def test_a_source_that_cannot_be_read_to_its_end_takes_nothing_away(sources, arc
     assert texts_of(archive) == {"scripted:a": ["one", "two"], "scripted:b": ["b"]}
 
 
+@pytest.mark.parametrize("is_changed", [False, True])
+def test_what_an_earlier_revision_was_killed_over_is_replaced(sources, archive, is_changed):
+    """How the file was then is not known: only if it is older than the reading, all that was read is still there."""
+    path = write(
+        sources / "one.script",
+        reading(document("a", message("m1", "old"), message("m2", "noise")), document("b", message("m1", "b"))),
+        reading(document("a", message("m1", "new"))),
+    )
+    os.utime(path, (1, 1))
+    keep_folder(sources, archive)
+    with closing(open_to_write(archive)) as connection:
+        connection.execute("update source set imported_at = '', conversations = 0, messages = 0, revision = 1")
+        for table in ("source_file", "cursor", "ledger", "finding"):
+            connection.execute(f"delete from {table}")
+    if is_changed:
+        path.touch()
+    install(2)
+    keep_folder(sources, archive)
+    left = {"scripted:a": ["new", "noise"], "scripted:b": ["b"]} if is_changed else {"scripted:a": ["new"]}
+    assert texts_of(archive) == left
+    assert len(keep_folder(sources, archive).sources) == 0
+
+
+def test_what_this_revision_was_killed_over_is_joined(sources, archive):
+    write(sources / "one.script", reading(document("a", message("m1", "one"))))
+    install(2)
+    description = SourceDescription("scripted", str(sources / "one.script"), revision=2)
+    with closing(open_to_write(archive)) as connection:
+        ensure_source(connection, description)
+    planner = Planner(archive, {})
+    plan = planner.plan([sources])
+    assert len(plan.tasks) == 1
+    assert not plan.rereads()
+
+
 def test_tags_and_ratings_stay_and_what_was_forgotten_does_not_come_back(sources, archive):
     write(
         sources / "one.script",
@@ -414,6 +451,48 @@ def test_a_source_that_moves_takes_tags_and_ratings_along(sources, archive, name
         assert connection.execute("select platform from source").fetchall() == [("successor",)]
 
 
+def test_a_conversation_that_gets_another_id_keeps_tags_and_ratings(sources, archive):
+    write(
+        sources / "one.script",
+        reading(document("b", message("m1", "misread"))),
+        reading(document("another", message("m1", "read well"))),
+    )
+    keep_folder(sources, archive)
+    mark(archive, "b", "mine")
+    install(2)
+    keep_folder(sources, archive)
+    assert texts_of(archive) == {"scripted:another": ["read well"]}
+    (made,) = map(json.loads, exported(archive))
+    assert (made["tags"], made["rating"]["score"]) == (["mine"], 4.0)
+
+
+@pytest.mark.parametrize("name", ["one.script", "x.moved.script"])
+def test_tags_stay_with_a_conversation_that_another_source_still_has(sources, archive, name):
+    told = reading(document("b", message("m1", "b")))
+    write(sources / name, told, reading(document("another", message("m1", "read well"))))
+    write(sources / "two.script", told)
+    keep_folder(sources, archive)
+    mark(archive, "b", "mine")
+    install(2)
+    keep_folder(sources, archive)
+    tags = {made["conversation_id"]: made.get("tags") for made in map(json.loads, exported(archive))}
+    assert tags == {"b": ["mine"], "another": None}
+
+
+def test_a_forgotten_conversation_does_not_come_back_in_parts_or_by_another_id(sources, archive):
+    write(
+        sources / "one.script",
+        reading(document("a", message("m1", "secret"), message("m2", "as well"))),
+        reading(document("a1", message("m1", "secret")), document("a2", message("m2", "as well"))),
+    )
+    keep_folder(sources, archive)
+    with closing(open_to_write(archive)) as connection:
+        forget(connection, [find_conversation(connection, "a")])
+    install(2)
+    keep_folder(sources, archive)
+    assert texts_of(archive) == {}
+
+
 @pytest.mark.parametrize("name", ["x.moved.script", "x.later.script"])
 def test_a_forgotten_conversation_does_not_come_back_under_another_platform(sources, archive, name):
     write(
@@ -444,6 +523,28 @@ def test_a_source_that_cannot_be_looked_at_is_not_released(sources, archive, mon
     assert texts_of(archive) == {"scripted:b": ["b"]}
 
 
+def test_without_room_for_what_is_read_again_nothing_changes(sources, archive, monkeypatch):
+    write(
+        sources / "one.script",
+        reading(document("a", message("m1", "old"))),
+        reading(document("a", message("m1", "new " * 50_000))),
+    )
+    keep_folder(sources, archive)
+    install(2)
+    prepare = reread._HeldEvents.__init__
+
+    def prepare_small(self):
+        prepare(self)
+        self._database.execute("pragma max_page_count = 20")
+
+    monkeypatch.setattr(reread._HeldEvents, "__init__", prepare_small)
+    with pytest.raises(ArchiveError, match=r"temporary file.*is full.*TMPDIR"):
+        keep_folder(sources, archive)
+    assert texts_of(archive) == {"scripted:a": ["old"]}
+    monkeypatch.undo()
+    assert keep_folder(sources, archive).archive["updated"] == 1
+
+
 # -- killed, together, in any order ---------------------------------------------------------------------------------
 
 
@@ -471,7 +572,7 @@ def reread_and_die(folder: str, archive: str, instructions: int) -> None:
     keep_folder(Path(folder), Path(archive))
 
 
-def reread(folder: str, archive: str) -> None:
+def read_again(folder: str, archive: str) -> None:
     install(2)
     archive_import.FRAME_BYTES = archive_import.TRANSACTION_BYTES = 1_000
     keep_folder(Path(folder), Path(archive))
@@ -505,7 +606,7 @@ def test_killed_at_any_instant_the_next_run_ends_as_fresh(sources, archive, tmp_
 def test_two_processes_at_once_end_as_fresh(sources, archive, tmp_path):
     write_many(sources)
     keep_folder(sources, archive)
-    processes = [CONTEXT.Process(target=reread, args=(str(sources), str(archive))) for _ in range(2)]
+    processes = [CONTEXT.Process(target=read_again, args=(str(sources), str(archive))) for _ in range(2)]
     for process in processes:
         process.start()
     for process in processes:

@@ -251,10 +251,14 @@ def check_outdated_sources(
             (waiting if exists(label) else gone).append((label,))
     messages = ["every source that is there was read by the present importers"]
     if waiting:
-        messages = [f"{len(waiting):,} sources were read by earlier importers"]
+        sources_were = "source was" if len(waiting) == 1 else "sources were"
+        messages = [f"{len(waiting):,} {sources_were} read by earlier importers"]
     if gone:
-        messages.append(f"{len(gone):,} that earlier importers read are gone; what was read of them is kept as it is")
-    advice = "`palaver scan` reads them again" if waiting else ""
+        are, them = ("is", "it") if len(gone) == 1 else ("are", "them")
+        messages.append(
+            f"{len(gone):,} that earlier importers read {are} gone; what was read of {them} is kept as it is"
+        )
+    advice = f"`palaver scan` reads {'it' if len(waiting) == 1 else 'them'} again" if waiting else ""
     return Check("importers", "ok", "; ".join(messages), advice, _names(waiting or gone))
 
 

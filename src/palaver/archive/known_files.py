@@ -37,6 +37,7 @@ class KnownSource(NamedTuple):
     options: str
     revision: int
     imported_at: str
+    """Empty until it was read to its end."""
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -116,10 +117,7 @@ class KnownFiles:
 def load_known_files(connection: sqlite3.Connection) -> KnownFiles:
     """Load everything the archive knows about files."""
     known = KnownFiles()
-    query = (
-        "select source_key, platform, label, form, reason, members, options, revision, imported_at from source "
-        "where imported_at <> ''"
-    )
+    query = "select source_key, platform, label, form, reason, members, options, revision, imported_at from source"
     known.source_rows = {row[0]: row for row in connection.execute(query)}
     query = "select path, size_bytes, modified_ns, source from source_file"
     rows = connection.execute(query).fetchall()

@@ -7,7 +7,7 @@ their place, and of what was set aside only that is kept which the sources no lo
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -69,6 +69,11 @@ def is_as_planned(connection: sqlite3.Connection, source: KnownSource) -> bool:
     """Return whether no other process has read a source since it was planned."""
     query = "select imported_at from source where source_key = ?"
     return connection.execute(query, (source.key,)).fetchone() == (source.imported_at,)
+
+
+def first_imported_at(connection: sqlite3.Connection, source: int) -> str:
+    """Return when reading a source began for the first time."""
+    return connection.execute("select first_imported_at from source where source_key = ?", (source,)).fetchone()[0]
 
 
 def holds_last_reading_only(connection: sqlite3.Connection, source: int) -> bool:
@@ -275,30 +280,36 @@ def has_marks(connection: sqlite3.Connection, identity: Identity) -> bool:
     return bool(is_marked)
 
 
-def carry_marks(connection: sqlite3.Connection, source: int, successor: Callable[[str, bool], Identity | None]) -> None:
-    """Give the tags, ratings and tombstones of a released source's conversations to those that take their place.
+def carry_marks(
+    connection: sqlite3.Connection,
+    source: int,
+    whole: set[int],
+    successors: Callable[[Identity, bool], Sequence[Identity]],
+) -> None:
+    """Give the tags, ratings and tombstones of a source's conversations to those that take their place.
 
-    `successor` returns the conversation with an id, or the only one there is, if the source had only one as well.
+    `successors` returns these for a conversation, given whether the source told of no other one. `whole` names the
+    sources that still hold everything they held: what another one told of stays, and its tags and ratings with it.
     """
     told = connection.execute(
         "select platform, conversation_id from origin join conversation on conversation_key = conversation "
         "where source = ?1 union select platform, conversation_id from withheld where source = ?1",
         (source,),
     ).fetchall()
-    for platform, conversation_id in told:
-        new = successor(conversation_id, len(told) == 1)
-        if new is None or new == (platform, conversation_id):
-            continue
-        connection.execute(
-            "insert or ignore into tombstone select ?, ?, forgotten_at, reason from tombstone "
-            "where platform = ? and conversation_id = ?",
-            (*new, platform, conversation_id),
-        )
-        for table in ("tag", "rating"):
-            where = "where platform = ? and conversation_id = ?"
-            move = f"update or ignore {table} set platform = ?, conversation_id = ? {where}"  # noqa: S608 - constants, bound values
-            connection.execute(move, (*new, platform, conversation_id))
-            connection.execute(f"delete from {table} {where}", (platform, conversation_id))  # noqa: S608 - constants, bound values
+    for identity in told:
+        found = successors(identity, len(told) == 1)
+        for new in found:
+            connection.execute(
+                "insert or ignore into tombstone select ?, ?, forgotten_at, reason from tombstone "
+                "where platform = ? and conversation_id = ?",
+                (*new, *identity),
+            )
+        if len(found) == 1 and whole.issuperset(feeding_sources(connection, identity)):
+            for table in ("tag", "rating"):
+                where = "where platform = ? and conversation_id = ?"
+                move = f"update or ignore {table} set platform = ?, conversation_id = ? {where}"  # noqa: S608 - constants, bound values
+                connection.execute(move, (*found[0], *identity))
+                connection.execute(f"delete from {table} {where}", identity)  # noqa: S608 - constants, bound values
 
 
 def release_source(connection: sqlite3.Connection, source: int) -> None:

@@ -106,7 +106,12 @@ class ShortIds:
         return shortest or self._unique_prefix(conversation_id, _MIN_PREFIX) or f"{platform}:{conversation_id}"
 
     def _unique_prefix(self, word: str, shortest: int) -> str:
-        """Return the shortest prefix that only this name and its agents have; empty if the name occurs twice."""
+        """Return the shortest prefix that only this name and its agents have; empty if the name occurs twice.
+
+        Empty as well for a name that a command would take for an option.
+        """
+        if word.startswith("-"):
+            return ""
         words = self._candidates(word[:shortest])
         index = bisect_left(words, word)
         if words[index + 1 : index + 2] == [word]:

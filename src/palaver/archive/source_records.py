@@ -107,9 +107,9 @@ def ensure_source(connection: sqlite3.Connection, source: SourceDescription) -> 
         return found[0]
     cursor = connection.execute(
         "insert into source (platform, label, form, reason, members, options, size_bytes, conversations, messages, "
-        "failure, first_imported_at, imported_at, palaver_version) "
-        "values (?, ?, '', '', '[]', '{}', 0, 0, 0, '', ?, '', '')",
-        (*identity, timestamp_now()),
+        "failure, first_imported_at, imported_at, palaver_version, revision) "
+        "values (?, ?, '', '', '[]', '{}', 0, 0, 0, '', ?, '', '', ?)",
+        (*identity, timestamp_now(), source.revision),
     )
     assert cursor.lastrowid is not None
     return cursor.lastrowid
@@ -139,6 +139,11 @@ def record_source(connection: sqlite3.Connection, key: int, source: SourceDescri
         [(key, storable_text(cursor.file), *cursor[1:]) for cursor in cursors],
     )
     connection.execute("delete from source_file where source = ?", (key,))
+    connection.executemany(
+        # A file that belongs to a source may be unclaimed for a reason, such as the manifest of a session.
+        "delete from unclaimed_file where path = ? and (reason = '' or path = ?)",
+        [(file.path, source.label) for file in source.files],
+    )
     if not report.failure:
         connection.executemany(
             "insert into source_file (source, path, size_bytes, modified_ns) values (?, ?, ?, ?)",

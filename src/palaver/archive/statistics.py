@@ -81,13 +81,20 @@ class Tally:
     """Number of answers whose usage was counted."""
     usage_records: int = 0
     """How many of these answers only a usage record states; in statistics of usage records, the number of records."""
-    counts: dict[str, float] = field(default_factory=dict[str, float])
-    """Other counts of usage records, by name."""
+    counts: dict[str, Decimal] = field(default_factory=dict[str, Decimal])
+    """Other counts of usage records, by name; some have fractions."""
     tokens: Tokens = field(default_factory=Tokens)
     cost: Decimal | None = None
     """In USD, for answers whose model has a known price; None if there are none."""
-    stated: dict[str, float] = field(default_factory=dict[str, float])
-    """Costs stated by sources, by currency."""
+    stated: dict[str, Decimal] = field(default_factory=dict[str, Decimal])
+    """Costs stated by sources, by currency. Sums are decimal: the order of what is added makes no difference."""
+
+    def add_count(self, name: str, count: Decimal | float) -> None:
+        self.counts[name] = self.counts.get(name, Decimal(0)) + Decimal(str(count))
+
+    def add_stated(self, amount: Decimal | float, currency: str | None) -> None:
+        currency = currency or "USD"
+        self.stated[currency] = self.stated.get(currency, Decimal(0)) + Decimal(str(amount))
 
 
 @dataclass(slots=True)
@@ -107,6 +114,10 @@ class Statistics:
     """Number of conversations that are agents."""
     periods: int = 0
     """Number of usage records that are sums over a period, in statistics of usage records."""
+
+    def unpriced_models(self) -> list[tuple[str | None, int]]:
+        """Return the models without a known price and their numbers of answers, the greatest first."""
+        return sorted(self.unpriced.items(), key=lambda entry: (-entry[1], entry[0] or ""))
 
     def group(self, key: GroupKey) -> Tally:
         try:
@@ -272,7 +283,7 @@ def _count_stated(connection: sqlite3.Connection, scope: Scope, by: GroupBy, fou
         *_conversation_costs(connection, scope, key),
     ]:
         for tally in (found.total, found.group(key_of(value))) if by != "tool" else (found.total,):
-            tally.stated[currency or "USD"] = tally.stated.get(currency or "USD", 0.0) + amount
+            tally.add_stated(amount, currency)
 
 
 # The keys of `rest` are sorted: if cost is one of them, the first key is not greater. So hardly any text is parsed.

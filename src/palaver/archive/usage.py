@@ -87,14 +87,19 @@ class Scope:
         return f"({prefixes})" if names else "true", [value for name in names for value in (len(name), name)]
 
     def record_condition(self) -> tuple[str, list[Any]]:
-        """Return an SQL condition on `usage_record m`, with its values; conversation filters exclude all records."""
+        """Return an SQL condition on `usage_record m`, with its values; conversation filters exclude all records.
+
+        Of a record, only the project may be known.
+        """
         filters = self.filters
-        if filters.projects or filters.has or filters.tools or filters.tags:
+        if filters.has or filters.tools or filters.tags:
             return "false", []
+        projects, project_values = Filters(projects=filters.projects).where()
         times, time_values = self.time_condition()
         models, model_values = self.model_condition()
         platforms = f"m.platform in ({', '.join('?' * len(filters.platforms))})" if filters.platforms else "true"
-        return f"{platforms} and {times} and {models}", [*filters.platforms, *time_values, *model_values]
+        conditions = f"{platforms} and {projects.replace('c.project', 'm.project')} and {times} and {models}"
+        return conditions, [*filters.platforms, *project_values, *time_values, *model_values]
 
     def day_column(self) -> str:
         """Return an SQL expression for the day of `message m`."""
@@ -107,7 +112,10 @@ HAS_USAGE = (
     "(m.input_tokens is not null or m.output_tokens is not null or m.cache_read_tokens is not null "
     "or m.cache_write_tokens is not null or m.thinking_tokens is not null)"
 )
-RECORDS_AS_MESSAGES = "(select *, started_at as timestamp from usage_record) m cross join (select null as model) c"
+RECORDS_AS_MESSAGES = (
+    "(select *, started_at as timestamp, json_extract(record, '$.metadata.workspace.path') as project "
+    "from usage_record) m cross join (select null as model) c"
+)
 """Usage records with the column names of messages and conversations."""
 OWNER_ORDER = "m.timestamp, c.conversation_id, m.message_id, c.platform"
 """The order of copies: the first is the owner."""
@@ -138,7 +146,7 @@ def record_usages(connection: sqlite3.Connection, scope: Scope, condition: str =
     """Yield usage records, with those of the same call next to each other, the first one leading."""
     chosen, values = scope.record_condition()
     query = (
-        f"select m.api_message_id, m.timestamp, '', m.usage_id, m.platform, null, {scope.day_column()}, null, "
+        f"select m.api_message_id, m.timestamp, '', m.usage_id, m.platform, null, {scope.day_column()}, m.project, "
         f"{MODEL_COLUMN}, json_extract(m.record, '$.tokens.service_tier'), 0, {chosen}, "
         "m.input_tokens, m.output_tokens, m.cache_read_tokens, m.cache_write_tokens, m.cache_write_1h_tokens, "
         f"m.thinking_tokens from {RECORDS_AS_MESSAGES} where {condition} order by 1, 2, 5, 4"

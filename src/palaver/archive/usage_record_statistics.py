@@ -64,10 +64,9 @@ _KEYS: Mapping[str, Callable[[str, str | None, str, str | None], GroupKey]] = {
 def _add(tally: Tally, record: dict[str, Any]) -> None:
     """Add the counts and costs that a record states besides tokens."""
     for name, count in (record.get("counts") or {}).items():
-        tally.counts[name] = tally.counts.get(name, 0) + count
+        tally.add_count(name, count)
     if cost := record.get("cost"):
-        currency = cost.get("currency") or "USD"
-        tally.stated[currency] = tally.stated.get(currency, 0.0) + cost["amount"]
+        tally.add_stated(cost["amount"], cost.get("currency"))
 
 
 def _join(total: Tally, group: Tally) -> None:
@@ -76,6 +75,7 @@ def _join(total: Tally, group: Tally) -> None:
     total.tokens.join(group.tokens)
     if group.cost is not None:
         total.cost = (total.cost or Decimal(0)) + group.cost
-    for into, sums in ((total.counts, group.counts), (total.stated, group.stated)):
-        for name, count in sums.items():
-            into[name] = into.get(name, 0) + count
+    for name, count in group.counts.items():
+        total.add_count(name, count)
+    for currency, amount in group.stated.items():
+        total.add_stated(amount, currency)

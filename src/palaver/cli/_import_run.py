@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from palaver.cli._archive import archive_path, platform_title
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import counted, display_path, listed
+from palaver.cli._terminal.words import counted, display_path, listed, size
 from palaver.errors import SourceError
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from palaver.workflows.plan import Plan
 
 
+_LONG_BYTES = 1 << 30
+"""Reading this much takes about a minute."""
 USAGE_NOT_WRITTEN = "{records} read and not kept; with --usage FILE they are written."
 
 
@@ -69,6 +71,9 @@ def import_into_archive(plan: "Plan", *, jobs: int | None, began: float) -> Effo
 
     collect_rarely()
     total_bytes = sum(task.unread_bytes for task in plan.tasks)
+    if total_bytes > _LONG_BYTES and plan.rereads():
+        there_are = f"There are {size(total_bytes)} to read."
+        output.notify(f"{there_are} You may interrupt it: the next run goes on with what is left.")
     with output.Progress(total_bytes) as progress:
         import_into_archive(
             plan.tasks,

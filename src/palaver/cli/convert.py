@@ -53,7 +53,7 @@ def convert(
     What comes out has the same shape. A message that the other format splits becomes an array. With --to exchange, a
     request with or without its response becomes an exchange document, and a lone response the `response` of one; with
     --to ucs, everything becomes a conversation document. Everything that the other format has no place for is listed on
-    standard error.
+    standard error, with a JSON pointer to where it stands in the record.
 
     Exit codes: 0 it was converted, 1 something was lost (with --strict) or could not be converted, 2 nothing could be
     read or written.

@@ -1,5 +1,6 @@
 """`palaver cook`: the requests of traces or conversations, with each message and tool stored once."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,12 +16,15 @@ from palaver.cli._terminal import output
 from palaver.cli._terminal.words import counted, display_path, escaped_line
 from palaver.cook.builder import CookBuilder
 from palaver.errors import OptionError, SourceError
+from palaver.model.finding import Finding
 from palaver.model.report import SourceReport
+from palaver.sources.run import Run
 from palaver.workflows.cook import FORMATS, Format, cook_units, find_sources
 from palaver.workflows.outputs import open_atomically
 from palaver.workflows.parallel import collect_rarely
 
 _AUTO = "auto"
+_ARCHIVE = "archive"
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="[INPUT]...", hidden=True)]
 
@@ -92,6 +96,9 @@ def _from_paths(
 
 def _from_archive(builder: CookBuilder, filters: Filters) -> list[SourceReport]:
     collect_rarely()
+    report = SourceReport(_ARCHIVE, _ARCHIVE)
+    run = Run(_ARCHIVE)
+    report.findings = run.findings
     with _archive.open_for_reading() as connection:
         connection.execute("begin")
         keys = select_keys(connection, filters, (), with_agents=True)
@@ -99,9 +106,10 @@ def _from_archive(builder: CookBuilder, filters: Filters) -> list[SourceReport]:
         with output.Progress(total_bytes) as progress:
             for key in keys:
                 for part in conversation_documents(connection, key):
-                    builder.add_document(part)
+                    for kind, message in builder.add_document(part):
+                        run.note(kind, part["conversation_id"], message)
                 progress.advance(total_bytes // max(1, len(keys)))
-    return []
+    return [report]
 
 
 def _write(builder: CookBuilder, destination: Path | None) -> None:
@@ -150,7 +158,7 @@ def _show(
     for report in reports:
         if report.failure:
             output.report_error(f"{report.source}: {report.failure}")
-        _show_findings(report)
+    _show_findings(reports)
     if not builder.requests:
         if not refused:
             output.notify("There is nothing to cook: no request of a model was found.")
@@ -163,16 +171,20 @@ def _show(
         output.notify(f"{held}{f', in {display_path(written_to)}' if written_to else ''}.")
 
 
-def _show_findings(report: SourceReport) -> None:
+def _show_findings(reports: list[SourceReport]) -> None:
     """Print one line for each kind of finding: how often, and the first case with its place."""
-    shown: set[str] = set()
-    for finding in report.findings.first:
-        if finding.code in shown:
-            continue
-        shown.add(finding.code)
-        times = report.findings.counts[finding.code]
-        count = f" ({times:,} times; this is the first)" if times > 1 else ""
-        line = f"{report.source}, {finding.where}: {finding.code}: {finding.message}{count}"
+    first: dict[str, Finding] = {}
+    times: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
+    for report in reports:
+        times.update(report.findings.counts)
+        sources.update(report.findings.counts.keys())
+        for finding in report.findings.first:
+            first.setdefault(finding.code, finding)
+    for code, finding in first.items():
+        places = f" in {counted(sources[code], 'source')}" if sources[code] > 1 else ""
+        count = f" ({times[code]:,} times{places}; this is the first)" if times[code] > 1 else ""
+        line = f"{finding.source}, {finding.where}: {code}: {finding.message}{count}"
         if finding.severity == "error":
             output.report_error(line)
         else:

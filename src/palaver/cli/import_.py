@@ -70,6 +70,9 @@ def import_(
     began = time.perf_counter()
     if out == STANDARD and as_json and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
+    for option, file in (("--quarantine", quarantine), ("--usage", usage)):
+        if file and str(file) == STANDARD:
+            raise SourceError(f"{option} - is not supported: give it a file")
     if quarantine and out is None:
         raise SourceError("--quarantine goes with --output: the archive keeps refused records itself")
     if usage and out is None:

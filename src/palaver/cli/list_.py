@@ -154,7 +154,8 @@ def _cells(row: ListedConversation, now: "datetime", project_width: int | None) 
 
 
 def _title(row: ListedConversation, width: int | None) -> list[Cell]:
-    notes = "  agent" if row.is_sidechain else ""
+    # What is left of a deleted session is listed below the session like an agent, if the session is known.
+    notes = "  archived" if row.status == "archived" else "  agent" if row.is_sidechain else ""
     if row.agents:
         notes += f"  +{counted(row.agents, 'agent')}"
     notes += "".join(f"  #{escaped_line(tag)}" for tag in row.tags)

@@ -74,7 +74,7 @@ def scan(
             table = location_table(
                 report, {name: [str(path) for path in paths] for name, paths in paths_by_platform.items()}
             )
-            output.notify(table, "", *summary(report, effort, messages))
+            output.notify(*([table, ""] if table.row_count else []), *summary(report, effort, messages))
     if watch and not dry_run:
         output.flush()  # print the answer now, not when the watch ends
 

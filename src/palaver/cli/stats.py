@@ -74,7 +74,7 @@ def stats(
                 output.answer_json_with_list(answer, "usages", usage_explanation.entries(connection, scope, prices))
             else:
                 output.answer_json({**answer, "usages": None})
-        elif explain and found.total.conversations:
+        elif explain and not is_empty:
             usage_explanation.show(connection, found, scope, prices)
         elif not is_empty:
             statistics.show(connection, found, grouping, is_recent=is_recent)

@@ -26,6 +26,7 @@ PARTIAL_ANSWER = finding_kind(
 Remark = tuple[FindingKind, str]
 """A kind of finding, and a sentence about the case."""
 _BATCH_SIZE = 256
+_MAX_QUOTED = 80
 
 
 class CookBuilder:
@@ -39,7 +40,8 @@ class CookBuilder:
         self._requests: list[Request] = []
         self._ids_and_durations: list[tuple[str, int]] = []
         """The id and the duration in milliseconds of each request."""
-        self._known_ids: set[str] = set()
+        self._known_ids: dict[str, int] = {}
+        """For each id, the number of the latest request that states it."""
 
     @property
     def requests(self) -> int:
@@ -57,6 +59,8 @@ class CookBuilder:
         """Add a logged call, and return what was odd about it."""
         pairing = CallPairing()
         messages = self._reader.messages(call.wire, call.request, self._style_of(call.wire), pairing)
+        if not messages and (unreadable := call.answer.get("request_body")):
+            messages = self._table.add_messages([piece("user", unreadable)])
         response: JsonObject | None = None
         if call.response is not None:
             wire = call.response_wire
@@ -133,7 +137,7 @@ class CookBuilder:
         if error:
             response.extend(self._table.add_messages([piece("assistant", f"Error: {error['message']}")]))
             if answers:
-                remarks.append((PARTIAL_ANSWER, f"the answer ends in an error: {error['message']}"))
+                remarks.append((PARTIAL_ANSWER, f"the answer ends in an error: {_quoted(error['message'])}"))
         if not response:
             response.extend(self._table.add_messages([piece("assistant")]))
         alternatives = tuple(numbers) if len(numbers) > 1 else ()
@@ -143,13 +147,15 @@ class CookBuilder:
 
     def _unique_id(self, stated: str, remarks: list[Remark]) -> str:
         """Return the id, or the id with a number if an earlier request has it."""
-        identifier, number = stated, 1
-        while identifier in self._known_ids:
+        identifier, number = stated, self._known_ids.get(stated, 0) + 1
+        while number > 1 and (identifier := f"{stated}#{number}") in self._known_ids:
             number += 1
-            identifier = f"{stated}#{number}"
-        self._known_ids.add(identifier)
+        self._known_ids[stated] = number
+        self._known_ids.setdefault(identifier, 1)
         if number > 1:
-            remarks.append((REPEATED_REQUEST_ID, f"the id {stated!r} is taken: this request is {identifier!r}"))
+            quoted = _quoted(stated)
+            message = f"the id {quoted!r} is taken: this request is {f'{quoted}#{number}'!r}"
+            remarks.append((REPEATED_REQUEST_ID, message))
         return identifier
 
     def _requests_json(self) -> Iterator[JsonObject]:
@@ -173,6 +179,11 @@ def _answers(response: JsonObject | None, style: Style) -> list[Pieces]:
     listed = (response, *(response.get("alternatives") or ())) if response else ()
     found = [block_pieces("assistant", answer["content"], style) for answer in listed]
     return [pieces for pieces in found if any(made["content"] or made["tool_calls"] for made in pieces)]
+
+
+def _quoted(text: str) -> str:
+    """Return a text as part of a sentence on one line."""
+    return text if len(text) <= _MAX_QUOTED else f"{text[:_MAX_QUOTED]}…"
 
 
 def _milliseconds(timestamp: str | None) -> int:

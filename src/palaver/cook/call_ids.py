@@ -83,10 +83,25 @@ def complete_response(wire: str, payload: JsonObject, pairing: CallPairing) -> J
     """Return a response with an id for every call."""
     if wire == "anthropic":
         return complete_message(wire, payload, pairing)
+    if wire == "openai-responses":
+        return {**payload, "output": complete_items(payload.get("output"), pairing)}
     choices = payload.get("choices")
     if wire != "openai-chat" or not isinstance(choices, list):
         return payload
     return {**payload, "choices": [_complete_choice(choice, pairing) for choice in choices]}
+
+
+def complete_items(items: Any, pairing: CallPairing) -> Any:
+    """Return the items of Responses with the arguments of every call parsed; anything but a list unchanged."""
+    return [_complete_item(item, pairing) for item in items] if isinstance(items, list) else items
+
+
+def _complete_item(item: Any, pairing: CallPairing) -> Any:
+    match item:
+        case {"type": str(kind), "arguments": str(text)} if kind.endswith("_call"):
+            return {**item, "arguments": parse_arguments(text, pairing.constants.append)}
+        case _:
+            return item
 
 
 def _complete_choice(choice: Any, pairing: CallPairing) -> Any:
@@ -126,7 +141,9 @@ def _complete_chat_message(message: JsonObject, pairing: CallPairing) -> JsonObj
         calls.append(_complete_call({"function": legacy}, pairing))
     if not calls:
         return message
-    return {**{key: value for key, value in message.items() if key != "function_call"}, "tool_calls": calls}
+    # Only the assistant makes calls, whatever the log calls it.
+    rest = {key: value for key, value in message.items() if key != "function_call"}
+    return {**rest, "role": "assistant", "tool_calls": calls}
 
 
 def _complete_call(call: Any, pairing: CallPairing) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from palaver.cook.blocks import Style, block_text, message_pieces
-from palaver.cook.call_ids import CallPairing, complete_message
+from palaver.cook.call_ids import CallPairing, complete_items, complete_message
 from palaver.cook.pieces import Pieces, PieceTable, json_text, piece, tool_definition
 from palaver.model.build import JsonObject
 from palaver.wire import wire_format
@@ -52,6 +52,8 @@ class RequestReader:
         history = request.get("messages")
         rest = {name: value for name, value in request.items() if name not in _TOOL_FIELDS}
         if wire not in SINGLE_MESSAGE_FORMATS or not isinstance(history, list):
+            if wire == "openai-responses" and "input" in rest:
+                rest["input"] = complete_items(rest["input"], pairing)
             return self._add(wire, rest, style)
         numbers = array("I")
         if "system" in request:

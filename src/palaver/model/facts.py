@@ -99,6 +99,11 @@ class Facts:
         return all(earlier <= later for earlier, later in pairwise(self.times))
 
 
+def _call_id(metadata: JsonObject) -> str | None:
+    """Return the id of the call that a message answers: the API's id of the answer, else the log's of the request."""
+    return metadata.get("api_message_id") or metadata.get("request_id")
+
+
 class Thread:
     """What is known of one conversation after some of its documents: its ids, and references without a target yet."""
 
@@ -187,9 +192,7 @@ class Thread:
                 del self._missing_parents[key]
                 self._has_forward_links = True
             answers = zip(facts.ids, facts.metadata, strict=True)
-            self._answers.update(
-                hash((name, call)) for name, metadata in answers if (call := metadata.get("api_message_id"))
-            )
+            self._answers.update(hash((name, call)) for name, metadata in answers if (call := _call_id(metadata)))
         self._ids |= distinct
         if not facts.is_linear:
             self._add_links(facts)
@@ -200,7 +203,7 @@ class Thread:
     def _is_legitimate_repeat(self, facts: Facts, index: int) -> bool:
         """Return whether an id repeats since another call had the same answer, or described the message differently."""
         metadata = facts.metadata[index]
-        call = metadata.get("api_message_id")
+        call = _call_id(metadata)
         return "known_from" in metadata or (bool(call) and hash((facts.ids[index], call)) not in self._answers)
 
     def _add_links(self, facts: Facts) -> None:

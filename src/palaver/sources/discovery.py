@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from palaver.errors import PalaverError
 from palaver.sources.folders import ZIP_MAGIC, DiskFolder, files_of, walk_folders
-from palaver.sources.inventory import FileStamps, distinct_paths
+from palaver.sources.inventory import FileStamps, distinct_paths, inventory
 from palaver.sources.match import NAMED, Claim, Match
 from palaver.sources.source import Source
 from palaver.sources.zip.folder import Remark, ZipFolder
@@ -64,16 +64,22 @@ def units_at(paths: Iterable[Path], judge: Judge, nothing: str) -> UnitsFound:
             found.refused.append(f"{path} does not exist")
             continue
         before = len(found.units) + len(found.refused)
+        reasons: list[str] = []
         for item in discover(path, judge):
             if isinstance(item, Unit):
                 found.units.append(item)
             elif item.problem:
                 found.refused.append(item.problem)
-            elif item.reason and not path.is_dir():
-                found.refused.append(f"{item.label}: {item.reason}")
-            elif path.is_dir() and not item.reason:
+            elif item.reason:
+                reasons.append(f"{item.label}: {item.reason}")
+            elif path.is_dir():
                 found.unclaimed.append(item.label)
-        if len(found.units) + len(found.refused) == before:
+        has_nothing = len(found.units) + len(found.refused) == before
+        if not path.is_dir():
+            found.refused += reasons
+        elif has_nothing:
+            found.refused += reasons[:1]
+        if has_nothing and not reasons:
             found.refused.append(f"{path} holds {nothing}")
     return found
 
@@ -207,9 +213,12 @@ _AFTER_SEPARATOR = chr(ord(os.sep) + 1)
 
 
 class UnitFiles:
-    def __init__(self, files: FileStamps) -> None:
+    """The files of units among those found at a path; of a single file, its unit may have others beside it."""
+
+    def __init__(self, files: FileStamps, *, is_single_file: bool = False) -> None:
         self._files = files
         self._paths = sorted(files)
+        self._is_single_file = is_single_file
 
     def of(self, source: Source, members: Iterable[str]) -> FileStamps:
         """Return the files of a unit: its own and those of its members."""
@@ -227,7 +236,7 @@ class UnitFiles:
             return self._below(unit_path)
         for member in members:
             path = os.path.join(folder, member.replace("/", os.sep))
-            found |= self._at(path) or self._below(path)
+            found |= inventory(Path(path)) if self._is_single_file else self._at(path) or self._below(path)
         return found
 
     def _at(self, path: str) -> FileStamps:

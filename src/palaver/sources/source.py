@@ -81,8 +81,21 @@ class Source:
     def head(self) -> bytes:
         """Return the first 64 KB, decompressed; empty for a folder."""
         if self._head is None:
-            self._head = b"" if self.is_folder else self._read_head()
+            self._head = b"" if self.is_folder else self.first_bytes(HEAD_BYTES)
         return self._head
+
+    def first_bytes(self, size_bytes: int) -> bytes:
+        """Return the start of a file, decompressed; empty if it cannot be decompressed."""
+        if isinstance(self.folder, StandardInput):
+            peeked = self.folder.peek(size_bytes)
+            stream = open_decompressed(io.BytesIO(peeked), peeked, self.label)
+        else:
+            stream = self.open()
+        with stream:
+            try:
+                return stream.read(size_bytes)
+            except SourceError:
+                return b""
 
     def parsed_head(self) -> Any:
         """Return the JSON value at the start of the head, as far as the head goes; None if it is not JSON."""
@@ -172,18 +185,6 @@ class Source:
             return self.folder.peek(4)
         with self.folder.open(self.name) as stream:
             return stream.read(4)
-
-    def _read_head(self) -> bytes:
-        if isinstance(self.folder, StandardInput):
-            peeked = self.folder.peek(HEAD_BYTES)
-            stream = open_decompressed(io.BytesIO(peeked), peeked, self.label)
-        else:
-            stream = self.open()
-        with stream:
-            try:
-                return stream.read(HEAD_BYTES)
-            except SourceError:
-                return b""
 
 
 def _subfolder_of(folder: Folder, name: str) -> Folder:

@@ -227,7 +227,8 @@ def _json_time(timestamp: float | None) -> bytes:
 
 
 def _milliseconds(first: float | None, last: float | None) -> int:
-    return 0 if first is None or last is None else round((last - first) * 1_000)
+    """Return how long after the first time the last one is; 0 if it is not, or if one of them is unknown."""
+    return 0 if first is None or last is None else max(0, round((last - first) * 1_000))
 
 
 def details_of_body(body: bytes, timestamp: float | None) -> tuple[StreamingDetails, JsonObject]:
@@ -263,8 +264,8 @@ def sse_bytes(event: Event) -> bytes:
 
 
 def is_timestamp(value: Any) -> bool:
-    """Return whether a value can be a time in seconds or milliseconds; no comparison holds for NaN."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MAX_TIMESTAMP
+    """Return whether a value can be a time in seconds or milliseconds since 1970; no comparison holds for NaN."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MAX_TIMESTAMP
 
 
 class RawJson(msgspec.Struct, frozen=True):

@@ -3,10 +3,13 @@
 Both accept chunks that end anywhere: inside a line end, an event or a character.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 
 from palaver.streams._contract import Event
+from palaver.streams._event_data import DONE
 from palaver.streams.decompression import decompressed
 
 _DELIMITER = re.compile(rb'["\[\]{}]')
@@ -40,15 +43,27 @@ def events_of(body: bytes | Iterable[bytes]) -> Iterator[Event]:
 
 
 def events_of_lines(lines: Iterable[str]) -> Iterator[Event]:
-    """Yield the events of lines that a proxy recorded; if it left out blank lines, every `data` line ends an event."""
+    """Yield the events of lines that a proxy recorded; where it left out the blank line, whole data ends an event."""
     raw_lines = [line.rstrip("\r\n").encode("utf-8", "surrogatepass") for line in lines]
     while raw_lines and not raw_lines[-1]:
         raw_lines.pop()
-    end = b"\n" if b"" in raw_lines else b"\n\n"
+    has_blanks = b"" in raw_lines
     parser = SseParser()
-    for raw in raw_lines:
-        yield from parser.feed(raw + (end if raw.startswith(b"data") else b"\n"))
+    for raw, following in zip_longest(raw_lines, raw_lines[1:], fillvalue=b""):
+        is_end = raw.startswith(b"data") and (not has_blanks or (following != b"" and _is_whole(raw)))
+        yield from parser.feed(raw + (b"\n\n" if is_end else b"\n"))
     yield from parser.close()
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return whether a `data` line holds an event of its own: a JSON object, or the mark of the end."""
+    data = line.partition(b":")[2].strip()
+    if data == DONE:
+        return True
+    try:
+        return data.startswith(b"{") and isinstance(json.loads(data), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 class SseParser:

@@ -1,7 +1,7 @@
 """Entries of a request log: their ids, times and bodies, by which chunks are matched to them.
 
-An entry's request id may be at its top level, in its request or response, or in a header of either, `request-id` or
-`x-request-id` in any case. At the first positions it is the logger's own id; in a header it is that of the API.
+An entry's request id may be at its top level, in its request or response, or in a header of either, such as
+`request-id`, in any case. At the first positions it is the logger's own id; in a header it is that of the API.
 """
 
 import re
@@ -17,7 +17,7 @@ from palaver.streams.details import is_timestamp
 from palaver.streams.event_parsers import SseParser, events_of
 
 _ID_NAMES = ("request_id", "requestId", "request-id", "x-request-id")
-_ID_HEADERS = {"request-id", "x-request-id"}
+_ID_HEADERS = {"request-id", "x-request-id", "anthropic-request-id", "apim-request-id"}
 _MAX_EVENTS_TO_SEARCH = 8
 _MAX_BYTES_TO_SEARCH = 1 << 16
 MIN_MILLISECONDS = 10_000_000_000
@@ -77,8 +77,17 @@ def response_of(entry: JsonObject) -> JsonObject:
     return response if isinstance(response, dict) else {}
 
 
-def is_merged(entry: JsonObject) -> bool:
+def has_details(entry: JsonObject) -> bool:
     return isinstance(response_of(entry).get("streaming_details"), dict)
+
+
+def is_merged(entry: JsonObject) -> bool:
+    """Return whether an entry has details with times of chunks, and not just those that its body gives."""
+    match response_of(entry).get("streaming_details"):
+        case {"reconstructed_from_chunks": False, **rest}:
+            return "network_chunks" in rest
+        case details:
+            return isinstance(details, dict)
 
 
 def is_streamed(entry: JsonObject) -> bool:
@@ -127,16 +136,16 @@ def stream_message_id(chunks: Iterable[bytes]) -> str | None:
 
 
 def event_message_id(data: JsonObject) -> str | None:
-    """Return the message or response id in an event's data, or in a complete response."""
+    """Return the message or response id in an event's data, or in a complete response; None if it is empty."""
     match data:
         case {"type": "message_start", "message": {"id": str(found)}}:
-            return found
+            return found or None
         case {"response": {"id": str(found)}}:
-            return found
+            return found or None
         case {"responseId": str(found)} | {"response_id": str(found)}:
-            return found
+            return found or None
         case {"id": str(found)} if not {"choices", "object", "content", "output"}.isdisjoint(data):
-            return found
+            return found or None
         case _:
             return None
 
@@ -154,7 +163,7 @@ def epoch_seconds(value: Any) -> float | None:
             return _parse_iso_time(value)
     if not is_timestamp(value):
         return None
-    return value / 1_000 if abs(value) >= MIN_MILLISECONDS else value
+    return value / 1_000 if value >= MIN_MILLISECONDS else value
 
 
 def encode_text(text: str) -> bytes:

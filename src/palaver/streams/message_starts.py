@@ -1,9 +1,10 @@
 """Where another message begins in a stream that should hold one, as spliced logs and reused connections have it.
 
-Anthropic and the Responses API announce a message with a start event and its id. Chat Completions and Gemini name the
-message in every chunk, but that id alone proves nothing: Azure's first chunk has an empty one, and some servers give
-every chunk another. There, another id begins a message only if the one before has ended, or begins anew in some way
-that servers do not repeat.
+Anthropic and the Responses API announce a message with a start event and its id; after the end of a message, a start
+with the same id begins it once more. Chat Completions and Gemini name the message in every chunk, but that id alone
+proves nothing: Azure's first chunk has an empty one, and some servers give every chunk or every choice another one.
+There, another id begins a message only if the one before has ended, or begins anew in some way that servers do not
+repeat. After `[DONE]`, a role suffices.
 """
 
 from collections.abc import Iterator
@@ -13,15 +14,17 @@ from palaver.model.build import JsonObject
 from palaver.streams._event_data import as_list, is_index
 
 ANOTHER_MESSAGE = "another_message"
+_PROMPT_FILTER_FIELDS = {"prompt_filter_results", "prompt_annotations"}
+"""Fields with which Azure announces a message, without an id: its filter's results for the prompt."""
 
 
 def is_another_message(known: object, stated: object, *, has_ended: bool) -> bool:
     """Return whether a start event with the id `stated` begins another message than the one with the id `known`.
 
-    If one of the two has no id, it does so only after the end of the message before.
+    If one of the two has no id, or both have the same, it does so only after the end of the message before.
     """
     has_ids = bool(known) and bool(stated) and isinstance(stated, str)
-    return known != stated if has_ids else has_ended
+    return has_ended or (has_ids and known != stated)
 
 
 def another_message_detail(known: object, stated: object) -> str:
@@ -49,6 +52,8 @@ class ChatMessage:
     def take(self, chunk: JsonObject, number: int) -> bool:
         """Take a chunk with its number in the stream; return False, and take nothing, if it begins another message."""
         stated = chunk.get("id")
+        if self.is_done and _states_role(chunk):
+            return False
         if stated != self.id and self.id:
             if self._is_another(chunk, stated, number):
                 return False
@@ -78,14 +83,17 @@ class ChatMessage:
 
     def _is_another(self, chunk: JsonObject, stated: object, number: int) -> bool:
         if not isinstance(stated, str) or not stated:
-            # Azure announces a message with the results of its filter for the prompt, and without an id.
-            return self.is_done and "prompt_filter_results" in chunk
+            return bool(self.is_finished) and not _PROMPT_FILTER_FIELDS.isdisjoint(chunk)
         if self.is_done:
             return True
         has_ended = self.has_ended
         for position, choice in enumerate(as_list(chunk.get("choices"))):
             if not isinstance(choice, dict) or not isinstance(delta := choice.get("delta"), dict):
                 continue
+            index = choice.get("index", position)
+            index = index if is_index(index) else position
+            if index and index not in self.is_finished:
+                continue  # another choice of this message: some servers give every choice an id of its own
             said = {name for name, value in delta.items() if value}
             if has_ended:
                 is_new = bool(said - {"role"} if self._do_ids_vary else said)
@@ -93,12 +101,16 @@ class ChatMessage:
                 is_new = False
             else:
                 # A server that repeats the role does so at once; only the first chunk states nothing else.
-                index = choice.get("index", position)
-                before = self._role_at.get(index if is_index(index) else position, number)
+                before = self._role_at.get(index, number)
                 is_new = "role" in said and before < number and (before < number - 1 or said == {"role"})
             if is_new:
                 return True
         return False
+
+
+def _states_role(chunk: JsonObject) -> bool:
+    deltas = (choice.get("delta") for choice in as_list(chunk.get("choices")) if isinstance(choice, dict))
+    return any(isinstance(delta, dict) and delta.get("role") for delta in deltas)
 
 
 class GeminiMessage:

@@ -99,14 +99,15 @@ class _Anthropic:
         self.has_ended = self.has_ended or kind == "message_stop"
 
     def _take_start(self, message: Any) -> None:
-        stated = message.get("id") if isinstance(message, dict) else None
-        has_ended = self.has_ended or not self._has_start
-        if self._phase >= 0 and isinstance(message, dict) and is_another_message(self._id, stated, has_ended=has_ended):
+        if not isinstance(message, dict):
+            return
+        stated, has_ended = message.get("id"), self.has_ended or not self._has_start
+        if self._phase >= 0 and is_another_message(self._id, stated, has_ended=has_ended):
             self.close()
             self._note(ANOTHER_MESSAGE, another_message_detail(self._id, stated))
             self._begin()
-        self._has_start = True
-        self._id = self._id or stated
+        if not self._has_start:
+            self._has_start, self._id = True, stated
 
     def _take_block(self, kind: str, data: JsonObject) -> None:
         index = data.get("index")
@@ -207,7 +208,10 @@ class _OpenAIResponses:
             self._note("error_event", _error_text(data.get("error", data)))
             return
         if not kind.startswith("response."):
-            self._note("unknown_event", kind)
+            if kind == "keepalive":
+                self._check_number(data.get("sequence_number"))
+            else:
+                self._note("unknown_event", kind)
             return
         if kind in _FIRST_EVENTS | _LAST_EVENTS:
             self._take_response(kind, data.get("response"))
@@ -241,9 +245,9 @@ class _OpenAIResponses:
     def _check_number(self, number: Any) -> None:
         if not is_index(number):
             return
-        if self._number is not None and number <= self._number:
+        if self._number is not None and number != self._number + 1:
             self._note("out_of_order", f"event {number} after event {self._number}")
-        self._number = number
+        self._number = number if self._number is None else max(number, self._number)
 
     def take_done(self) -> None:
         pass
@@ -271,14 +275,14 @@ class _Gemini:
 
     def take(self, kind: str, data: JsonObject) -> None:
         _ = kind
-        if data.get("error") is not None:
-            self._note("error_event", _error_text(data["error"]))
-            return
         if not self._identity.take(data):
             self.close()
             self._note(ANOTHER_MESSAGE, another_message_detail(self._identity.id, response_id(data)))
             self._begin()
             self._identity.take(data)
+        if data.get("error") is not None:
+            self._note("error_event", _error_text(data["error"]))
+            return
         self._has_begun = True
         feedback = data.get("promptFeedback") or data.get("prompt_feedback")
         is_blocked = isinstance(feedback, dict) and bool(feedback.get("blockReason") or feedback.get("block_reason"))

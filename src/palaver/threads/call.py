@@ -51,6 +51,8 @@ class Call:
     """The position in the source."""
     following: "list[Call]" = field(default_factory=list["Call"])
     """Further answers to this request in the same stream, each with the request; they have no followers themselves."""
+    stream_position: int = 0
+    """The number of answers before this one in the same stream."""
     answer_wire: str = ""
     """The format of the response where it shows: translating proxies answer in another one than they were asked in."""
 

@@ -177,7 +177,8 @@ class Threads:
             chain = chain_after(end.chain, "assistant", answer.content)
             time = call.ended_at or call.started_at
             node = (chain.hex(), parent, end.depth, "assistant", answer.content, "", time, answer.metadata)
-            self._store(conversation_id, MessageVersion(*node, _estimated_size(answer.content), answer.tokens))
+            size_bytes = _estimated_size(answer.content)
+            self._store(conversation_id, MessageVersion(*node, size_bytes, answer.tokens, call.stream_position))
             if not answer.number:
                 position = Position(chain, end.depth + 1, conversation_id)
         if call.error is not None:
@@ -240,7 +241,8 @@ class Threads:
         for answer in answers_of(call):
             name = f"{call.call_id}-response" + (f"-{answer.number}" if answer.number else "")
             node = (name, last, depth, "assistant", answer.content, "", time, answer.metadata)
-            self._store(conversation_id, MessageVersion(*node, _estimated_size(answer.content), answer.tokens))
+            size_bytes = _estimated_size(answer.content)
+            self._store(conversation_id, MessageVersion(*node, size_bytes, answer.tokens, call.stream_position))
             if not answer.number:
                 parent = name
         if call.error is not None:

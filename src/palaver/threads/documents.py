@@ -44,6 +44,8 @@ class MessageVersion(msgspec.Struct, frozen=True, gc=False):
     metadata: JsonObject
     size_bytes: int
     tokens: JsonObject | None = None
+    stream_position: int = 0
+    """The number of answers before this one in the same stream."""
 
 
 class CallHeader(msgspec.Struct, frozen=True, gc=False):
@@ -207,7 +209,7 @@ def _message_runs(copies: list[MessageVersion], times: dict[str, tuple[str, bool
     copies, alternatives = _split_alternatives(copies)
     ordered = sorted(
         copies,
-        key=lambda version: (version.depth, times[version.message_id], _index(version), version.message_id),
+        key=lambda version: (version.depth, times[version.message_id], *_position(version), version.message_id),
     )
     runs: list[list[MessageVersion]] = []
     by_end: dict[str, list[MessageVersion]] = {}
@@ -241,6 +243,11 @@ def _split_alternatives(
         alternatives[first.message_id] = [version for version in others if version.message_id not in continued]
     moved = {version.message_id for versions in alternatives.values() for version in versions}
     return [version for version in copies if version.message_id not in moved], alternatives
+
+
+def _position(version: MessageVersion) -> tuple[int, int]:
+    """Return the position among the messages of a stream, and among the answers to a request."""
+    return version.stream_position, _index(version)
 
 
 def _index(version: MessageVersion) -> int:

@@ -6,6 +6,7 @@ from palaver.sources.source import Source
 
 _DOCUMENT_KEYS = {"conversation_id", "messages", "platform"}
 _COOKED_KEYS = {"messages", "tools", "requests"}
+_COOKED_MESSAGE_KEYS = {"id", "role", "content", "tool_calls", "tool_use_id", "is_error"}
 
 
 class PalaverFile(NamedTuple):
@@ -29,15 +30,15 @@ def identify_palaver_file(source: Source) -> PalaverFile | None:
             return PalaverFile("usage", form, "usage records")
         if not _DOCUMENT_KEYS.isdisjoint(value):
             return PalaverFile("ucs", form, "conversation documents")
-    return PalaverFile("cooked", "whole", "a cooked trace") if _is_cooked(value, source) else None
+    return PalaverFile("cooked", "whole", "a cooked trace") if _is_cooked(value) else None
 
 
-def _is_cooked(value: dict[str, Any], source: Source) -> bool:
-    """Return whether a value is a cooked file; of a long one only the first messages are seen, with ids like `m0`."""
+def _is_cooked(value: dict[str, Any]) -> bool:
+    """Return whether a value is a cooked file; of a long one only the first messages are seen, or part of the first."""
     if value.keys() == _COOKED_KEYS:
         return True
     match value:
-        case {"messages": [{"id": str(name), "role": str(), "content": _, "tool_calls": _}, *_]}:
-            return name.startswith("m") and source.suffix == ".json"
+        case {"messages": [{"id": "m0", "role": str()} as first, *_]}:
+            return value.keys() <= _COOKED_KEYS and first.keys() <= _COOKED_MESSAGE_KEYS
         case _:
             return False

@@ -6,10 +6,11 @@ counterpart becomes an `opaque` block whose `provider_data` names its format, so
 Reading and then writing the same format gives an equal payload.
 
 Writing a different format loses what that format cannot express, and reports it: every loss has a reason and a JSON
-pointer into the exchange, also into the `provider_data` of another format, key by key. Reading the payload again gives
-what was written, minus the losses. What the source never said is not a loss: notes on spelling, empty values, counts of
-0, the role that results of tools come from, and what every provider does anyway (`stream: false`). Where a format
-requires what the exchange lacks (an id, Anthropic's `max_tokens`), a documented default is written.
+pointer into the exchange, also into the `provider_data` of another format, key by key; `places` leads from there to the
+payload that was read. Reading the payload again gives what was written, minus the losses. What the source never said is
+not a loss: notes on spelling, empty values, counts of 0, the role that results of tools come from, and what every
+provider does anyway (`stream: false`). Where a format requires what the exchange lacks (an id, Anthropic's
+`max_tokens`), a documented default is written.
 
 Usage adds up in the same way whatever the provider: the cache is part of the input, thinking is not part of the output.
 
@@ -22,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from palaver.model.build import JsonObject
+from palaver.wire._places import Places
 
 Change = Literal["dropped", "changed"]
 
@@ -33,7 +35,7 @@ class Loss(NamedTuple):
     """A value that a payload does not carry, or carries differently."""
 
     pointer: str
-    """A JSON pointer into the exchange that was written."""
+    """A JSON pointer into the exchange that was written; `convert` gives one into the payload that it was given."""
     reason: str
     change: Change = "dropped"
     """Whether the value is gone, or written as something else; a message that was split became several."""
@@ -73,11 +75,10 @@ class WireFormat(Protocol):
 
     def response_to_wire(self, response: JsonObject) -> Written: ...
 
+    def places(self, payload: JsonObject, part: JsonObject) -> Places:
+        """Return where a request or response stands in the payload that it was read from."""
+        ...
+
     def error_from_wire(self, payload: JsonObject, status: int | None = None) -> JsonObject | None:
         """Return an exchange's `error`; None if the payload is not an error."""
         ...
-
-
-def escape_key(key: str) -> str:
-    """Return a key as a segment of a JSON pointer."""
-    return key.replace("~", "~0").replace("/", "~1")

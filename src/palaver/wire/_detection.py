@@ -15,6 +15,8 @@ WIRE_FORMAT_NAMES: dict[Format, str] = {
 }
 """The name that `wire_format` has for each format."""
 _CLAUDE_BLOCKS = {"tool_use", "tool_result", "thinking"}
+_CLAUDE_ONLY_BLOCKS = {"document", "image", "redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result"}
+"""Blocks that the specification does not name, and that OpenAI does not have either."""
 _OPENAI_ROLES = ("system", "developer", "tool", "function")
 
 
@@ -32,15 +34,19 @@ def request_format(request: JsonObject) -> Format | None:
     if isinstance(system, list) or _has_first_tool(request, "input_schema"):
         return "claude"
     is_openai = "functions" in request or _has_first_tool(request, "function")
+    is_claude = isinstance(system, str) and "messages" in request
     messages = request.get("messages")
     for message in messages if isinstance(messages, list) else ():
         if isinstance(message, dict):
-            if isinstance(content := message.get("content"), list) and any(map(_is_claude_block, content)):
-                return "claude"
+            if isinstance(content := message.get("content"), list):
+                kinds = set(map(_block_type, content))
+                if not kinds.isdisjoint(_CLAUDE_BLOCKS):
+                    return "claude"
+                is_claude = is_claude or not kinds.isdisjoint(_CLAUDE_ONLY_BLOCKS)
             is_openai = is_openai or "tool_calls" in message or message.get("role") in _OPENAI_ROLES
     if is_openai:
         return "openai"
-    return "claude" if isinstance(system, str) and "messages" in request else None
+    return "claude" if is_claude else None
 
 
 def response_format(response: JsonObject) -> Format | None:
@@ -62,5 +68,5 @@ def _has_first_tool(request: JsonObject, field: str) -> bool:
             return False
 
 
-def _is_claude_block(block: Any) -> bool:
-    return isinstance(block, dict) and isinstance(kind := block.get("type"), str) and kind in _CLAUDE_BLOCKS
+def _block_type(block: Any) -> str:
+    return kind if isinstance(block, dict) and isinstance(kind := block.get("type"), str) else ""

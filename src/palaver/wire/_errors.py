@@ -80,14 +80,14 @@ def retry_wait_ms(headers: Mapping[str, str]) -> float | None:
     """Return how long a response's headers ask the client to wait; None if they do not say."""
     lower = {name.lower(): value for name, value in headers.items()}
     if (wait := lower.get("retry-after-ms")) is not None:
-        return _duration_ms(f"{wait}ms")
+        return duration_ms(f"{wait}ms")
     for name in ("retry-after", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"):
         if (wait := lower.get(name)) is not None:
-            return _duration_ms(f"{wait}s" if wait[-1:].isdigit() else wait)
+            return duration_ms(f"{wait}s" if wait[-1:].isdigit() else wait)
     return None
 
 
-def _duration_ms(text: str) -> float | None:
+def duration_ms(text: str) -> float | None:
     """Parse a duration such as `60s`, `6m0s` or `1.5s`; None if it is malformed."""
     parts = _DURATION_PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:

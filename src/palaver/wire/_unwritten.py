@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from palaver.model.build import JsonObject
-from palaver.wire._contract import DEFAULT_LIMIT, Losses, escape_key
+from palaver.wire._contract import DEFAULT_LIMIT, Losses
+from palaver.wire._places import escape_key
 
 _DEFAULTS: JsonObject = {
     "stream": False,
@@ -56,7 +57,6 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _FINISH_WORDS = frozenset({"finish_reason", "stop_reason", "finishReason", "status", "incomplete_details"})
 PROMPT_ROLES = ("system", "developer")
 """Roles of the system prompt."""
-_LONGEST_QUOTE = 40
 
 
 def report_unwritten(
@@ -94,7 +94,7 @@ def report_fields(part: JsonObject, written: Collection[str], pointer: str, loss
     for key, value in part.items():
         if key == "provider_data" or key in written or value is None or _goes_without_saying(key, value):
             continue
-        losses.drop(f"{pointer}/{escape_key(key)}", _lacks(title, key, value))
+        losses.drop(f"{pointer}/{escape_key(key)}", _lacks(title))
 
 
 def report_provider_data(
@@ -144,14 +144,11 @@ def _goes_without_saying(key: str, value: Any) -> bool:
     return (is_zero_count and key != "total_tokens") or (key in _DEFAULTS and _DEFAULTS[key] == value)
 
 
-def _lacks(title: str, key: str, value: Any, *, is_answer: bool = False) -> str:
-    if key == "tools":
-        return f"{title} does not {'repeat the tools of the request' if is_answer else 'run this tool'}"
+def _lacks(title: str, key: str = "", value: Any = None, *, is_answer: bool = False) -> str:
     match key, value:
+        case "tools", _:
+            return f"{title} does not {'repeat the tools of the request' if is_answer else 'run this tool'}"
         case "tool_choice", {"type": "allowed_tools"}:
             return f"{title} lets the model choose among all tools, and not among some"
         case _:
-            pass
-    word = str(value).lower() if isinstance(value, bool) else value
-    quote = f"{key}: {word}" if isinstance(value, str | int | float) else key
-    return f"{title} has no place for `{quote if len(quote) <= _LONGEST_QUOTE else key}`"
+            return f"{title} has no place for it"

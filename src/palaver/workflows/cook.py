@@ -1,6 +1,6 @@
 """Cook the files that the user named: calls of APIs and exchanges as they are, everything else as it is imported."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,15 +10,16 @@ from palaver.errors import PalaverError
 from palaver.importers import importer, match_importers, platforms, winner
 from palaver.importers._shared.call_errors import quarantine_on_error
 from palaver.importers._shared.contract import HasCalls
+from palaver.model.build import JsonObject
 from palaver.model.report import SourceReport
 from palaver.sources import discovery
 from palaver.sources.arrays.elements import JsonElements
-from palaver.sources.damage import NOT_AN_OBJECT
+from palaver.sources.damage import BOM, NOT_AN_OBJECT, SPACE
 from palaver.sources.discovery import Unit
 from palaver.sources.jsonl import JsonLines
 from palaver.sources.match import Claim, Match
 from palaver.sources.run import Run
-from palaver.sources.source import Source
+from palaver.sources.source import HEAD_BYTES, Source
 from palaver.sources.source_head import parse_head
 from palaver.validation.palaver_files import identify_palaver_file
 from palaver.validation.schema import is_valid
@@ -36,6 +37,9 @@ _COOKED_ALREADY = (
 _TRACE_REASON = "a trace of API calls"
 _PROMPT_KEYS = {"messages", "contents", "input"}
 _TRACE_KEYS = {"response", "error", "duration_ms", "timestamp", "id"}
+_ANSWER_KEYS = {"choices", "content", "candidates", "output", "sse_lines"}
+_SEARCHED_BYTES = 1 << 23
+"""How far a file that nothing else reads is searched for records."""
 
 
 def find_sources(paths: Iterable[Path]) -> discovery.UnitsFound:
@@ -46,44 +50,85 @@ def find_sources(paths: Iterable[Path]) -> discovery.UnitsFound:
 def _claim(source: Source) -> Claim | str | None:
     if source.is_folder:
         return winner(match_importers(source, platforms()), source.label)
+    if form := _form_of_trace(source):
+        return Claim(_TRACE, Match.yes(_TRACE_REASON, form=form))
     own = identify_palaver_file(source)
     if own:
         return _COOKED_ALREADY if own.kind == "cooked" else Claim(own.kind, Match.yes(own.reason, form=own.form))
+    found = winner(match_importers(source, platforms()), source.label)
+    if found is None and (form := _form_of_answers(source) or _form_beyond_head(source)):
+        return Claim(_TRACE, Match.yes(_TRACE_REASON, form=form))
+    return found
+
+
+def _form_of_trace(source: Source) -> str:
+    """Return the form of a file that begins with records, or has some after lines of any other kind; else ""."""
     first: Any = source.parsed_head()
     if isinstance(first, list) and any(map(_is_trace_record, first)):
-        return Claim(_TRACE, Match.yes(_TRACE_REASON, form="array"))
-    lines = Claim(_TRACE, Match.yes(_TRACE_REASON, form="lines"))
-    if _is_trace_record(first):
-        return lines
-    has_records = any(map(_is_prompt_record, _later_lines(source.head())))
-    if has_records and _begins_with_foreign_array(source.head()):
-        return lines
-    return winner(match_importers(source, platforms()), source.label) or (lines if has_records else None)
+        return "array"
+    return "lines" if _is_trace_record(first) or _has_record_lines(source.head()) else ""
 
 
 def _is_trace_record(value: Any) -> bool:
-    match value:
-        case {"request": dict() as request} if "schema_version" not in value and not {"method", "url"} & request.keys():
-            return not _PROMPT_KEYS.isdisjoint(request) or not _TRACE_KEYS.isdisjoint(value)
-        case _:
+    match _logged_request(value):
+        case None:
             return False
+        case request:
+            return not _PROMPT_KEYS.isdisjoint(request) or not _TRACE_KEYS.isdisjoint(value)
 
 
 def _is_prompt_record(value: Any) -> bool:
-    return _is_trace_record(value) and not _PROMPT_KEYS.isdisjoint(value["request"])
+    request = _logged_request(value)
+    return request is not None and not _PROMPT_KEYS.isdisjoint(request)
 
 
-def _begins_with_foreign_array(head: bytes) -> bool:
-    """Return whether the first line is an array of its own, whole or broken, and not the beginning of all others."""
-    line = head.lstrip().partition(b"\n")[0].strip()
-    return line.startswith(b"[") and line != b"[" and not line.endswith(b",") and b'"request"' not in line
+def _logged_request(value: Any) -> JsonObject | None:
+    """Return the request of a record, parsed if it is a text; None if the value is no record of a trace."""
+    match value:
+        case {"schema_version": _}:
+            return None
+        case {"request": dict() as request}:
+            return None if {"method", "url"} & request.keys() else request
+        case {"request": str(text), "response": _}:
+            parsed = parse_head(text.encode(errors="replace"))
+            return parsed if isinstance(parsed, dict) and not _PROMPT_KEYS.isdisjoint(parsed) else None
+        case _:
+            return None
 
 
-def _later_lines(head: bytes) -> Iterator[Any]:
-    """Yield the lines that may be records: what stands before them in a file does not matter."""
-    for line in head.splitlines()[1:]:
-        if b'"request"' in line:
-            yield parse_head(line)
+def _form_of_answers(source: Source) -> str:
+    """Return the form of a file that begins with an answer whose request is missing; else ""."""
+    first: Any = source.parsed_head()
+    form = "array" if isinstance(first, list) else "lines"
+    match first[:1] if isinstance(first, list) else [first]:
+        case [{"response": dict() as response, "timestamp": _} as record] if record.get("request") is None:
+            return "" if _ANSWER_KEYS.isdisjoint(response) else form
+        case _:
+            return ""
+
+
+def _has_record_lines(head: bytes) -> bool:
+    """Return whether lines after the first are records, and not the elements of an array that the file begins with."""
+    lines = [line.strip() for line in head.splitlines()[1:] if b'"request"' in line]
+    least = 1
+    if _begins_with_array(head):
+        lines = [line for line in lines if not line.endswith(b",")]
+        least = 2  # the last element of an array has no comma either
+    return sum(map(_is_prompt_record, map(parse_head, lines))) >= least
+
+
+def _begins_with_array(head: bytes) -> bool:
+    """Return whether the first line begins an array that later lines continue, and is not a line of its own."""
+    line = head.lstrip(BOM + SPACE + b"\0").partition(b"\n")[0].strip()
+    return line.startswith(b"[") and (line == b"[" or line.endswith(b",") or b'"request"' in line)
+
+
+def _form_beyond_head(source: Source) -> str:
+    """Return the form of a file whose records come after the part by which files are recognized; else ""."""
+    head = source.head()
+    if len(head) < HEAD_BYTES or b"\0" in head:
+        return ""
+    return "lines" if _has_record_lines(source.first_bytes(_SEARCHED_BYTES)) else ""
 
 
 def cook_units(

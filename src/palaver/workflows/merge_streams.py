@@ -33,7 +33,14 @@ from palaver.streams.entry_merge import (
     rebuild_details,
     timed_chunks,
 )
-from palaver.streams.log_entries import chunk_bytes, encode_text, is_merged, stated_request_id, stream_message_id
+from palaver.streams.log_entries import (
+    chunk_bytes,
+    encode_text,
+    has_details,
+    is_merged,
+    stated_request_id,
+    stream_message_id,
+)
 from palaver.streams.stream_splitter import StreamSplitter
 
 Advance = Callable[[int], None]
@@ -243,7 +250,7 @@ class _Writer:
         if is_merged(entry):
             claims = []
         elif not claims:
-            details = rebuild_details(entry)
+            details = None if has_details(entry) else rebuild_details(entry)
             self._result.rebuilt += details is not None
         elif can_hold_stream(entry):
             chunks = [chunk for claim in claims for chunk in self._chunks(claim.stream)]

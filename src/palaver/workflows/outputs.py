@@ -4,6 +4,7 @@ A file appears complete or not at all: it is written under a temporary name next
 """
 
 import os
+import re
 import shutil
 import sys
 from base64 import b64encode
@@ -69,8 +70,29 @@ def quarantine_line(entry: Quarantined) -> bytes:
 
 
 def is_replaceable(path: Path) -> bool:
-    """Return whether a path is a regular file, or free for one; a device or a pipe is written to, never replaced."""
-    return path.is_file() or not path.exists()
+    """Return whether a path is a regular file, or free for one.
+
+    A device, a pipe and what the shell has opened are written to, never replaced.
+    """
+    return not _is_open_stream(path) and (path.is_file() or not path.exists())
+
+
+def _is_open_stream(path: Path) -> bool:
+    """Return whether a path names a stream of this process; one that the shell redirects may be a regular file."""
+    name = os.path.abspath(path)  # noqa: PTH100 - `resolve` would follow the links to the end
+    for _ in range(_MAX_LINKS):
+        if _OPEN_STREAM.fullmatch(name):
+            return True
+        try:
+            name = os.path.normpath(os.path.join(os.path.dirname(name), os.readlink(name)))  # noqa: PTH115, PTH118, PTH120
+        except OSError:
+            return False
+    return False
+
+
+_OPEN_STREAM = re.compile(r"/dev/(?:stdin|stdout|stderr|fd/[0-9]+)|/proc/[^/]+/fd/[0-9]+")
+_MAX_LINKS = 40
+"""As many as Linux follows."""
 
 
 def quarantine_path(output: Path) -> Path | None:
@@ -222,7 +244,8 @@ class AtomicFile:
     def open(self) -> BinaryIO:
         _make_folder(self.path.parent)
         try:
-            self._stream = (self._partial if self._is_replaced else self.path).open("wb", buffering=BUFFER_BYTES)
+            path, mode = (self._partial, "wb") if self._is_replaced else (self.path, "ab")
+            self._stream = path.open(mode, buffering=BUFFER_BYTES)
         except OSError as error:
             raise self._cannot_write(error) from error
         return self._stream

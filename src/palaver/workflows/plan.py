@@ -83,8 +83,9 @@ class Planner:
 
     @cached_property
     def outdated(self) -> dict[int, KnownSource]:
-        """The sources that an earlier revision of their importer read, by key."""
-        return {source.key: source for source in self.known_files.sources() if is_outdated(source)}
+        """The sources that an earlier revision of their importer read to their end, by key."""
+        known = self.known_files.sources()
+        return {source.key: source for source in known if source.imported_at and is_outdated(source)}
 
     def to_read_again(self, options: Mapping[str, dict[str, str]]) -> "Planner":
         """Return a planner with the same knowledge and other options, which plans every source that it finds."""
@@ -167,22 +168,18 @@ class _Scan:
         self._platform = platform
         self._is_partial = is_partial
         self._is_again = is_again
-        self._asked_importers = ""
         self.changed: list[tuple[Unit, FileStamps, KnownSource | None]] = []
         self.unchanged: set[int] = set()
 
+    @cached_property
     def _asked(self) -> str:
-        """Return the importers with their revisions: a change makes files be looked at again that none of them read."""
-        if not self._asked_importers:
-            asked = [self._platform] if self._platform else platforms()
-            self._asked_importers = " ".join(f"{platform}@{revision(platform)}" for platform in asked)
-        return self._asked_importers
+        return asked_importers(self._platform)
 
     def nothing_changed(self, files: FileStamps, plan: Plan) -> bool:
         """Return whether no file is new or changed; if so, add the files to the plan as they are."""
         if self._is_again or not files:
             return False
-        sources = self._known_files.unchanged_sources(files, self._asked)
+        sources = self._known_files.unchanged_sources(files, lambda: self._asked)
         if sources is None or not self.would_read_alike(sources):
             return False
         self.unchanged |= sources
@@ -201,7 +198,7 @@ class _Scan:
         units, report = find_units([path], self._platform, lambda name: self._recall(name, files), unclaimed)
         plan.report.unclaimed += report.unclaimed
         plan.report.refused += report.refused
-        unit_files = UnitFiles(files)
+        unit_files = UnitFiles(files, is_single_file=path.is_file())
         for unit in units:
             own = unit_files.of(unit.source, unit.match.members)
             if self._is_partial and not own:
@@ -217,7 +214,7 @@ class _Scan:
             if reason == UNCHANGED:
                 self.unchanged.update(self._known_files.source_keys(storable_text(name)))
             elif name in files:
-                plan.unclaimed[storable_text(name)] = UnclaimedFile(files[name], reason, self._asked())
+                plan.unclaimed[storable_text(name)] = UnclaimedFile(files[name], reason, self._asked)
 
     def _is_unchanged(self, known: KnownSource, files: FileStamps) -> bool:
         is_unchanged = self._known_files.is_unchanged(known, files)
@@ -267,7 +264,7 @@ class _Scan:
         stamp = files.get(name)
         name = storable_text(name)
         if (unclaimed := self._known_files.unclaimed.get(name)) is not None:
-            return unclaimed.reason if unclaimed.stamp == stamp and unclaimed.asked == self._asked() else None
+            return unclaimed.reason if unclaimed.stamp == stamp and unclaimed.asked == self._asked else None
         sources = self._known_files.source_keys(name)
         if not sources or stamp is None or not self.would_read_alike(sources):
             return None
@@ -280,6 +277,11 @@ class _Scan:
                 if source and source.label == name:
                     return Claim(source.platform, Match.yes(source.reason, source.members, source.form))
         return None
+
+
+def asked_importers(platform: str | None) -> str:
+    """Name one importer or all of them, with revisions: a change makes files be judged again that none of them read."""
+    return " ".join(f"{asked}@{revision(asked)}" for asked in ([platform] if platform else platforms()))
 
 
 def is_outdated(source: KnownSource) -> bool:

@@ -18,6 +18,8 @@ from palaver.archive.ingest import Changes
 from palaver.archive.known_files import KnownSource
 from palaver.archive.replacement import Identity, Replacement
 from palaver.archive.source_records import read_cursors, read_files
+from palaver.errors import ArchiveError
+from palaver.model.timestamps import milliseconds_of
 from palaver.sources.inventory import storable_text
 from palaver.sources.run import tail_hash
 from palaver.workflows import archive_import
@@ -121,24 +123,29 @@ class RereadWriter(ArchiveWriter):
             return set()  # another process has read it since: what this one read is joined with that
         keys = {source.key for source in known}
         tasks = {self._tasks[node] for node in group if node in self._tasks}
-        for source in self._released & keys:
-            successors = _Successors(self._held, tasks)
-            replacement.carry_marks(self._connection, source, successors.find)
+        for source in keys:
+            own = {self._tasks[source]} if source in self._tasks else tasks
+            successors = _Successors(self._held, tasks, own)
+            replacement.carry_marks(self._connection, source, self._whole, successors.find)
         replaced.withdraw(keys, keys & self._whole, lambda identity: self._held.has(tasks, identity))
         return keys
 
 
 class _Successors:
-    """The conversations that take the place of a released source's."""
+    """The conversations that take the place of a source's, which a group no longer yields."""
 
-    def __init__(self, held: "_HeldEvents", tasks: Iterable[int]) -> None:
-        self._identities = list(held.identities(tasks))
+    def __init__(self, held: "_HeldEvents", group: Collection[int], own: Iterable[int]) -> None:
+        self._held = held
+        self._group = group
+        self._own = own
 
-    def find(self, conversation_id: str, is_only_one: bool) -> Identity | None:  # noqa: FBT001 - a callback
-        for identity in self._identities:
-            if identity[1] == conversation_id:
-                return identity
-        return self._identities[0] if is_only_one and len(self._identities) == 1 else None
+    def find(self, identity: Identity, is_only_one: bool) -> list[Identity]:  # noqa: FBT001 - a callback
+        """Return the one with the same id, or all that there are, if the source told of this one only."""
+        if self._held.has(self._group, identity):
+            return []
+        found = list(self._held.identities(self._own))
+        same = [new for new in found if new[1] == identity[1]]
+        return same[:1] or (found if is_only_one else [])
 
 
 def _node(number: int, task: ImportTask) -> int:
@@ -150,6 +157,9 @@ def _still_holds_everything(connection: sqlite3.Connection, task: ImportTask) ->
     """Return whether a source still holds all that the archive has of it: its files are unchanged, or only grew."""
     assert task.known is not None
     files = {file.path: file[1:] for file in task.description.files}
+    if not task.known.imported_at:  # reading it was interrupted, and nothing is known of its files
+        began_ms = milliseconds_of(replacement.first_imported_at(connection, task.known.key))
+        return bool(files) and all(modified_ns < began_ms * 1_000_000 for _, modified_ns in files.values())
     cursors = read_cursors(connection, task.known.key)
     read = read_files(connection, task.known.key)
     for path, *stamp in read:
@@ -228,11 +238,17 @@ class _HeldEvents:
 
     def add(self, event: Event) -> None:
         packed = pickle.dumps(event, pickle.HIGHEST_PROTOCOL)
-        self._database.execute("insert into event (task, event) values (?, ?)", (event.task, packed))
+        try:
+            self._database.execute("insert into event (task, event) values (?, ?)", (event.task, packed))
+            if isinstance(event, ConversationEvent):
+                row = (event.task, *event.identity)
+                self._database.execute("insert or ignore into yielded values (?, ?, ?)", row)
+        except sqlite3.Error as error:
+            raise ArchiveError(
+                f"what is read again does not fit into a temporary file ({error}): make room, or set TMPDIR to a "
+                "folder on another disk; what was replaced before is kept"
+            ) from error
         self._size_bytes[event.task] = self._size_bytes.get(event.task, 0) + packed_bytes(event)
-        if isinstance(event, ConversationEvent):
-            row = (event.task, *event.identity)
-            self._database.execute("insert or ignore into yielded values (?, ?, ?)", row)
 
     def size_bytes(self, task: int) -> int:
         return self._size_bytes.get(task, 0)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from palaver.archive.usage_record_statistics import UsageGroupBy
 
+    _Names = dict[GroupKey, tuple[str, str, str | None]]
+    """Platform, id and title of conversations, by key."""
+
 _HEADS = {
     "messages": "msgs",
     "calls": "calls",
@@ -37,6 +40,8 @@ _LONGEST_BAR = 40
 _SHORTEST_BAR = 6
 _NARROW = 100
 _LONGEST_NAME, _LONGEST_NAME_IF_NARROW = 40, 22
+_LARGEST_EXACT = 1 << 53
+"""Integers up to this one are exact in JSON, whatever reads it."""
 _LONGEST_GAP = 7
 """Days without messages are shown, unless there are more of them in a row."""
 
@@ -63,10 +68,10 @@ def answer(
                 "title": names[key][2] if key in names else None,
                 **_counted(tally),
             }
-            for key, tally in _in_order(found, by)
+            for key, tally in _in_order(found, by, names)
         ],
         "left_out": {"copies": found.copies, "answers": found.copied_answers, "naive_tokens": asdict(found.naive)},
-        "unpriced": [{"model": model, "answers": count} for model, count in found.unpriced.most_common()],
+        "unpriced": [{"model": model, "answers": count} for model, count in found.unpriced_models()],
         "partial_answers": found.partial,
         "periods": found.periods,
     }
@@ -79,19 +84,30 @@ def _counted(tally: Tally) -> dict[str, Any]:
         "tool_calls": tally.tool_calls,
         "answers": tally.answers,
         "usage_records": tally.usage_records,
-        "counts": dict(sorted(tally.counts.items())),
+        "counts": {name: _number(count) for name, count in sorted(tally.counts.items())},
         "tokens": asdict(tally.tokens),
         "cost": None if tally.cost is None else {"amount": float(tally.cost), "currency": "USD"},
-        "stated_costs": [{"amount": sum_, "currency": currency} for currency, sum_ in sorted(tally.stated.items())],
+        "stated_costs": [
+            {"amount": float(amount), "currency": currency} for currency, amount in sorted(tally.stated.items())
+        ],
     }
 
 
-def _in_order(found: Statistics, by: "GroupBy | UsageGroupBy") -> list[tuple[GroupKey, Tally]]:
-    """Return times in order, everything else with the greatest first."""
+def _number(count: "Decimal") -> float:
+    return int(count) if abs(count) < _LARGEST_EXACT and count == int(count) else float(count)
+
+
+def _in_order(found: Statistics, by: "GroupBy | UsageGroupBy", names: "_Names") -> list[tuple[GroupKey, Tally]]:
+    """Return times in order, everything else with the greatest first; of equal ones, the first by name."""
     if by in TIME_GROUPINGS:
         return sorted(found.groups.items(), key=lambda entry: str(entry[0]))
     measure = _measure(found)[1]
-    return sorted(found.groups.items(), key=lambda entry: (-measure(entry[1]), -_size(entry[1]), str(entry[0])))
+
+    def rank(entry: tuple[GroupKey, Tally]) -> tuple[float, float, str]:
+        key, tally = entry
+        return -measure(tally), -_size(tally), ":".join(names[key][:2]) if key in names else str(key)
+
+    return sorted(found.groups.items(), key=rank)
 
 
 def _size(tally: Tally) -> float:
@@ -161,7 +177,7 @@ def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
         yield *rows[0][:2], f"tokens of {of if total.conversations else usage_records(total.answers)}"
         yield from rows[1:]
     for name, count in sorted(total.counts.items()):
-        yield escaped_line(name.replace("_", " ")), f"{count:,}", ""
+        yield escaped_line(name.replace("_", " ")), f"{_number(count):,}", ""
     if total.cost is not None:
         yield "cost", money(total.cost), "by public API prices"
     for currency, sum_ in sorted(total.stated.items()):
@@ -183,7 +199,7 @@ def footnotes(found: Statistics) -> "Iterator[Text]":
     if found.unpriced:
         names = [
             escaped_line(model) if model else "one without a name"
-            for model, _ in found.unpriced.most_common(_MODELS_NAMED)
+            for model, _ in found.unpriced_models()[:_MODELS_NAMED]
         ]
         others = len(found.unpriced) - len(names)
         models = ", ".join(names) + (f" and {counted(others, 'other')}" if others else "")
@@ -215,9 +231,10 @@ def _groups(
     from rich.text import Text
 
     name, measure = _measure(found)
-    rows = list(_with_gaps(_in_order(found, by), by))
+    names = conversation_titles(connection, found.groups) if by == "conversation" else {}
+    rows = list(_with_gaps(_in_order(found, by, names), by))
     greatest = max(measure(tally) for tally in found.groups.values())
-    labels = _labels(connection, [key for key, _ in rows], by)
+    labels = _labels([key for key, _ in rows], by, names)
     columns = {head: [_cell(tally, column) for _, tally in rows] for column, head in _HEADS.items()}
     columns = {head: cells for head, cells in columns.items() if any(cells)}
     if by == "tool":
@@ -260,10 +277,9 @@ def _cell(tally: Tally | None, column: str) -> str:
             return short_number(getattr(tally.tokens, column)) if tally.answers else ""
 
 
-def _labels(connection: "sqlite3.Connection", keys: Sequence[GroupKey], by: "GroupBy | UsageGroupBy") -> "list[Text]":
+def _labels(keys: Sequence[GroupKey], by: "GroupBy | UsageGroupBy", names: "_Names") -> "list[Text]":
     from rich.text import Text
 
-    names = conversation_titles(connection, keys) if by == "conversation" else {}
     labels: list[Text] = []
     for key in keys:
         match by:

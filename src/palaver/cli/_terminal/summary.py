@@ -58,23 +58,31 @@ def summary(report: "Report", effort: "Effort", messages: "ResultMessages") -> "
 
 
 def location_table(report: "Report", paths_by_platform: dict[str, list[str]]) -> Table:
-    """Return a table of what a scan found in each location."""
+    """Return a table of what a scan found in each location, and of what it read again elsewhere."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("platform", no_wrap=True)
     table.add_column("place", overflow="fold")
     for name in ("sources", "unchanged", "conversations", "messages"):
         table.add_column(name, justify="right", no_wrap=True)
+    places = tuple(os.path.realpath(path) for paths in paths_by_platform.values() for path in paths)
     for platform, paths in paths_by_platform.items():
         title = importer(platform).title
         for path in paths:
-            here = [source for source in report.sources if source.platform == platform and _is_in(source.source, path)]
-            unchanged = sum(_is_in(source, path) for source in report.unchanged)
-            conversations = sum(source.conversations for source in here)
-            messages = sum(source.messages for source in here)
-            counts = (len(here) + unchanged, unchanged, conversations, messages)
-            table.add_row(title, display_path(path), *(f"{count:,}" for count in counts))
+            real = os.path.realpath(path)
+            here = [source for source in report.sources if source.platform == platform and _is_in(source.source, real)]
+            unchanged = sum(_is_in(source, real) for source in report.unchanged)
+            table.add_row(title, display_path(path), *_counts(here, unchanged))
             title = ""
+    elsewhere = [source for source in report.sources if not any(_is_in(source.source, place) for place in places)]
+    if elsewhere:
+        table.add_row("", "elsewhere", *_counts(elsewhere, 0))
     return table
+
+
+def _counts(sources: "list[SourceReport]", unchanged: int) -> list[str]:
+    conversations = sum(source.conversations for source in sources)
+    messages = sum(source.messages for source in sources)
+    return [f"{count:,}" for count in (len(sources) + unchanged, unchanged, conversations, messages)]
 
 
 def _is_in(source: str, path: str) -> bool:

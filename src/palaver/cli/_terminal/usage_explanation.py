@@ -1,11 +1,11 @@
-"""`palaver stats --explain`: every message with usage, whether it is counted, and at what price."""
+"""`palaver stats --explain`: every message and record with usage, whether it is counted, and at what price."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from palaver.archive.statistics import PricedAnswer, Statistics, price_answer
-from palaver.archive.usage import CountedAnswer, Counts, Scope, Usage, counted_answers
+from palaver.archive.usage import CountedAnswer, Counts, Scope, Usage, counted_answers, counted_record_answers
 from palaver.cli._terminal import output
 from palaver.cli._terminal.layout import can_draw_blocks
 from palaver.cli._terminal.statistics import footnotes
@@ -19,18 +19,28 @@ if TYPE_CHECKING:
     from palaver.prices import PriceRow, Prices
 
 _SHORT = 8
+_USAGE_RECORD = "(record)"
 _NOTABLE = 1.005
 """The ratio from which a difference is mentioned."""
 
 
 def entries(connection: "sqlite3.Connection", scope: Scope, prices: "Prices") -> Iterator[dict[str, Any]]:
-    """Yield as JSON every counted message followed by its copies, and every selected copy counted elsewhere."""
-    for answer in counted_answers(connection, scope, in_time_order=True):
+    """Yield as JSON every counted message followed by its copies, and every selected copy counted elsewhere.
+
+    Usage records that count come last; they have no conversation.
+    """
+    for answer in _answers(connection, scope):
         if answer.owner.is_chosen:
             yield _entry(answer.owner, answer, price_answer(answer, prices))
         for copy in answer.copies:
             if copy.is_chosen or answer.owner.is_chosen:
                 yield _entry(copy, answer, None)
+
+
+def _answers(connection: "sqlite3.Connection", scope: Scope) -> Iterator[CountedAnswer]:
+    yield from counted_answers(connection, scope, in_time_order=True)
+    for answer in counted_record_answers(connection, scope):
+        yield answer._replace(copies=[])
 
 
 def _entry(usage: Usage, answer: CountedAnswer, cost: PricedAnswer | None) -> dict[str, Any]:
@@ -82,7 +92,7 @@ def show(connection: "sqlite3.Connection", found: Statistics, scope: Scope, pric
     used: dict[PriceRow, int] = {}
     is_wide = output.terminal_width() is None
     output.answer(Text(_head(is_wide=is_wide), "dim"))
-    lines = _lines(counted_answers(connection, scope, in_time_order=True), prices, used, is_wide=is_wide)
+    lines = _lines(_answers(connection, scope), prices, used, is_wide=is_wide)
     if is_wide:
         for line, _ in lines:
             output.answer_text(line)
@@ -140,7 +150,8 @@ def _figures(counts: Counts, *, is_wide: bool) -> str:
 
 
 def _ids(usage: Usage, *, is_wide: bool) -> str:
-    return _names(escaped_line(usage.conversation_id), escaped_line(usage.message_id), is_wide=is_wide)
+    conversation = usage.conversation_id if usage.conversation_key is not None else _USAGE_RECORD
+    return _names(escaped_line(conversation), escaped_line(usage.message_id), is_wide=is_wide)
 
 
 def _names(conversation: str, message: str, *, is_wide: bool) -> str:

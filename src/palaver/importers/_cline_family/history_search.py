@@ -19,7 +19,7 @@ from palaver.importers._cline_family.ui_rows import (
     inner_texts,
     texts_in,
 )
-from palaver.importers._cline_family.user_text import MENTION, is_sent_form, split_by_author
+from palaver.importers._cline_family.user_text import is_sent_form, may_be_rewritten, split_by_author
 from palaver.model.build import JsonObject
 
 _SEPARATOR = "\n\0\n"
@@ -214,7 +214,7 @@ class HistoryWindow:
 
     def _has_human_text(self, text: str) -> bool:
         indexes = self._indexes_without_role("assistant")
-        if "@" in text and self._has_text_around_mentions(text, indexes):
+        if may_be_rewritten(text) and any(is_sent_form(sent.strip(), text) for sent in self._human_texts(indexes)):
             return True
         if len(text) < LONG_TEXT:
             return self.history.has_short_text(text, indexes)
@@ -237,16 +237,9 @@ class HistoryWindow:
         lines = long_lines(text) if "\n" in text else []
         return bool(lines) and all(self.history.has(line, self.indexes) for line in lines)
 
-    def _has_text_around_mentions(self, text: str, indexes: list[int]) -> bool:
-        """Return whether the pieces between `@` mentions occur; the extension rewrites the mentions themselves."""
-        pieces = [piece.strip() for piece in MENTION.split(text)]
-        if not any(pieces):
-            return any(is_sent_form(sent.strip(), text) for sent in self._human_texts(indexes))
-        return all(self.history.has(piece, indexes) for piece in pieces if piece)
-
     def is_rewritten(self, text: str) -> bool:
         """Return whether the history does not hold a text of the user as it was typed."""
-        return "@" in text and not self.history.has(text.strip(), self._indexes_without_role("assistant"))
+        return may_be_rewritten(text) and not self.history.has(text.strip(), self._indexes_without_role("assistant"))
 
     def _human_texts(self, indexes: list[int]) -> Iterator[str]:
         """Yield what the user wrote in some records."""

@@ -18,7 +18,7 @@ from palaver.importers._cline_family.ui_rows import (
     parse_foreign_row,
     texts_in,
 )
-from palaver.importers._cline_family.user_text import SENT_FORM, is_sent_form
+from palaver.importers._cline_family.user_text import is_sent_form, may_be_rewritten
 from palaver.importers._cline_family.user_turns import UserTurn
 from palaver.model import build
 from palaver.model.build import JsonObject
@@ -143,8 +143,8 @@ class RowWriter:
 
     def _is_written(self, text: str) -> bool:
         """Return whether a text of the user was written from a row, perhaps in the words that were typed."""
-        return text in self._human_texts or (
-            SENT_FORM in text and any(is_sent_form(text, typed) for typed in self._human_texts)
+        return text in self._human_texts or any(
+            may_be_rewritten(typed) and is_sent_form(text, typed) for typed in self._human_texts
         )
 
     def _write_unanswered(self, row: Row, request: Request) -> None:

@@ -229,21 +229,28 @@ def _tag(section: str, name: str) -> str:
     return section[at + len(name) + 2 : end].strip() if 0 <= at < end else ""
 
 
-MENTION = re.compile(r'@(?:"[^"\n]*"|\S+?)(?=[.,;:!?)\]]*(?:\s|$))')
-"""A file, folder, address or view that the user mentioned: `@/src/a.ts`, `@"/my notes.md"`, `@problems`."""
-SENT_FORM = "(see below for "
+_MENTION = re.compile(r"""@(?:"[^"\n]*"|(?:\\ |[^\s\\]|\\(?! ))+?)(?=[.,;:!?)\]]*(?:\s|$))|\A/[\w:.-]+(?:\s+|$)""")
+"""A file, folder, address or view that the user mentioned (`@/src/a.ts`, `@"/my notes.md"`, `@/my\\ notes.md`,
+`@problems`), or the command that a prompt begins with."""
+_SENT_FORM = "(see below for "
 """In what the model gets instead of a mention."""
 _LONGEST_EXPANSION = 1_000
 
 
-def is_sent_form(sent: str, typed: str) -> bool:
-    """Return whether a text is what the user typed, with mentions worded as the model gets them.
+def may_be_rewritten(typed: str) -> bool:
+    """Return whether the model may have got a prompt in other words than those that were typed."""
+    return "@" in typed or typed.startswith("/")
 
-    The extension writes `'src/a.ts' (see below for file content)` for `@/src/a.ts`, and appends the content.
+
+def is_sent_form(sent: str, typed: str) -> bool:
+    """Return whether a text is what the user typed, with mentions and commands worded as the model gets them.
+
+    The extension writes `'src/a.ts' (see below for file content)` for `@/src/a.ts`, and appends the content. For a
+    command, Roo Code writes `Command 'init' (see below for command content)`; Cline removes it and adds instructions.
     """
     at = start = 0
-    has_expansion = False
-    for mention in MENTION.finditer(typed):
+    is_rewritten = False
+    for mention in _MENTION.finditer(typed):
         piece = typed[start : mention.start()]
         if not sent.startswith(piece, at):
             return False
@@ -251,9 +258,18 @@ def is_sent_form(sent: str, typed: str) -> bool:
         if sent.startswith(mention[0], at):
             at += len(mention[0])
             continue
-        end = sent.find(")", sent.find(SENT_FORM, at)) + 1
+        end = sent.find(")", sent.find(_SENT_FORM, at)) + 1
         expansion = sent[at:end]
-        if SENT_FORM not in expansion or "\n" in expansion or len(expansion) > _LONGEST_EXPANSION:
+        is_command = mention[0].startswith("/")
+        if is_command and not expansion.startswith(_SENT_COMMAND):
+            is_rewritten = True
+            continue
+        if _SENT_FORM not in expansion or "\n" in expansion or len(expansion) > _LONGEST_EXPANSION:
             return False
-        at, has_expansion = end, True
-    return has_expansion and sent[at:] == typed[start:]
+        at, is_rewritten = end, True
+        if is_command:
+            start = mention.start() + len(mention[0].rstrip())
+    return is_rewritten and sent[at:] == typed[start:]
+
+
+_SENT_COMMAND = "Command '"

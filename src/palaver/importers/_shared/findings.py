@@ -25,3 +25,4 @@ BAD_CONVERSATION = finding_kind(
 UNFORESEEN = finding_kind(
     "unforeseen", "error", "A record broke the importer, which is a bug; its bytes are set aside."
 )
+ODD_INDEX_ROW = finding_kind("odd-index-row", "note", "A row of the index names no session; it is left out.")

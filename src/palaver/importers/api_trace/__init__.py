@@ -3,14 +3,14 @@
 Where the files are
     Wherever the recorder writes them. claude-trace writes `.claude-trace/log-<time>.jsonl` in the folder in which it
     was started, and a page (`.html`) with the same pairs; a fork writes the chunks of its streams beside them
-    (`.stream.jsonl`). Chunks are read together with the log, for answers that it lacks; the page is read if there is
-    no log. Further: records `{request, response, error, duration_ms, id, timestamp}` of a proxy, as accepted by
-    `palaver cook` (JSON Lines, an array, or one object; streams as `sse_lines`); logs of LLM Interceptor (`request`,
-    `response_chunk`, `response_meta` and `response` in any order, its merged lines, and the folder of a session that
-    it split into files); HAR files. Anthropic's, OpenAI's and Gemini's formats are recognized by address and shape, of
-    the request and of the answer apart, since some proxies translate; Bedrock's event streams by their bytes. Not read:
-    claude-code-logger, which writes to the terminal only, and logs of LiteLLM, which differ from one callback to the
-    next.
+    (`.stream.jsonl`). Chunks are read together with the log, for answers that it lacks; the page is read if there is no
+    log. Further: records `{request, response, error, duration_ms, id, timestamp}` of a proxy, as accepted by `palaver
+    cook` (JSON Lines, an array, or one object; streams as `sse_lines`, bodies also as text); logs of LLM Interceptor
+    (`request`, `response_chunk`, `response_meta` and `response` in any order, its merged lines, and the folder of a
+    session that it split into files); HAR files. Anthropic's, OpenAI's and Gemini's formats are recognized by address
+    and shape, of the request and of the answer apart, since some proxies translate; Bedrock's event streams by their
+    bytes. Not read: claude-code-logger, which writes to the terminal only, and logs of LiteLLM, which differ from one
+    callback to the next.
 
 What comes out
     Conversations, joined from the messages that requests repeat and answers add. Several answers to one request follow

@@ -57,18 +57,24 @@ def body_of(value: Any, *, is_base64: bool = False) -> Body:
     """Read a body that was logged as JSON or as text."""
     match value:
         case dict():
-            return _with_metrics(cast("JsonObject", value))
+            return _with_metrics(_with_choice_messages(cast("JsonObject", value)))
         case str():
             return _body_from_bytes(_from_base64(value) if is_base64 else _body_bytes(value), value)
         case list() if value:
             return body_of_events([Event("message", dump_json(event)) for event in cast("list[Any]", value)])
-        case _:
+        case None | []:
             return Body()
+        case _:
+            return Body(text=dump_json(value).decode())
 
 
 def body_of_lines(lines: list[Any]) -> Body:
-    """Read a stream that was logged line by line."""
-    return body_of_events(list(events_of_lines(line for line in lines if isinstance(line, str))))
+    """Read a stream that was logged line by line; some logs have parsed events, or data without the field's name."""
+    texts = [line if isinstance(line, str) else f"data: {dump_json(line).decode()}" for line in lines]
+    events = list(events_of_lines(texts))
+    if not events:
+        events = [event_of("", line) for line in texts if line.strip()]
+    return body_of_events(events)
 
 
 def body_of_events(events: list[Event], hint: str | None = None, counts: JsonObject | None = None) -> Body:
@@ -76,7 +82,9 @@ def body_of_events(events: list[Event], hint: str | None = None, counts: JsonObj
         return Body()
     wire = recognize(iter(events)) or hint
     if wire is None:
-        return Body(text="\n".join(event.data.decode("utf-8", "replace") for event in events))
+        text = "\n".join(event.data.decode("utf-8", "replace") for event in events)
+        errors = (payload for event in events if (payload := _parse_object(event.data)).get("error"))
+        return Body(next(errors, None), text=text)
     return _assembled(wire, assemble_events(wire, events), counts)
 
 
@@ -125,13 +133,34 @@ def _body_from_json(raw: bytes, text: str) -> Body:
     except NOT_JSON:
         pass
     else:
-        return _with_metrics(value)
+        return _with_metrics(_with_choice_messages(value))
     try:
         value = parse(close_truncated(raw))
     except NOT_JSON:
         return Body(text=text)
     issue = Issue("cut_event", 0, "the body ends within its JSON, or is damaged there")
     return Body(value, None, is_cut=True, issues=(issue,), text=text) if value else Body(text=text)
+
+
+def _with_choice_messages(payload: JsonObject) -> JsonObject:
+    """Return an answer whose choices have messages, also where a log wrote a piece of a stream or a bare text."""
+    choices = payload.get("choices")
+    if not isinstance(choices, list):
+        return payload
+    made = [_with_message(choice) for choice in cast("list[Any]", choices)]
+    return payload if made == choices else {**payload, "choices": made}
+
+
+def _with_message(choice: Any) -> Any:
+    match choice:
+        case {"message": _}:
+            return choice
+        case {"delta": dict() as message, **rest}:
+            return {**rest, "message": {"role": "assistant", **message}}
+        case {"text": str(text), **rest}:
+            return {**rest, "message": {"role": "assistant", "content": text}}
+        case _:
+            return choice
 
 
 def _with_metrics(payload: JsonObject) -> Body:

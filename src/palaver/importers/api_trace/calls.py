@@ -16,8 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 from palaver.importers._shared.findings import BAD_TIMESTAMP, SEVERAL_MESSAGES
 from palaver.importers.api_trace.bodies import Body, body_of
 from palaver.importers.api_trace.endpoints import OTHER_TRAFFIC, is_model_request, model_in_url, skip_rule, wire_of_url
+from palaver.importers.api_trace.failures import stated_failure
 from palaver.importers.api_trace.helper_calls import helper_kind
-from palaver.importers.api_trace.masking import are_headers, dump_json, mask_addresses, mask_value
+from palaver.importers.api_trace.masking import are_headers, dump_json, mask_value
 from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
 from palaver.model.ids import conversation_uuid
@@ -25,9 +26,8 @@ from palaver.model.timestamps import milliseconds_of, timestamp_or_empty
 from palaver.redact.policy import harmless_headers, mask_url
 from palaver.sources.parse import NOT_JSON, parse
 from palaver.threads.call import Call
-from palaver.wire import wire_format
 from palaver.wire._detection import WIRE_FORMAT_NAMES, request_format, response_format
-from palaver.wire._errors import exchange_error
+from palaver.wire._errors import duration_ms, exchange_error
 
 BAD_RECORD = finding_kind("bad-record", "error", "A record of a log tells of no call; a masked copy is set aside.")
 DAMAGED_STREAM = finding_kind(
@@ -39,6 +39,9 @@ UNREADABLE_REQUEST = finding_kind(
 )
 UNREADABLE_ANSWER = finding_kind(
     "unreadable-answer", "warning", "An answer is in no format that is known; it is kept as it is."
+)
+BAD_DURATION = finding_kind(
+    "bad-duration", "note", "A duration could not be read; it is computed from the times if both are known."
 )
 ODD_STREAM_TIMES = finding_kind(
     "odd-stream-times", "note", "A stream ends before its request or its first chunk; the time of the response stands."
@@ -62,6 +65,8 @@ _STREAM_TIMES = ("time_to_first_chunk_ms", "stream_ms")
 _REPORTED_ELSEWHERE = {"error_event", "incomplete_stream_end", "another_message"}
 """Issues of a stream with a finding of their own."""
 _DIGITS = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
+_MAX_DURATION_MS = 1e12
+_FORMATS_WITH_MESSAGES = (WIRE_FORMAT_NAMES["openai"], WIRE_FORMAT_NAMES["claude"])
 _UTC_OFFSET = re.compile(r"(?:Z|[+-][0-9]{2}:?[0-9]{2})$")
 
 
@@ -114,6 +119,7 @@ def _following_calls(logged: LoggedCall, call_id: str, note: Note) -> Iterator[C
         call = _call_from_log(replace(logged, reply=reply), note_stream)
         if isinstance(call, Call):
             call.duration_ms = None
+            call.stream_position = number - 1
             call.answer = {name: value for name, value in call.answer.items() if name not in _STREAM_TIMES}
             if call.call_id == call_id:
                 call.call_id = f"{call_id}-{number}"
@@ -134,7 +140,7 @@ def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
         request = _with_system_message(request)
     sent_headers, received_headers = harmless_headers(logged.request_headers), harmless_headers(logged.response_headers)
     status = logged.status if type(logged.status) is int and logged.status > 0 else None
-    failure = _stated_failure(logged, answer_wire or wire, status)
+    failure = stated_failure(reply, logged.error, answer_wire or wire, status)
     caller = caller_of(request)
     user = request.get("user")
     call = Call(
@@ -142,7 +148,7 @@ def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
         wire=wire,
         request=request,
         response=reply.payload if reply.is_answer else None,
-        error=failure or _unstated_failure(reply, logged.extra_fields, status),
+        error=failure or _unexplained_failure(reply, logged.extra_fields, status),
         is_request_cut=is_cut or not is_model_request(request),
         is_answer_cut=reply.is_cut,
         caller=caller.name or (user if isinstance(user, str) else ""),
@@ -168,6 +174,8 @@ def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
 def _request(value: Any) -> tuple[JsonObject, str, bool]:
     """Return the payload, the text of an unreadable body, and whether part of the body is missing."""
     match value:
+        case {"raw": str(text)} if len(value) == 1:  # how the proxy of the cook specification writes what is no JSON
+            return _request(text)
         case dict():
             return value, "", False
         case str() if value.strip():
@@ -196,8 +204,10 @@ def _wires(url: str, request: JsonObject, reply: Body) -> tuple[str, str]:
     stated = wire_of_url(url) or ""
     if stated and answered in {"", stated}:
         return stated, answered
-    shown = request_format(request)
-    return (WIRE_FORMAT_NAMES[shown] if shown else stated or answered or WIRE_FORMAT_NAMES["openai"]), answered
+    if shown := request_format(request):
+        return WIRE_FORMAT_NAMES[shown], answered
+    may_be_alike = "messages" not in request or answered in _FORMATS_WITH_MESSAGES
+    return stated or (answered if may_be_alike else "") or WIRE_FORMAT_NAMES["openai"], answered
 
 
 def _answer_wire(reply: Body) -> str:
@@ -205,45 +215,13 @@ def _answer_wire(reply: Body) -> str:
     return reply.wire or (WIRE_FORMAT_NAMES[shown] if shown else "")
 
 
-def _stated_failure(logged: LoggedCall, wire: str, status: int | None) -> JsonObject | None:
-    """Return the error that the API, the log or the status reports."""
-    payload = logged.reply.payload
-    if payload is not None and (found := _payload_failure(payload, wire, status)):
-        return found
-    if logged.error:
-        message = _error_message(logged.error)
-        return exchange_error(mask_addresses(message), _error_types(message), status)
-    if status is not None and status >= 400 and not logged.reply.is_answer:
-        return exchange_error(logged.reply.as_text or f"status {status}", (), status)
-    return None
-
-
-def _payload_failure(payload: JsonObject, wire: str, status: int | None) -> JsonObject | None:
-    stated = payload.get("error")
-    if wire == "anthropic" and isinstance(stated, dict | str):
-        payload = {"type": "error", "error": {"message": stated} if isinstance(stated, str) else stated}
-    found = wire_format(wire).error_from_wire(payload, status)
-    return {**found, "message": _error_message(stated)} if found and isinstance(stated, dict) else found
-
-
-def _error_message(error: Any) -> str:
-    """Return the words of an error: its message, else all of it as JSON."""
-    stated = error.get("message") if isinstance(error, dict) else error
-    return stated if isinstance(stated, str) else dump_json(mask_value(error)).decode(errors="replace")
-
-
-def _unstated_failure(reply: Body, extra_fields: JsonObject, status: int | None) -> JsonObject | None:
+def _unexplained_failure(reply: Body, extra_fields: JsonObject, status: int | None) -> JsonObject | None:
     """Return an error for a missing answer that nothing explains, from the reply or a remark of the log."""
     if reply.is_answer:
         return None
     note = extra_fields.get("note")
     message = reply.as_text or (note if isinstance(note, str) else MISSING_ANSWER.meaning if extra_fields else "")
     return exchange_error(message, (), status) if message else None
-
-
-def _error_types(message: str) -> tuple[str, ...]:
-    lower = message.lower()
-    return ("timeout_error",) if "timeout" in lower or "timed out" in lower else ()
 
 
 def _version(url: str, request: JsonObject, headers: dict[str, str]) -> str | None:
@@ -329,10 +307,10 @@ def _set_times(call: Call, logged: LoggedCall, note: Note) -> None:
         note(LOCAL_TIME, logged.where, "")
     call.ended_at = ended or logged_at or None
     call.started_at = started or call.ended_at
-    stated = _number(logged.duration_ms)
-    if stated is not None and 0 <= stated < 1e12:
-        call.duration_ms = stated
-    elif started and ended and started <= ended:
+    call.duration_ms = _duration_ms(logged.duration_ms)
+    if call.duration_ms is None and logged.duration_ms is not None:
+        note(BAD_DURATION, logged.where, f"{logged.duration_ms!r:.60}")
+    if call.duration_ms is None and started and ended and started <= ended:
         call.duration_ms = milliseconds_of(ended) - milliseconds_of(started)
     if call.ended_at is None and call.started_at and call.duration_ms:
         late = milliseconds_of(call.started_at) + round(call.duration_ms)
@@ -350,11 +328,13 @@ def _stream_times(started: str, first: str, last: str) -> JsonObject:
     return times
 
 
-def _number(stated: Any) -> float | None:
-    """Return a number, or the number that a text consists of."""
-    if isinstance(stated, str) and _DIGITS.fullmatch(stated):
-        return float(stated) if "." in stated else int(stated)
-    return stated if isinstance(stated, int | float) and not isinstance(stated, bool) else None
+def _duration_ms(stated: Any) -> float | None:
+    """Return milliseconds from a number, or from a text with a number or with units (`1.2s`)."""
+    if isinstance(stated, str):
+        text = stated.strip()
+        stated = float(text) if _DIGITS.fullmatch(text) else duration_ms(text)
+    is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+    return stated if is_number and 0 <= stated < _MAX_DURATION_MS else None
 
 
 def _note_problems(call: Call, logged: LoggedCall, request_text: str, note: Note) -> None:

@@ -3,7 +3,7 @@
 A chunk file holds the streams of a claude-trace log, one network read per line, for answers that the log lacks. Chunks
 are grouped by `request_id`. Older files have none: there, a stream runs from `message_start` to `message_stop` and
 belongs to the unanswered entry of the log within two seconds, if there is exactly one. A stream whose message the log
-already holds is folded into it.
+already holds, as the request id tells, or else the id of the message, is folded into it, and gives it its times.
 
 LLM Interceptor writes the request, each event of the stream, and its end as records of their own, in any order.
 """
@@ -21,7 +21,7 @@ from palaver.model.build import JsonObject
 from palaver.storage.spill import GroupSpill
 from palaver.streams._contract import Event, Issue
 from palaver.streams.event_parsers import events_of
-from palaver.streams.log_entries import chunk_bytes
+from palaver.streams.log_entries import chunk_bytes, stated_request_id
 
 WINDOW_S = 2.0
 _MESSAGE_ID = re.compile(r'"message_start".{0,200}?"id"\s*:\s*"([^"]+)"', re.DOTALL)
@@ -33,6 +33,7 @@ class _Stream:
     """What is remembered about a stream while its chunks are spilled."""
 
     first: float | None = None
+    last: float | None = None
     message_id: str = ""
     is_legacy: bool = False
     is_answered: bool = False
@@ -56,16 +57,16 @@ class ChunkStreams:
     def add(self, chunk: JsonObject, where: str, size_bytes: int) -> None:
         text, time = chunk.get("chunk_data"), chunk.get("timestamp")
         text = text if isinstance(text, str) else ""
-        stated = chunk.get("request_id")
-        key = stated if isinstance(stated, str) else ""
+        key = stated_request_id(chunk) or ""
         is_legacy = not key
         if is_legacy:
             if not self._open_legacy_key or '"message_start"' in text:
                 self._open_legacy_key = f"\0{where}"
             key = self._open_legacy_key
         stream = self._streams.setdefault(key, _Stream(is_legacy=is_legacy))
-        if isinstance(time, int | float) and (stream.first is None or time < stream.first):
-            stream.first = time
+        if isinstance(time, int | float):
+            stream.first = time if stream.first is None else min(time, stream.first)
+            stream.last = time if stream.last is None else max(time, stream.last)
         if not stream.message_id and (found := _MESSAGE_ID.search(text)):
             stream.message_id = found[1]
             self._streams_by_message.setdefault(found[1], key)
@@ -88,7 +89,8 @@ class ChunkStreams:
                 if isinstance(time, int | float) and not any(name in self._streams for name in request_ids(entry)):
                     unanswered[number] = time
             elif found := _MESSAGE_ID.search(str(response.get("body_raw"))):
-                self._mark_message_answered(found[1])
+                for stream in self._streams_of(entry, found[1]):
+                    stream.is_answered = True
         candidates: dict[int, list[str]] = {}
         for key, stream in self._streams.items():
             if not stream.is_legacy or stream.is_answered or stream.first is None:
@@ -115,15 +117,20 @@ class ChunkStreams:
 
     def mark_answered(self, entry: JsonObject, answer_id: Any) -> None:
         """Record that the log holds the answer of this entry."""
-        for name in request_ids(entry):
-            if name in self._streams:
-                self._streams[name].is_answered = True
-        if isinstance(answer_id, str):
-            self._mark_message_answered(answer_id)
+        for stream in self._streams_of(entry, answer_id):
+            stream.is_answered = True
 
-    def _mark_message_answered(self, message_id: str) -> None:
-        if (key := self._streams_by_message.get(message_id)) is not None:
-            self._streams[key].is_answered = True
+    def times_of(self, entry: JsonObject, answer_id: Any) -> tuple[float | None, float | None]:
+        """Return the times of the first and the last chunk of an entry."""
+        streams = self._streams_of(entry, answer_id)
+        first = min((stream.first for stream in streams if stream.first is not None), default=None)
+        return first, max((stream.last for stream in streams if stream.last is not None), default=None)
+
+    def _streams_of(self, entry: JsonObject, answer_id: Any) -> list[_Stream]:
+        """Return the streams with a request id of an entry; only if there are none, that with its message's id."""
+        found = [self._streams[name] for name in request_ids(entry) if name in self._streams]
+        key = self._streams_by_message.get(answer_id) if isinstance(answer_id, str) and not found else None
+        return found if key is None else [self._streams[key]]
 
     def calls(self) -> Iterator[tuple[LoggedCall | None, list[tuple[str, Any]]]]:
         """Yield each call with its records and their positions; None for a stream whose answer the log holds."""

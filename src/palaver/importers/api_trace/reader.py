@@ -109,7 +109,11 @@ class _Reader:
         return None
 
     def _read_pair(self, record: JsonObject, records: JsonLines | JsonElements) -> Call | None:
-        call = self._build_call(pair_call(record, records.where()), records)
+        logged = pair_call(record, records.where())
+        if logged.last_chunk is None:
+            answer_id = (logged.reply.payload or {}).get("id")
+            logged.first_chunk, logged.last_chunk = self._streams.times_of(record, answer_id)
+        call = self._build_call(logged, records)
         if call is not None and call.response is not None:
             self._streams.mark_answered(record, call.response.get("id"))
         return call

@@ -59,6 +59,8 @@ def record_kind(record: JsonObject) -> Kind:
         stated in _PART_TYPES and "request_id" in record
     ):
         return "part"
+    if isinstance(request, str) and "response" in record:
+        return "trace"
     return "merge-error" if isinstance(record.get("error"), dict) else ""
 
 
@@ -68,6 +70,8 @@ def trace_call(record: JsonObject, where: str) -> LoggedCall:
     match response:
         case {"sse_lines": list() as lines}:
             reply = body_of_lines(lines)
+        case {"sse_lines": str(text)}:
+            reply = body_of(text)
         case {"raw": str(text)} if len(response) == 1:
             reply = body_of(text)
         case _:
@@ -273,7 +277,7 @@ def _headers(listed: Any) -> JsonObject:
 
 
 def _id(stated: Any) -> str | None:
-    return str(stated) if isinstance(stated, str | int) and stated != "" else None
+    return str(stated) if type(stated) in {str, int} and stated != "" else None
 
 
 def _text(value: Any) -> str:

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from palaver.errors import PalaverError
 from palaver.importers._shared.chat_exports import SeenConversations, conversation_files, open_elements
 from palaver.importers._shared.findings import BAD_CONVERSATION, UNFORESEEN
 from palaver.importers.chatgpt.assets import Assets
@@ -37,6 +38,10 @@ ODD_SIDE_ROW = finding_kind(
 MISSING_MEMBER = finding_kind(
     "missing-member", "error", "A file that the export's own list names is not in the export."
 )
+
+_READ_FILES = frozenset({FEEDBACK, SHARED, ASSET_NAMES, MANIFEST, LIBRARY, COMPARISONS})
+"""The files beside the conversations that are not just counted."""
+_LARGEST_EMPTY_BYTES = 8
 
 
 def _unwrapped(raw: Any) -> JsonObject | None:
@@ -79,7 +84,7 @@ class Export:
         self._read_side_files(names)
         for file in files:
             yield from self._conversations(self._elements(file, file.name))
-        if COMPARISONS in self._members:
+        if COMPARISONS in self._members and not self._is_empty(COMPARISONS):
             side = self._side_file(COMPARISONS)
             yield from self._conversations(open_elements(side, self._run, label=COMPARISONS), comparison_conversation)
         self._count_side_files()
@@ -126,10 +131,21 @@ class Export:
     def _side_file(self, name: str) -> Source:
         return Source(self._source.folder, name)
 
+    def _is_empty(self, name: str) -> bool:
+        side = self._side_file(name)
+        try:
+            return side.size_bytes <= _LARGEST_EMPTY_BYTES and side.head().strip() in {b"", b"null"}
+        except (PalaverError, OSError):
+            return False  # reading it tells what is wrong with it
+
     def _read_side_files(self, conversations: set[str]) -> None:
         """Read the files that enrich the conversations; count the others."""
         for name in self._members:
-            if name == FEEDBACK:
+            if name in _READ_FILES and self._is_empty(name):
+                count_file(self._side_file(name), self._run)
+                self._run.note(ODD_SIDE_ROW, name, "the file is empty")
+                self._run.skipped("odd-side-row")
+            elif name == FEEDBACK:
                 self._read_feedback()
             elif name == SHARED:
                 self._read_shared()

@@ -11,7 +11,7 @@ What comes out
     that share an API message id become one message; its usage is the field-wise maximum, counted once. Lines keep their
     order; `metadata.author_kind` names the author. Events and attachments become `system` messages, hidden if they are
     housekeeping. `toolUseResult` is stored in the tool result's `metadata`, without what the result or the call already
-    contains.
+    contains. A result whose call the file lacks is marked `context_incomplete`.
 
     A slash command that a person typed is `human` and reads as it was typed, `/name arguments`; the tags in which it is
     stored are in `metadata.stored_text`. What a command expands to, and what it prints, is `harness`. Warm-up agents
@@ -37,9 +37,10 @@ What is left out, and counted under these rules
     `session-file-exists` (prompts that the session itself holds, and entries of the index whose session has its file),
     `just-typed` (prompts of the last minute, which their session may still get; read when the history next changes),
     `no-conversation` (session fields in a file without any message, and entries of the index without title and prompt),
-    `unreferenced-output`, `side-file`, `unreadable-side-file`. Dropped from imported lines: fields that repeat the
-    conversation's first line (`cwd`, `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless
-    `original_files` is on), HTTP headers of failed calls.
+    `odd-index-row` (entries of the index that name no session, with a note), `unreferenced-output`, `side-file`,
+    `unreadable-side-file`. Dropped from imported lines: fields that repeat the conversation's first line (`cwd`,
+    `gitBranch`, `version`, `slug`, `entrypoint`), `originalFile` (unless `original_files` is on), HTTP headers of
+    failed calls.
 """
 
 import os

@@ -1,8 +1,9 @@
 """Slash commands: what a person typed, out of the tags in which Claude Code stores it.
 
 `/plan the week` is stored as `<command-message>plan</command-message> <command-name>/plan</command-name>
-<command-args>the week</command-args>`, in any order, with or without empty parts. Skills that the model starts are
-stored in such tags, too, but their name has no slash and no arguments, or the line names the call that started them.
+<command-args>the week</command-args>`, in any order, with or without empty parts. Versions around 1.0.0 wrote the name
+without its slash, and what the command expands to in `<command-contents>`. Skills that the model starts are stored in
+such tags, too, but have neither a slash nor a tag for arguments, or the line names the call that started them.
 """
 
 import re
@@ -11,7 +12,10 @@ from typing import Any, NamedTuple
 from palaver.model.build import JsonObject
 
 _PREFIX = "<command-"
-_PART = re.compile(r"\s*<command-(name|message|args)>(.*?)</command-\1>\s*", re.DOTALL)
+_PART = re.compile(
+    r"\s*(?:<command-(name|message|contents)>(.*?)</command-\1>|<command-(args)>(.*)</command-args>)\s*", re.DOTALL
+)
+"""Arguments end at the last tag that ends them: the person may have typed that tag, too."""
 
 
 class Command(NamedTuple):
@@ -25,7 +29,7 @@ class Command(NamedTuple):
 
     @property
     def is_typed(self) -> bool:
-        return bool(self.name) and (self.name.startswith("/") or bool(self.arguments))
+        return bool(self.name) and (self.name.startswith("/") or self.arguments is not None)
 
     @property
     def text(self) -> str:
@@ -40,7 +44,7 @@ def parse_command(text: str) -> Command | None:
     parts: dict[str, str] = {}
     position = 0
     while (part := _PART.match(text, position)) is not None:
-        parts.setdefault(part[1], part[2].strip())
+        parts.setdefault(part[1] or part[3], (part[2] or part[4] or "").strip())
         position = part.end()
     if not parts:
         return None
@@ -50,17 +54,24 @@ def parse_command(text: str) -> Command | None:
 _FIRST_CHARACTERS = frozenset("< \t\r\n")
 
 
-def typed_text(record: JsonObject, content: Any) -> str | None:
-    """Return what a person typed, if the content of a line is a command and nothing else; None otherwise."""
-    if isinstance(content, str):
-        text = content
-    elif isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and len(content[0]) == 2:
-        text = content[0].get("text")  # the block is {type, text}, which leaves nothing out
-    else:
+def typed_content(record: JsonObject, content: Any) -> Any | None:
+    """Return the content of a line with a command as a person typed it; None if it holds any other text."""
+    match content:
+        case str(text):
+            rest: list[Any] = []
+        case [{"type": "text", "text": str(text), **more}, *rest] if not more and all(map(_is_picture, rest)):
+            pass
+        case _:
+            return None
+    if (command := parse_command(text)) is None or command.rest:
         return None
-    if not isinstance(text, str) or (command := parse_command(text)) is None or command.rest:
+    if not command.is_typed or is_from_program(record):
         return None
-    return command.text if command.is_typed and not is_from_program(record) else None
+    return [{"type": "text", "text": command.text}, *rest] if rest else command.text
+
+
+def _is_picture(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") in {"image", "document"}
 
 
 def is_from_program(fields: JsonObject) -> bool:

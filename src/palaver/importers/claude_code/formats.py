@@ -93,7 +93,7 @@ def identify_format(source: Source) -> FormatMatch:
         if found.form and found.is_sure:
             return found
         best = best if best.form else found
-    is_cut = b"\n" not in head and head.startswith(b"{") and not _COPILOT_LOG.match(head)
+    is_cut = b"\n" not in head and head.startswith(b"{") and not _COPILOT_LOG.match(head) and not _is_json(head)
     is_from_other_product = _EDITOR_SESSION.search(head) or _GEMINI_MESSAGE.search(head)
     is_like_session = _SESSION_FIELD.search(head, 0, 4096) or _is_named_like_session(source)
     if best.form is None and is_cut and is_like_session and not is_from_other_product:
@@ -135,19 +135,21 @@ def _read_web_export(source: Source, run: Run, *, keep_original_files: bool) -> 
     router.close()
 
 
+def _is_json(head: bytes) -> bool:
+    try:
+        orjson.loads(head)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
 def _is_array(source: Source) -> bool:
     """Return whether the whole file is one array, not a session file or lines of which the first is an array."""
     head = source.head().lstrip(_LEADING_BLANKS)
     if not head.startswith(b"[") or _is_named_like_session(source):
         return False
     first, _, rest = head.partition(b"\n")
-    if not rest.strip():
-        return True
-    try:
-        orjson.loads(first)
-    except orjson.JSONDecodeError:
-        return True
-    return False
+    return not rest.strip() or not _is_json(first)
 
 
 def _is_named_like_session(source: Source) -> bool:

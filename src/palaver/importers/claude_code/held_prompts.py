@@ -6,6 +6,7 @@ a hash is kept: neither the history nor a session need fit into memory.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
 from io import BytesIO
@@ -26,7 +27,7 @@ _PLACEHOLDER = re.compile(r"\[(?:Pasted text|Image|\.\.\.Truncated text) #([0-9]
 _IN_TAGS = re.compile(r"\s*<(bash-input|user-memory-input)>(.*?)</\1>", re.DOTALL)
 _IMAGE = "[Image"
 _SIGNS = {"bash-input": "!", "user-memory-input": "#"}
-_ELLIPSES = ("…", "...")
+_ELLIPSIS = "…"
 _LINE_MARKS = (b'"user"', b'"system"', b'"attachment"', b'"queue-operation"')
 """Every line that may hold a prompt contains one of these, however it is spaced; the others need not be parsed."""
 
@@ -65,10 +66,10 @@ def prompt_of_row(display: str, pasted: Any) -> Prompt:
                 return ""
 
     form = normalized(_PLACEHOLDER.sub(expand, display))
-    is_cut = display.endswith(_ELLIPSES)
+    is_cut = display.endswith(_ELLIPSIS)
     pieces: tuple[str, ...] = ()
     if is_cut or has_unknown:
-        shown = display.rstrip("….")
+        shown = display.removesuffix(_ELLIPSIS)
         pieces = tuple(normalized(piece) for piece in _PLACEHOLDER.split(shown)[::2])
         pieces = (*pieces, "") if is_cut else pieces
     return Prompt(text_hash(form) if form else None, pieces if any(pieces) else ())
@@ -80,7 +81,8 @@ def normalized(text: str) -> str:
         text = command.text + command.rest
     elif (tag := _IN_TAGS.match(text)) is not None:
         text = _SIGNS[tag[1]] + tag[2]
-    return "".join(_PLACEHOLDER.sub("", without_injections(text)).split())
+    words = "".join(_PLACEHOLDER.sub("", without_injections(text)).split())
+    return words if words.isascii() else unicodedata.normalize("NFC", words)
 
 
 def text_hash(text: str) -> bytes:

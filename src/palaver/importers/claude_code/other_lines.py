@@ -6,7 +6,7 @@ Session fields go to the conversation: titles, tags, `platform.metadata`.
 
 from typing import Any
 
-from palaver.importers.claude_code.commands import typed_text
+from palaver.importers.claude_code.commands import typed_content
 from palaver.importers.claude_code.content import plain_text, to_blocks
 from palaver.importers.claude_code.line_context import (
     INTO_CONVERSATION,
@@ -47,10 +47,10 @@ def system(transcript: Transcript, record: JsonObject, context: LineContext) -> 
     _remove_headers(record)
     metadata = transcript.header.metadata(record, _SHAPES[tuple(record)])
     author = "harness"
-    if (typed := typed_text(record, content)) is not None:
+    if (typed := typed_content(record, content)) is not None:
         metadata["stored_text"] = plain_text(to_blocks(content))
         author = author_of(metadata["stored_text"], metadata)
-        blocks = [build.text(typed)]
+        blocks = to_blocks(typed)
     elif content:
         blocks = to_blocks(content)
     else:

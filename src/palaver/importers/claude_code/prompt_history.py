@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import PurePosixPath
-from typing import Any
 
 from palaver.importers.claude_code.document import PLATFORM
 from palaver.importers.claude_code.held_prompts import Prompt, held_prompts, prompt_of_row
@@ -157,8 +156,8 @@ class _HistoryReader:
 
 
 def _display(row: JsonObject) -> str:
-    display = row.get("display", "")
-    return display if isinstance(display, str) else str(display)
+    display = row.get("display")
+    return "" if display is None else str(display)
 
 
 def _is_just_typed(row: JsonObject) -> bool:
@@ -173,8 +172,8 @@ def _row_key(row: JsonObject) -> str:
 
 
 def _add_row(transcript: Transcript, row: JsonObject, context: LineContext) -> None:
-    display: Any = row.pop("display", "")
-    content = [build.text(display if isinstance(display, str) else str(display))]
+    display = _display(row)
+    content = [build.text(display)]
     pasted = row.pop("pastedContents", None)
     if isinstance(pasted, dict):
         for key, paste in pasted.items():
@@ -184,7 +183,7 @@ def _add_row(transcript: Transcript, row: JsonObject, context: LineContext) -> N
             elif paste:
                 transcript.run.note(PASTE_MISSING, context.where())
                 row.setdefault("pastedContents", {})[key] = paste
-    metadata = {key: value for key, value in row.items() if key not in {"sessionId", "project", "timestamp"}}
+    metadata = {key: value for key, value in row.items() if key not in {"display", "sessionId", "project", "timestamp"}}
     metadata["author_kind"] = "human"
     metadata["context_incomplete"] = True
     timestamp = row.get("timestamp")

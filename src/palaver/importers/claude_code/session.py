@@ -11,7 +11,7 @@ import orjson
 from palaver.errors import SourceError
 from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.claude_code.assistant_lines import without_metadata
-from palaver.importers.claude_code.commands import typed_text
+from palaver.importers.claude_code.commands import typed_content
 from palaver.importers.claude_code.content import to_blocks
 from palaver.importers.claude_code.dispatch import HANDLERS, Handler, TranscriptRouter, handler_for
 from palaver.importers.claude_code.document import PLATFORM
@@ -166,7 +166,7 @@ class SessionReader:
                 tally.update(dispositions)
                 dispositions.clear()
                 for transcript in router.transcripts():
-                    if (document := transcript.take_fragment()) is not None:
+                    if not is_warmup(transcript) and (document := transcript.take_fragment()) is not None:
                         yield document
         tally.update(dispositions)
         return tally
@@ -331,7 +331,7 @@ def _is_in_parent(parent: Transcript, record: JsonObject) -> bool:
     if known:
         held = without_metadata(known["content"])
         content = message.get("content")
-        if (typed := typed_text(record, content)) is not None:
+        if (typed := typed_content(record, content)) is not None:
             content = typed
         return all(block in held for block in without_metadata(to_blocks(content)))
     return (isinstance(uuid, str) and parent.emitted_line(uuid) is not None) or (

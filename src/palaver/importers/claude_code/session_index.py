@@ -1,14 +1,19 @@
 """`sessions-index.json`: titles, first prompts and times of a project's sessions, also of those whose file is gone.
 
-Rows of sessions that have their file are skipped. The others become a conversation with the status `archived`, the one
-that the prompts of `history.jsonl` belong to as well; the first prompt is a message of it, unless the history has it.
+Rows of sessions that have their file are skipped, and, with a note, those that name no session and say nothing: the
+index is a cache. The others become a conversation with the status `archived`, the one that the prompts of
+`history.jsonl` belong to as well; the first prompt is a message of it, unless the history has it.
 """
 
 from collections.abc import Iterator
+from pathlib import PureWindowsPath
 from typing import Any
 
+from palaver.importers._shared.findings import ODD_INDEX_ROW
 from palaver.importers._shared.side_files import read_side_file
+from palaver.importers.claude_code.commands import typed_content
 from palaver.importers.claude_code.document import document
+from palaver.importers.claude_code.files import is_session_id
 from palaver.importers.claude_code.held_prompts import normalized
 from palaver.importers.claude_code.line_context import LineContext
 from palaver.importers.claude_code.transcript import Transcript
@@ -23,7 +28,7 @@ from palaver.sources.source import Source
 
 INDEX_NAME = "sessions-index.json"
 BAD_INDEX_ENTRY = finding_kind(
-    "bad-index-entry", "error", "An entry of the index of sessions names no session; its bytes are quarantined."
+    "bad-index-entry", "error", "A prompt or title in the index of sessions belongs to no session; it is set aside."
 )
 
 _MAPPED = frozenset({"sessionId", "gitBranch", "projectPath"})
@@ -63,12 +68,16 @@ def read_index(source: Source, run: Run) -> Iterator[JsonObject]:
     with source.open() as stream:
         entries = JsonElements(stream, run, ("entries",))
         for entry in entries:
-            session_id = entry.get("sessionId") if isinstance(entry, dict) else None
-            if not isinstance(session_id, str) or not session_id:
-                run.quarantined(BAD_INDEX_ENTRY, entries.raw, entries.where())
+            has_text = isinstance(entry, dict) and bool(_title(entry) or _first_prompt(entry))
+            if not (session_id := _session_id(entry)):
+                if has_text:
+                    run.quarantined(BAD_INDEX_ENTRY, entries.raw, entries.where())
+                else:
+                    run.note(ODD_INDEX_ROW, entries.where(), kept=False)
+                    run.skipped("odd-index-row")
             elif f"{session_id}.jsonl" in files:
                 run.skipped("session-file-exists")
-            elif not (_title(entry) or _first_prompt(entry)):
+            elif not has_text:
                 run.skipped("no-conversation")
             elif session_id in transcripts:
                 run.folded("conversation")
@@ -110,6 +119,17 @@ def _new_transcript(session_id: str, source: Source, run: Run) -> Transcript:
     return transcript
 
 
+def _session_id(entry: Any) -> str:
+    """Return the id that an entry states, or else the one in the name of its file; empty without either."""
+    match entry:
+        case {"sessionId": str(session_id)} if session_id:
+            return session_id
+        case {"fullPath": str(path)} if is_session_id(stem := PureWindowsPath(path).stem):
+            return stem
+        case _:
+            return ""
+
+
 def _title(entry: JsonObject) -> str:
     titles = (entry.get(name) for name in ("customTitle", "summary"))
     return next((title for title in titles if isinstance(title, str) and title), "")
@@ -124,7 +144,8 @@ def _add_first_prompt(transcript: Transcript, entry: JsonObject, context: LineCo
     uuid = deterministic_uuid(f"{transcript.conversation_id}-first-prompt")
     # The session began at this time; when the prompt was typed is not known.
     metadata: JsonObject = {"author_kind": "human", "context_incomplete": True, "timestamp_inferred": True}
-    content = [build.text(_first_prompt(entry))]
+    prompt = _first_prompt(entry)
+    content = [build.text(typed_content({}, prompt) or prompt)]
     transcript.append((uuid, None, transcript.created_at), "user", content, metadata, context)
 
 

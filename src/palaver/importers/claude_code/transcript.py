@@ -352,5 +352,11 @@ class Transcript:
         self.summaries = [
             summary for summary in self.summaries if "leaf_uuid" in summary and "covers_messages" not in summary
         ]
-        self.calls = {}
+        answered = {
+            block["tool_use_id"]
+            for message in (*emitted, *self.messages)
+            for block in message["content"]
+            if block["type"] == "tool_result"
+        }
+        self.calls = {call_id: call for call_id, call in self.calls.items() if call_id not in answered}
         self.queued = {}

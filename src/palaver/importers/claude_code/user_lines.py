@@ -6,7 +6,7 @@ Plugins write tool calls and tool results on separate lines; they are rewritten 
 from typing import Any
 
 from palaver.importers.claude_code.assistant_lines import add_odd_message, assistant, copy_disposition
-from palaver.importers.claude_code.commands import typed_text
+from palaver.importers.claude_code.commands import typed_content
 from palaver.importers.claude_code.content import (
     PERSISTED_MISSING,
     PERSISTED_PREFIX,
@@ -36,7 +36,7 @@ def user(transcript: Transcript, record: JsonObject, context: LineContext) -> Di
         message = record["message"] = {"content": record.pop("content")}
     content = message.get("content")
     stored_text = None
-    if (typed := typed_text(record, content)) is not None:
+    if (typed := typed_content(record, content)) is not None:
         stored_text = plain_text(to_blocks(content))
         content = typed
     try:
@@ -100,6 +100,8 @@ def _complete_result(
         waiting = transcript.generated_call_ids
         call_id = waiting.pop(0) if waiting else f"unpaired-{context.number}"
         result["tool_use_id"] = call_id
+    if call_id not in transcript.calls:
+        metadata["context_incomplete"] = True  # the line of the call is missing
     text: Any = result["content"]
     if not isinstance(text, str):
         text = result_text(result)

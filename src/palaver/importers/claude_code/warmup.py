@@ -16,11 +16,15 @@ _PROMPT = "Warmup"
 def is_warmup(transcript: Transcript) -> bool:
     """Return whether a conversation is that of a warm-up agent, in a file of its own or inline."""
     messages = transcript.messages
-    if not transcript.is_sidechain or transcript.sequence or not messages:
+    if not transcript.is_sidechain or transcript.sequence or not messages or not _is_prompt(messages[0]):
         return False
-    if plain_text(messages[0]["content"]) != _PROMPT:
+    if any(block["type"] == "tool_use" for message in messages for block in message["content"]):
         return False
-    return not any(block["type"] == "tool_use" for message in messages for block in message["content"])
+    return all(_is_prompt(message) for message in messages if message["role"] == "user")
+
+
+def _is_prompt(message: JsonObject) -> bool:
+    return message["role"] == "user" and plain_text(message["content"]) == _PROMPT
 
 
 def usage_records(warmup: JsonObject) -> list[JsonObject]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from palaver.errors import PalaverError
-from palaver.importers._shared.findings import BAD_TIMESTAMP
+from palaver.importers._shared.findings import BAD_TIMESTAMP, ODD_INDEX_ROW
 from palaver.importers.continue_dev.fields import text_of
 from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
@@ -43,9 +43,6 @@ EVENTS = {
 MISSING_SESSION_FILE = finding_kind(
     "missing-session-file", "warning", "The index names a session whose file is not there; only its title is known."
 )
-
-
-ODD_INDEX_ROW = finding_kind("odd-index-row", "note", "A row of the index names no session; it is left out.")
 
 
 class IndexRow(NamedTuple):

@@ -153,15 +153,23 @@ def _quarantine_all(source: "Source", run: "Run") -> None:
     from palaver.sources.jsonl import JsonLines
     from palaver.sources.small_files import json_document
 
-    message = "it is in none of the formats that are known"
     if source.suffix == ".jsonl":
         with source.open() as stream:
             lines = JsonLines(stream, run)
-            for _ in lines:
-                run.quarantined(BAD_CONVERSATION, lines.raw, lines.where(), message)
+            for value in lines:
+                run.quarantined(BAD_CONVERSATION, lines.raw, lines.where(), _reason(value))
     else:
         for value in json_document(source, run):
-            run.quarantined(BAD_CONVERSATION, json.dumps(value).encode(), source.name, message)
+            run.quarantined(BAD_CONVERSATION, json.dumps(value).encode(), source.name, _reason(value))
+
+
+def _reason(value: Any) -> str:
+    """Return why a value is refused: the field that a completion lacks, if it is anything like one."""
+    if isinstance(value, dict) and "completion" in value:
+        from palaver.importers.github_copilot.completions.events import missing_field
+
+        return missing_field(value)
+    return "it is in none of the formats that are known"
 
 
 def _format(name: str) -> Format:

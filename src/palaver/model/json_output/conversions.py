@@ -21,8 +21,10 @@ class CookFinding(Part):
 class Ingredient(Part):
     """What became of one source."""
 
-    source: str = Field(description="The path; `ZIP!member` inside a ZIP, `-` for standard input.")
-    read_as: str = Field(description="`exchange`, or the platform whose importer read it; `api_trace` for traces.")
+    source: str = Field(description="The path; `ZIP!member` inside a ZIP, `-` for standard input, or `archive`.")
+    read_as: str = Field(
+        description="`exchange`, `archive`, or the platform whose importer read it; `api_trace` for traces."
+    )
     records: Records = Field(description="What became of its records.")
     findings: dict[str, Count] = Field(description="What was noticed: how often, by code.")
     first_findings: list[CookFinding] = Field(description="The first findings of each code, at most 20, in order.")
@@ -38,7 +40,7 @@ class CookAnswer(Answer):
     requests: Count = Field(description="Requests.")
     messages: Count = Field(description="Messages that stand once each.")
     tools: Count = Field(description="Tools that stand once each.")
-    sources: list[Ingredient] = Field(description="Every source that was read; empty for the archive.")
+    sources: list[Ingredient] = Field(description="Every source that was read; the archive is one, without records.")
     unclaimed: list[str] = Field(description="Files inside folders that nobody reads.")
     refused: list[str] = Field(description="A sentence for each path that could not be read at all.")
 

@@ -24,6 +24,7 @@ from palaver.wire.anthropic._messages import (
     payload_form,
     spell_content,
 )
+from palaver.wire.anthropic._places import payload_places
 from palaver.wire.anthropic._provider_data import (
     ABSENT,
     FORM,
@@ -169,6 +170,9 @@ def response_to_wire(response: JsonObject) -> Written:
     if "id" not in payload and "id" not in saved.get(ABSENT, ()):
         payload["id"] = _made_up_id(payload)
     return Written(payload, losses.found)
+
+
+places = payload_places
 
 
 @takes_payload

@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from palaver.model.build import JsonObject
 from palaver.wire import _unwritten
-from palaver.wire._contract import Losses, escape_key
+from palaver.wire._contract import Losses
+from palaver.wire._places import escape_key
 
 NAME = "anthropic"
 ABSENT = "_absent"

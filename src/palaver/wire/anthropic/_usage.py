@@ -14,7 +14,7 @@ from palaver.wire.anthropic._provider_data import difference, report_unwritten, 
 
 _UNCOUNTED: JsonObject = {"input_tokens": 0, "output_tokens": 0}
 """The usage written for a response whose tokens were not counted: the API requires one."""
-_CACHE = {"cached_tokens": "cache_read_input_tokens", "cache_write_tokens": "cache_creation_input_tokens"}
+CACHE_COUNTS = {"cached_tokens": "cache_read_input_tokens", "cache_write_tokens": "cache_creation_input_tokens"}
 _SUMMANDS = ("input_tokens", "output_tokens", "thinking_tokens")
 _TIERS = frozenset({"standard", "priority", "batch"})
 
@@ -48,7 +48,7 @@ def _counts_to_wire(usage: JsonObject, losses: Losses) -> JsonObject:
     writer_losses = Losses()
     made = _build_usage(usage, writer_losses)
     is_sum = usage.get("total_tokens") == sum(usage.get(name) or 0 for name in _SUMMANDS) and not writer_losses.found
-    report_unwritten(usage, (*_SUMMANDS, *_CACHE, *(("total_tokens",) if is_sum else ())), "/usage", losses)
+    report_unwritten(usage, (*_SUMMANDS, *CACHE_COUNTS, *(("total_tokens",) if is_sum else ())), "/usage", losses)
     counts = {key: value for key, value in usage.items() if key != "total_tokens"}
     written = restore(counts, made, _parse_counts, pointer="/usage", writer_losses=writer_losses, losses=losses)
     if written == _UNCOUNTED:
@@ -63,7 +63,7 @@ def _parse_counts(raw: JsonObject) -> JsonObject:
             usage |= {"output_tokens": output - thinking, "thinking_tokens": thinking}
         case _:
             pass
-    for ours, theirs in _CACHE.items():
+    for ours, theirs in CACHE_COUNTS.items():
         if _is_count(raw.get(theirs, "")):
             usage[ours] = raw[theirs]
     if usage.get("input_tokens") is not None:
@@ -86,11 +86,11 @@ def _build_usage(usage: JsonObject, losses: Losses) -> JsonObject:
         made["output_tokens_details"] = {"thinking_tokens": thinking}
     elif "thinking_tokens" in usage:
         losses.drop("/usage/thinking_tokens", "Anthropic leaves out what it does not count")
-    return made | {theirs: usage[ours] for ours, theirs in _CACHE.items() if ours in usage}
+    return made | {theirs: usage[ours] for ours, theirs in CACHE_COUNTS.items() if ours in usage}
 
 
 def _cache_tokens(usage: JsonObject) -> int:
-    return sum(usage.get(name) or 0 for name in _CACHE)
+    return sum(usage.get(name) or 0 for name in CACHE_COUNTS)
 
 
 def _is_count(value: Any) -> bool:

@@ -32,6 +32,7 @@ from palaver.wire.gemini._candidates import (
     finish_without_answer,
 )
 from palaver.wire.gemini._parts import PartWriter, blocks_from_wire, part_kind
+from palaver.wire.gemini._places import payload_places
 from palaver.wire.gemini._provider_data import (
     NAME,
     FieldReader,
@@ -247,6 +248,9 @@ def response_to_wire(response: JsonObject) -> Written:
         ]
         payload["candidates"] = in_payload_order(candidates, saved.original("order"))
     return Written(payload, losses.found)
+
+
+places = payload_places
 
 
 @takes_payload

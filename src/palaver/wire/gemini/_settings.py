@@ -44,6 +44,12 @@ _ANSWERS: dict[str, tuple[str, Predicate]] = {
     "logprobs": ("responseLogprobs", is_flag),
     "top_logprobs": ("logprobs", is_count),
 }
+CONFIG_FIELDS = {
+    "max_output_tokens": "maxOutputTokens",
+    **{f"sampling/{name}": field for name, (field, _) in _SAMPLING.items()},
+    **{name: field for name, (field, _) in _ANSWERS.items()},
+}
+"""What `generationConfig` calls the settings of a request."""
 _THINKING = ("generationConfig", "thinkingConfig")
 _TIERS = frozenset({"standard", "flex", "priority"})
 _JSON, _TEXT = "application/json", "text/plain"

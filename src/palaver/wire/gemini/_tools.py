@@ -35,16 +35,16 @@ _CHOICES = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "aut
 
 def tools_from_wire(payload: FieldReader) -> JsonObject:
     """Return an object with the request's `tools`; empty if there are no functions."""
-    entries = payload.take("tools", _has_functions)
+    entries = payload.take("tools", has_functions)
     if entries is None:
         return {}
     tools: list[JsonObject] = []
     others: list[JsonObject] = []
     layout: list[JsonObject] = []
     for entry in entries:
-        key = key_of(entry, _GROUP)
+        key = group_key(entry)
         form: JsonObject = {}
-        if key is not None and all(map(_is_declaration, entry[key])):
+        if key is not None:
             tools += map(_tool_from_wire, entry[key])
             form[key] = len(entry[key])
         layout.append(form)
@@ -107,7 +107,13 @@ def choice_to_wire(request: JsonObject, saved: ProviderData, losses: Losses) -> 
     return saved.spell({"functionCallingConfig": saved.spell(calling)})
 
 
-def _has_functions(value: Any) -> bool:
+def group_key(entry: JsonObject) -> str | None:
+    """Return the key of an entry's functions; None if it declares none, or what is there is malformed."""
+    key = key_of(entry, _GROUP)
+    return key if key is not None and all(map(_is_declaration, entry[key])) else None
+
+
+def has_functions(value: Any) -> bool:
     """Return whether a list has functions to take; malformed lists are kept whole."""
     if not is_list(value) or not all(map(is_object, value)):
         return False

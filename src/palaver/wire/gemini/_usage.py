@@ -10,7 +10,7 @@ from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
 from palaver.wire.gemini._provider_data import FieldReader, ProviderData, is_count, report_unwritten
 
-_COUNTS = {
+COUNTS = {
     "input_tokens": "promptTokenCount",
     "output_tokens": "candidatesTokenCount",
     "thinking_tokens": "thoughtsTokenCount",
@@ -25,11 +25,11 @@ _TOOL_PROMPT = "toolUsePromptTokenCount"
 def usage_from_wire(stated: FieldReader) -> JsonObject:
     usage = {
         name: stated.take(field, _is_count_or_null)
-        for name, field in _COUNTS.items()
+        for name, field in COUNTS.items()
         if stated.has(field, _is_count_or_null)
     }
     if "total_tokens" not in usage:
-        stated.expect(_COUNTS["total_tokens"], _is_count_or_null)
+        stated.expect(COUNTS["total_tokens"], _is_count_or_null)
     tools = stated.look(_TOOL_PROMPT, is_count)
     if tools and usage.get("total_tokens") == tools + sum(usage.get(name) or 0 for name in _SUMMANDS):
         usage["input_tokens"] = (usage.get("input_tokens") or 0) + tools
@@ -38,12 +38,12 @@ def usage_from_wire(stated: FieldReader) -> JsonObject:
 
 
 def usage_to_wire(usage: JsonObject, losses: Losses) -> JsonObject:
-    report_unwritten(usage, frozenset(_COUNTS), "/usage", losses)
+    report_unwritten(usage, frozenset(COUNTS), "/usage", losses)
     saved = ProviderData(usage)
-    made = {field: usage[name] for name, field in _COUNTS.items() if name in usage}
+    made = {field: usage[name] for name, field in COUNTS.items() if name in usage}
     tools: Any = saved.original("tool_prompt")
     if is_count(tools) and (usage.get("input_tokens") or 0) >= tools:
-        made[_COUNTS["input_tokens"]] = usage["input_tokens"] - tools
+        made[COUNTS["input_tokens"]] = usage["input_tokens"] - tools
     if not saved.lacks("totalTokenCount") and "total_tokens" not in usage and None not in map(usage.get, _PLAIN):
         made["totalTokenCount"] = sum(usage.get(name) or 0 for name in _SUMMANDS)
     return saved.complete(saved.spell(made))

@@ -108,7 +108,11 @@ def _notes_of(holder: JsonObject, name: str) -> JsonObject:
 
 def is_plain(part: Any) -> bool:
     """Return whether a block, or a part of Chat, is text and nothing else."""
-    return isinstance(part, dict) and part.keys() == {"type", "text"} and part["type"] == "text"
+    match part:
+        case {"type": "text", "text": str(), **rest}:
+            return not rest
+        case _:
+            return False
 
 
 def shape(notes: JsonObject) -> JsonObject:

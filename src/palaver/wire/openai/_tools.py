@@ -14,6 +14,7 @@ import orjson
 
 from palaver.model.build import JsonObject
 from palaver.wire._arguments import parse_object
+from palaver.wire._places import Pointers, tool_pointers
 from palaver.wire.openai._provider_data import CHAT, Fields, Writer, apply_notes, attach_notes, notes_for, shape
 
 FREE_TEXT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
@@ -41,6 +42,13 @@ def tools_to_wire(request: JsonObject, others: Any, writer: Writer) -> list[Any]
     for other in others if are_other_tools(others) else ():
         made.insert(other["at"], other["tool"])
     return made
+
+
+def tool_places(payload: JsonObject, name: str) -> Pointers:
+    """Return where a payload has the tools of its request."""
+    if isinstance(payload.get("tools"), list):
+        return tool_pointers(payload["tools"], name, lambda tool: tool_from_wire(tool, name) is not None)
+    return {"/tools": ("/functions",)} if name == CHAT else {}
 
 
 def are_other_tools(noted: Any) -> bool:

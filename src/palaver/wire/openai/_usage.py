@@ -34,6 +34,18 @@ _CACHE = ("cached_tokens", "cache_write_tokens")
 _COUNTS = ("input_tokens", "output_tokens", "thinking_tokens", *_CACHE, "total_tokens")
 
 
+def count_places(name: str) -> dict[str, tuple[str, ...]]:
+    """Return what a format calls the counts of an exchange, as paths from the response."""
+    names = _NAMES[name]
+    paths = {
+        "input_tokens": names.input,
+        "output_tokens": names.output,
+        "thinking_tokens": f"{names.output}_details/reasoning_tokens",
+        **{field: f"{names.input}_details/{field}" for field in _CACHE},
+    }
+    return {f"usage/{ours}": (f"usage/{theirs}",) for ours, theirs in paths.items()}
+
+
 def usage_from_wire(value: Any, name: str) -> JsonObject | None:
     """Return the counts of a response; None if they are not an object."""
     if not isinstance(value, dict):

@@ -11,6 +11,7 @@ from palaver.wire._answers import answer_order, in_payload_order, time_of_unix, 
 from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Written
 from palaver.wire.openai._chat_choices import answer_from_wire, answer_to_wire
+from palaver.wire.openai._chat_places import chat_places
 from palaver.wire.openai._chat_settings import settings_fields, settings_from_wire
 from palaver.wire.openai._chat_turns import system_to_wire, turns_from_wire, turns_to_wire
 from palaver.wire.openai._errors import parse_error
@@ -160,6 +161,9 @@ def _created(time: str, saved: Any, writer: Writer) -> Any:
     if not isinstance(seconds, int):
         writer.losses.change("/created_at", "Chat states the time in whole seconds")
     return int(seconds)
+
+
+places = chat_places
 
 
 @takes_payload

@@ -29,6 +29,7 @@ from palaver.wire.openai._provider_data import (
     shape,
 )
 from palaver.wire.openai._responses_parts import has_seed_parts
+from palaver.wire.openai._responses_places import responses_places
 from palaver.wire.openai._responses_settings import (
     instruction_blocks,
     located_system,
@@ -251,6 +252,9 @@ def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) ->
     else:
         defaults["incomplete_details"] = None
     return Fields(known, defaults)
+
+
+places = responses_places
 
 
 @takes_payload

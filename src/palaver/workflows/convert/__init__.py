@@ -7,18 +7,22 @@ becomes a whole exchange, and a conversation document is always whole.
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from palaver.errors import ContentError, OptionError
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import normalize_timestamp, timestamp_or_empty
-from palaver.streams import assemble
-from palaver.wire import Loss, Written, formats, wire_format
-from palaver.wire._contract import escape_key
+from palaver.streams import assemble_events
+from palaver.streams.event_parsers import events_of_lines
+from palaver.streams.message_starts import ANOTHER_MESSAGE
+from palaver.wire import Loss, WireFormat, Written, formats, wire_format
+from palaver.wire._contract import Change
+from palaver.wire._places import escape_key
 from palaver.workflows.convert.documents import conversation_document, request_from_document
-from palaver.workflows.convert.exchanges import check_messages, frame_losses, read_exchange, write_exchange
+from palaver.workflows.convert.exchanges import check_messages, read_exchange, write_exchange
 from palaver.workflows.convert.messages import OPENAI_FORMATS, is_message, messages_of, place_prompts, read_messages
-from palaver.workflows.convert.parts import EXCHANGE, UCS, UNKNOWN_MODEL, Converted, Parts, writable
+from palaver.workflows.convert.parts import EXCHANGE, UCS, UNKNOWN_MODEL, Converted, PartName, Parts, writable
 
 __all__ = ["DIALECTS", "Converted", "convert", "format_names", "is_message"]
 
@@ -37,13 +41,23 @@ _REQUEST_KEYS = {
 }
 
 
+_PAIR_POINTERS = {
+    "request": "/request",
+    "response": "/response",
+    "exchange_id": "/id",
+    "started_at": "/timestamp",
+    "error": "/response",
+}
+"""Where a pair has the parts of an exchange."""
+
+
 def format_names() -> list[str]:
     """Return the names of all formats that can be converted from and to."""
     return [*formats(), EXCHANGE, UCS]
 
 
 def convert(value: Any, source: str, target: str, *, dialect: str = "api", time: str | None = None) -> Converted:
-    """Convert a value to another format, and list what is lost.
+    """Convert a value to another format, and list what is lost, with pointers into the value.
 
     Messages of a conversation document get the given `time`, or the present, where the source has none. Raise
     `ContentError` if the value is not of the source's format or cannot be written in the target's, `VersionError` for a
@@ -64,10 +78,19 @@ def convert(value: Any, source: str, target: str, *, dialect: str = "api", time:
         found: list[Loss] = []
         parts = _read(writable(value, found), source, target)
         payload, losses = _write(parts, target, dialect, stamp)
-        found += [*parts.losses, *losses]
-        return Converted(payload, found)
+        return Converted(payload, _once(found + parts.losses + losses))
     except RecursionError as error:
         raise ContentError("it is nested too deeply to be converted") from error
+
+
+def _once(losses: list[Loss]) -> list[Loss]:
+    """Return one loss for each value that is dropped, and for each that is changed, with all reasons."""
+    reasons: dict[tuple[str, Change], list[str]] = {}
+    for loss in losses:
+        known = reasons.setdefault((loss.pointer, loss.change), [])
+        if loss.reason not in known:
+            known.append(loss.reason)
+    return [Loss(pointer, "; ".join(known), change) for (pointer, change), known in reasons.items()]
 
 
 def _read(value: Any, source: str, target: str) -> Parts:
@@ -102,16 +125,19 @@ def _read_messages(values: list[Any], source: str, target: str) -> Parts:
 
 def _read_object(value: JsonObject, source: str) -> Parts:
     if source == UCS:
-        request, losses = request_from_document(value)
-        return Parts(request, losses=losses)
+        return request_from_document(value)
     if source == EXCHANGE:
         return read_exchange(value)
     wire = wire_format(source)
     keys = value.keys()
     if not keys.isdisjoint(_RESPONSE_KEYS[source]) or (source == "anthropic" and value.get("type") == "message"):
-        return Parts(response=wire.response_from_wire(value), provider=wire.provider)
+        parts = Parts(provider=wire.provider)
+        _add_response(value, parts, wire)
+        return parts
     if not keys.isdisjoint(_REQUEST_KEYS[source]):
-        return Parts(wire.request_from_wire(value), provider=wire.provider)
+        parts = Parts(provider=wire.provider)
+        _add_request(value, parts, wire)
+        return parts
     match value:
         case {"request": dict() as request, **rest}:
             return _read_pair(request, rest, source)
@@ -122,10 +148,21 @@ def _read_object(value: JsonObject, source: str) -> Parts:
     raise ContentError(f"this is neither a request, a response nor a message of {source}")
 
 
+def _add_request(payload: JsonObject, parts: Parts, wire: WireFormat) -> None:
+    parts.request = wire.request_from_wire(payload)
+    parts.places["request"] = partial(wire.places, payload, parts.request)
+
+
+def _add_response(payload: JsonObject, parts: Parts, wire: WireFormat) -> None:
+    parts.response = wire.response_from_wire(payload)
+    parts.places["response"] = partial(wire.places, payload, parts.response)
+
+
 def _read_pair(request: JsonObject, rest: JsonObject, source: str) -> Parts:
     """Read a request with what stands beside it: its response, and facts that an exchange has a place for."""
     wire = wire_format(source)
-    parts = Parts(wire.request_from_wire(request), provider=wire.provider)
+    parts = Parts(provider=wire.provider, pointers=dict(_PAIR_POINTERS))
+    _add_request(request, parts, wire)
     for name, value in rest.items():
         match name, value:
             case "response", dict() | None:
@@ -143,13 +180,23 @@ def _read_pair(request: JsonObject, rest: JsonObject, source: str) -> Parts:
     response: Any = rest.get("response")
     match response:
         case {"sse_lines": [*lines]}:
-            made = assemble(source, "\n".join(line for line in lines if isinstance(line, str)).encode() + b"\n\n")
-            parts.losses += [Loss("/response", f"{issue.type}: {issue.detail}", "changed") for issue in made.issues]
+            made = assemble_events(source, events_of_lines(line for line in lines if isinstance(line, str)))
+            parts.losses += [
+                Loss("/response", f"{issue.type}: {issue.detail}", "changed")
+                for issue in made.issues
+                if issue.type != ANOTHER_MESSAGE
+            ]
+            parts.losses += [
+                Loss("/response", f"{issue.detail}, and a request has one response")
+                for message in (made, *made.following)
+                for issue in message.issues
+                if issue.type == ANOTHER_MESSAGE
+            ]
             response = made.payload
         case _:
             pass
     if isinstance(response, dict):
-        parts.response = wire.response_from_wire(response)
+        _add_response(response, parts, wire)
         if (error := wire.error_from_wire(response)) is not None:
             parts.frame["error"] = error
     return parts
@@ -166,21 +213,19 @@ def _write(parts: Parts, target: str, dialect: str, time: str | None) -> Convert
         return messages_of(parts, payload, [*losses, *lost], target, dialect)
     made: JsonObject = {}
     losses = []
-    for name, part in (("request", parts.request), ("response", parts.response)):
+    sections: dict[PartName, JsonObject | None] = {"request": parts.request, "response": parts.response}
+    for name, part in sections.items():
         if part is not None:
             payload, lost = _write_part(part, name, target, dialect)
             made[name] = payload
-            prefix = f"/{name}" if parts.is_pair else ""
-            losses += [loss._replace(pointer=prefix + loss.pointer) for loss in lost]
-    losses += [loss for loss in frame_losses(parts) if not _carries_error(made.get("response"), loss, target)]
+            losses += parts.located(name, lost)
+    is_error_written = "response" in made and wire_format(target).error_from_wire(made["response"]) is not None
+    losses += [
+        parts.frame_loss(name, "a payload has no place for it")
+        for name in parts.frame
+        if name != "error" or not is_error_written
+    ]
     return Converted(made if parts.is_pair else next(iter(made.values())), losses)
-
-
-def _carries_error(response: JsonObject | None, loss: Loss, target: str) -> bool:
-    """Return whether the loss is an error that the written response states as well."""
-    return (
-        loss.pointer == "/error" and response is not None and wire_format(target).error_from_wire(response) is not None
-    )
 
 
 def _write_part(part: JsonObject, name: str, target: str, dialect: str) -> Written:

@@ -1,6 +1,7 @@
 """Conversation documents made of exchanges, and requests made of conversation documents."""
 
 import copy
+from functools import partial
 
 import orjson
 
@@ -13,20 +14,23 @@ from palaver.model.upgrade import upgrade
 from palaver.validation.repair import make_serializable, repair_document
 from palaver.validation.schema import is_valid, schema_errors
 from palaver.wire import Loss
-from palaver.wire._contract import escape_key
-from palaver.workflows.convert.parts import NOTES, UNKNOWN_MODEL, Converted, Parts, prompt_roles
+from palaver.wire._contract import Losses
+from palaver.wire._places import Places, Pointers
+from palaver.wire._unwritten import report_fields, report_unwritten
+from palaver.workflows.convert.parts import NOTES, UNKNOWN_MODEL, Converted, PartName, Parts, prompt_roles
 
 _CARRIED_FIELDS = {"message_id", "role", "content"}
 _HEADER_FIELDS = ("title", "session", "context", "summaries", "metrics", "tags", "rating", "created_at", "updated_at")
 
 
-def request_from_document(document: JsonObject) -> tuple[JsonObject, list[Loss]]:
+def request_from_document(document: JsonObject) -> Parts:
     """Convert a conversation's active path to the request that would continue it, as far as APIs can express it."""
     document = upgrade(document)
     if not is_valid(document):
         error = next(schema_errors(document))
         raise ContentError(f"no conversation document: {error.pointer or '/'}: {error.message}")
     losses: list[Loss] = []
+    pointers: Pointers = {}
     request: JsonObject = {"model": document["platform"].get("model") or UNKNOWN_MODEL, "messages": []}
     for index, message in enumerate(document["messages"]):
         where = f"/messages/{index}"
@@ -38,8 +42,13 @@ def request_from_document(document: JsonObject) -> tuple[JsonObject, list[Loss]]
         ]
         role = message["role"]
         if role == "system" and not request["messages"]:
-            request.setdefault("system", []).extend(content)
-        elif role == "system":
+            system: list[JsonObject] = request.setdefault("system", [])
+            for number, block in enumerate(content):
+                pointers[f"/system/{len(system)}"] = (f"{where}/content/{number}",)
+                system.append(block)
+            continue
+        pointers[f"/messages/{len(request['messages'])}"] = (where,)
+        if role == "system":
             losses.append(Loss(f"{where}/role", "a request has its system prompt in front", "changed"))
             request["messages"].append({"role": "user", "content": content})
         else:
@@ -47,7 +56,8 @@ def request_from_document(document: JsonObject) -> tuple[JsonObject, list[Loss]]
             if request_role != role:
                 losses.append(Loss(f"{where}/role", f"{role} became {request_role}", "changed"))
             request["messages"].append({"role": request_role, "content": content})
-    return request, [*losses, *_document_losses(document)]
+    places = partial(Places, document, "", {"model": ("platform/model",)}, pointers)
+    return Parts(request, losses=[*losses, *_document_losses(document)], places={"request": places})
 
 
 def _code_as_text(block: JsonObject, where: str, losses: list[Loss]) -> JsonObject:
@@ -92,7 +102,9 @@ def conversation_document(parts: Parts, time: str) -> Converted:
     if model and model != UNKNOWN_MODEL:
         platform["model"] = model
     document = build.conversation(conversation_id=identity, platform=platform, created_at=time, messages=messages)
-    return Converted(_valid_document(document, losses), losses)
+    repairs: list[Loss] = []
+    document = _valid_document(document, repairs)
+    return Converted(document, [*losses, *_located_repairs(repairs, parts)])
 
 
 _PLATFORMS = {"openai": "openai_api", "anthropic": "anthropic_api", "google": "gemini_api"}
@@ -186,23 +198,52 @@ def _tokens(response: JsonObject, provider: str) -> JsonObject:
 
 def _request_losses(parts: Parts) -> list[Loss]:
     """List the settings of a request and the facts around it that a conversation document cannot carry."""
-    prefix = "/request" if parts.is_pair else ""
-    losses: list[Loss] = []
-    for name, value in (parts.request or {}).items():
-        if name == "provider_data":
-            losses += [
-                Loss(f"{prefix}/{name}/{provider}/{escape_key(key)}", _NO_PLACE)
-                for provider, data in value.items()
-                for key in data
-                if key not in NOTES
-            ]
-        elif name not in {"system", "messages", "model"} and value is not None:
-            losses.append(Loss(f"{prefix}/{escape_key(name)}", _NO_PLACE))
+    losses = Losses()
+    request = parts.request or {}
+    carried = ("system", "messages", "model", "tools", "sampling")
+    report_unwritten(request, carried, "", losses, own="", title=_TITLE, carried=("tools",))
+    report_fields(request.get("sampling") or {}, (), "/sampling", losses, title=_TITLE)
+    if any("tools" in holder for holder in (request, *(request.get("provider_data") or {}).values())):
+        losses.drop("/tools", f"{_TITLE} has no place for it")
     kept = {"started_at"} if parts.response is None else {"started_at", "exchange_id", "duration_ms"}
-    return [*losses, *(Loss(f"/{name}", _NO_PLACE) for name in parts.frame if name not in kept)]
+    return [
+        *parts.located("request", losses.found),
+        *(parts.frame_loss(name, f"{_TITLE} has no place for it") for name in parts.frame if name not in kept),
+    ]
 
 
-_NO_PLACE = "a conversation document has no place for it"
+_TITLE = "a conversation document"
+
+
+def _located_repairs(repairs: list[Loss], parts: Parts) -> list[Loss]:
+    """Return the repairs of a document with pointers into the value that it was made of."""
+    turns = _content_pointers(parts)
+    found: list[Loss] = []
+    for repair in repairs:
+        match repair.pointer.split("/"):
+            case ["", "messages", number, "content", *rest]:
+                part, start = turns[int(number)]
+                found += parts.located(part, [repair._replace(pointer="/".join((start, *rest)))])
+            case ["", "messages", number, *_]:
+                part, start = turns[int(number)]
+                found += parts.located(part, [repair._replace(pointer=start.removesuffix("/content"))])
+            case _:
+                found.append(repair._replace(pointer=""))
+    return found
+
+
+def _content_pointers(parts: Parts) -> list[tuple[PartName, str]]:
+    """Return where the request or response has the content of each message of the document."""
+    found: list[tuple[PartName, str]] = []
+    if parts.request is not None:
+        if parts.request.get("system"):
+            found.append(("request", "/system"))
+        found.extend(("request", f"/messages/{number}/content") for number, _ in enumerate(parts.request["messages"]))
+    if parts.response is not None:
+        alternatives = parts.response.get("alternatives") or ()
+        found.append(("response", "/content"))
+        found.extend(("response", f"/alternatives/{number}/content") for number, _ in enumerate(alternatives))
+    return found
 
 
 def _valid_document(document: JsonObject, losses: list[Loss]) -> JsonObject:

@@ -32,7 +32,9 @@ def read_exchange(value: JsonObject) -> Parts:
         provider = value.get("provider") or ""
         if frame["exchange_id"] == _exchange_id(value["request"], value["response"], provider):
             del frame["exchange_id"]  # made by an earlier conversion
-        return Parts(_without_default(value["request"]), value["response"], provider=provider, frame=frame)
+        pointers = {"request": "/request", "response": "/response"}
+        request = _without_default(value["request"])
+        return Parts(request, value["response"], provider=provider, frame=frame, pointers=pointers)
     if "finish_reason" in value:
         _check(_document(_MINIMAL_REQUEST, value), "/response")
         return Parts(response=value)
@@ -68,16 +70,12 @@ def write_exchange(parts: Parts) -> Converted:
     request, response = parts.request, parts.response
     if "model" not in request:
         request = {**request, "model": UNKNOWN_MODEL}
-        losses.append(Loss("/request/model", "an exchange names its model, and the payload does not", "changed"))
+        made_up = Loss("/model", "an exchange names its model, and the payload does not", "changed")
+        losses += parts.located("request", [made_up])
     exchange_id = _exchange_id(request, response, parts.provider)
     exchange = compose.exchange(exchange_id, request, response, provider=parts.provider or None) | parts.frame
     _check(exchange, "")
     return Converted(exchange, losses)
-
-
-def frame_losses(parts: Parts) -> list[Loss]:
-    """List what an exchange states around its request and response, for which a payload has no place."""
-    return [Loss(f"/{name}", "a payload has no place for it") for name in parts.frame]
 
 
 def _document(request: JsonObject, response: JsonObject | None = None) -> JsonObject:

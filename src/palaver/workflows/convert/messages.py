@@ -5,6 +5,7 @@ that leads would be the prompt of a request; here it stays among the messages. A
 one of the user, and the change is reported.
 """
 
+from functools import partial
 from typing import Any
 
 from palaver.errors import ContentError
@@ -57,7 +58,8 @@ def read_messages(values: list[Any], source: str, target: str) -> Parts:
     request = wire.request_from_wire({MESSAGE_FIELDS[source]: [_GUARD, *values] if is_guarded else values})
     if is_guarded:
         request["messages"] = request["messages"][1:]
-    return Parts({"model": UNKNOWN_MODEL, **request}, provider=wire.provider)
+    places = partial(wire.places, {MESSAGE_FIELDS[source]: values}, request)
+    return Parts({"model": UNKNOWN_MODEL, **request}, provider=wire.provider, places={"request": places})
 
 
 def messages_of(parts: Parts, payload: JsonObject, losses: list[Loss], target: str, dialect: str) -> Converted:
@@ -67,6 +69,7 @@ def messages_of(parts: Parts, payload: JsonObject, losses: list[Loss], target: s
     kept = [loss for loss in losses if loss.pointer.startswith(("/messages", "/system"))]
     if target == "openai-chat" and dialect == "seed":
         messages = _with_answers(messages, parts, kept)
+    kept = parts.located("request", kept)
     if parts.shape == "messages":
         return Converted(messages, kept)
     if not messages:
@@ -74,8 +77,8 @@ def messages_of(parts: Parts, payload: JsonObject, losses: list[Loss], target: s
     if len(messages) == 1:
         return Converted(messages[0], kept)
     reason = f"one message became {len(messages)} in {target}, which are given as an array"
-    others = [loss for loss in kept if (loss.pointer, loss.change) != ("/messages/0", "changed")]
-    return Converted(messages, [*others, Loss("/messages/0", reason, "changed")])
+    others = [loss for loss in kept if loss.pointer not in {"", "/messages/0"} or loss.change != "changed"]
+    return Converted(messages, [*others, Loss("", reason, "changed")])
 
 
 def place_prompts(request: JsonObject, target: str) -> tuple[JsonObject, list[Loss]]:

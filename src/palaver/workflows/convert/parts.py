@@ -2,13 +2,14 @@
 
 import math
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from palaver.errors import ContentError
 from palaver.model.build import JsonObject
 from palaver.wire import Loss
-from palaver.wire._contract import escape_key
+from palaver.wire._places import Places, escape_key
 
 UCS = "ucs"
 EXCHANGE = "exchange"
@@ -17,6 +18,8 @@ UNKNOWN_MODEL = "unknown"
 
 Shape = Literal["whole", "message", "messages"]
 """A request, a response or both; one bare message; an array of messages or items."""
+
+PartName = Literal["request", "response"]
 
 NOTES = frozenset({"shape", "as_written", "_form", "_absent", "message", "item"})
 """Keys of `provider_data` with which a wire format notes how a payload was spelled; they are no content."""
@@ -41,6 +44,25 @@ class Parts:
     frame: JsonObject = field(default_factory=dict[str, Any])
     """The fields of an exchange around its request and response: `exchange_id`, `started_at`, `error`, …"""
     losses: list[Loss] = field(default_factory=list[Loss])
+    places: dict[PartName, Callable[[], Places]] = field(default_factory=dict[PartName, Callable[[], Places]])
+    """Tell where the value has what the `request` and the `response` say; without an entry, in the same place."""
+    pointers: dict[str, str] = field(default_factory=dict[str, str])
+    """Where the value has its `request`, its `response` and the fields of the frame, if not under their names."""
+
+    def located(self, part: PartName, losses: list[Loss]) -> list[Loss]:
+        """Return losses of the request or the response with pointers into the value."""
+        find = self.places[part]().find if losses and part in self.places else str
+        return [loss._replace(pointer=self._around(part, find(loss.pointer))) for loss in losses]
+
+    def _around(self, part: PartName, pointer: str) -> str:
+        """Return a pointer into the value instead of one into its part."""
+        if self.shape != "whole":  # the value is the list of messages, or the only one in it
+            path = pointer.split("/")[2 if self.shape == "messages" else 3 :]
+            return "".join(f"/{segment}" for segment in path)
+        return self.pointers.get(part, "") + pointer
+
+    def frame_loss(self, name: str, reason: str) -> Loss:
+        return Loss(self.pointers.get(name, f"/{name}"), reason)
 
     @property
     def is_pair(self) -> bool:

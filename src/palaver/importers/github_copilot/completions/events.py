@@ -76,6 +76,8 @@ def is_probably_flat(record: JsonObject) -> bool:
 def missing_field(record: JsonObject) -> str:
     """Return what a record lacks to be an event, in words."""
     if isinstance(record.get("completion"), str):
+        if name := next((name for name in ("promptContext", *FILES) if record.get(name) is not None), ""):
+            return f"its `{name}` is not a text"
         return "it has a `completion`, but neither a `file` nor a `promptContext`"
     if "completion" in record:
         return "its `completion` is not a text"
