@@ -15,6 +15,8 @@ import pytest
 import yaml
 
 from importing import CHECKOUT
+from palaver.streams import assemble
+from palaver.wire import wire_format
 
 SAMPLES = Path(os.environ.get("PALAVER_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
 needs_samples = pytest.mark.skipif(
@@ -42,16 +44,26 @@ class Recorded:
 
 
 @cache
-def recorded(wire_format: str) -> list[Recorded]:
+def recorded(name: str) -> list[Recorded]:
     """Every recorded call of one format, wherever in the samples it stands."""
     calls = []
     for file in sorted((SAMPLES / "sse").rglob("*.yaml")):
         content = yaml.load(file.read_text("utf-8"), Loader=_LOADER)  # noqa: S506 - a safe one
         for number, call in enumerate(content.get("interactions") or ()):
             url = call["request"]["uri"].partition("?")[0]
-            if url.endswith(_HOSTS[wire_format]):
+            if url.endswith(_HOSTS[name]):
                 calls += _call(f"{file.relative_to(SAMPLES / 'sse')}#{number}", url, call)
     return calls
+
+
+def sampled(source: str) -> Iterator[tuple[str, str, Any]]:
+    """Every recorded request and response of a format that is no error, streams put together, by place and part."""
+    for call in recorded(source.replace("-", "_")):
+        if isinstance(call.request, dict) and call.request:
+            yield call.name, "request", call.request
+        answer = call.answer if call.stream is None else assemble(source, call.stream).payload
+        if isinstance(answer, dict) and wire_format(source).error_from_wire(answer) is None:
+            yield call.name, "response", answer
 
 
 def _call(name: str, url: str, call: dict[str, Any]) -> Iterator[Recorded]:

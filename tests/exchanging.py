@@ -196,7 +196,19 @@ _SAID_BY_DEFAULT = {
     "output_format": {"type": "text"},
     "tool_choice": {"type": "auto"},
     "max_output_tokens": -1,
+    "store": False,
+    "top_logprobs": 0,
+    "service_tier": "auto",
 }
+_SAID_BY_DEFAULT_OF_A_FORMAT = {
+    "background": False,
+    "truncation": "disabled",
+    "format": {"type": "text"},
+    "status": "completed",
+    **dict.fromkeys(("presence_penalty", "frequency_penalty"), 0),
+    "stop_reason": "stop_sequence",  # the sequence itself says it
+}
+_STANDARD_TIERS = ("default", "standard", "standard_only")
 
 
 def canonical(part):
@@ -206,13 +218,36 @@ def canonical(part):
     """
     part = _without_notes(part)
     part = {key: value for key, value in part.items() if _SAID_BY_DEFAULT.get(key, _GONE) != value}
+    if part.get("service_tier") in _STANDARD_TIERS:  # every provider has its own word for it
+        part["service_tier"] = "standard"
+    for message in part["messages"] if isinstance(part.get("messages"), list) else ():
+        if isinstance(message, dict) and message.get("role") == "user" and _are_results(message.get("content")):
+            message["role"] = "tool"  # results of tools come from either, by the provider
+    if isinstance(part.get("messages"), list):
+        part["messages"] = list(_split(part["messages"]))
     _hoist_probabilities(part)
     usage = part.get("usage")
     if isinstance(usage, dict):
         counts = [usage.get(name) or 0 for name in ("input_tokens", "output_tokens", "thinking_tokens")]
+        if usage.get("cache_write_tokens") == 0:
+            del usage["cache_write_tokens"]
         if ANYTHING not in counts and usage.get("total_tokens") == sum(counts):
             part["usage"] = {key: value for key, value in usage.items() if key != "total_tokens"}
     return part
+
+
+def _split(messages):
+    """The messages with each result of a tool in one of its own; other providers have one for all in a row."""
+    for message in messages:
+        if isinstance(message, dict) and message.get("role") == "tool" and _are_results(message.get("content")):
+            yield from ({**message, "content": [block]} for block in message["content"])
+        else:
+            yield message
+
+
+def _are_results(content):
+    blocks = content if isinstance(content, list) else []
+    return bool(blocks) and all(isinstance(block, dict) and block["type"] == "tool_result" for block in blocks)
 
 
 def _hoist_probabilities(response):
@@ -257,12 +292,18 @@ def _said(value):
     match value:
         case dict():
             kept = {key: _said(inner) for key, inner in value.items() if key not in _NOTES}
-            return {key: inner for key, inner in kept.items() if inner not in (None, "", [], {})}
+            kept = {key: inner for key, inner in kept.items() if inner not in (None, "", [], {})}
+            return {key: inner for key, inner in kept.items() if not _goes_without_saying(key, inner)}
         case list():
             kept = [_said(inner) for inner in value]
             return kept if any(inner not in (None, "", [], {}) for inner in kept) else []
         case _:
             return value
+
+
+def _goes_without_saying(key, value):
+    is_zero_count = value == 0 and key.endswith(("_tokens", "_requests", "TokenCount")) and key != "total_tokens"
+    return is_zero_count or {**_SAID_BY_DEFAULT, **_SAID_BY_DEFAULT_OF_A_FORMAT}.get(key, _GONE) == value
 
 
 def _shared(data=None):
@@ -272,7 +313,11 @@ def _shared(data=None):
     for key, value in (data or {}).items():
         match key, value:
             case "text" | "reasoning", dict():
-                made |= {{"effort": "reasoning_effort"}.get(inner, inner): word for inner, word in value.items()}
+                made |= {
+                    {"effort": "reasoning_effort"}.get(inner, inner): word
+                    for inner, word in value.items()
+                    if inner not in ("summary", "generate_summary")  # `thinking` says whether there is one
+                }
             case "message" | "item", dict():
                 made |= {inner: word for inner, word in value.items() if (inner, word) != ("role", "system")}
             case "type", str():
@@ -312,6 +357,11 @@ def _swept(value):
             return value
 
 
+def _is_free(value):
+    """Whether all of a value was changed."""
+    return value is ANYTHING or (isinstance(value, dict) and bool(value) and all(map(_is_free, value.values())))
+
+
 def _equal(expected, read):
     if expected is ANYTHING:
         return True
@@ -319,9 +369,9 @@ def _equal(expected, read):
         case dict():
             keys = expected.keys() | (read.keys() if isinstance(read, dict) else set())
             return isinstance(read, dict) and all(
-                _equal(expected[key], read.get(key))
-                if key in expected and (key in read or expected[key] is ANYTHING)
-                else key not in expected and not read.get(key)
+                _is_free(expected[key]) or (key in read and _equal(expected[key], read[key]))
+                if key in expected
+                else not read.get(key)
                 for key in keys
             )
         case list():

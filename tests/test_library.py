@@ -4,12 +4,13 @@ import doctest
 import re
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 import palaver
 from importing import CHECKOUT
-from palaver.errors import OptionError
+from palaver.errors import ContentError, OptionError, PalaverError
 
 PAGE = (CHECKOUT / "docs" / "library.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```pycon\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -104,3 +105,82 @@ def test_typed_messages_have_the_hash_of_plain_ones():
 def test_a_conversation_gets_the_present_time_where_nothing_states_another():
     document = palaver.convert({"role": "user", "content": "Hi"}, "openai-chat", "ucs").payload
     assert palaver.validate(document).errors == []
+
+
+NO_OBJECTS = [None, 5, 1.5, True, "x", b"x", [1], object()]
+
+
+@pytest.mark.parametrize("value", NO_OBJECTS, ids=lambda value: type(value).__name__)
+def test_a_bad_argument_is_refused_in_one_line(value):
+    message = {**MESSAGE, "timestamp": "2025-01-01T00:00:00.000Z"}
+    calls = [
+        lambda: palaver.message_hash(value),
+        lambda: palaver.is_duplicate(value, message),
+        lambda: palaver.is_duplicate(message, value),
+        lambda: palaver.calculate_cost(value, "claude-sonnet-4-5"),
+        lambda: palaver.compose.add_message(value, "user", "x"),
+        lambda: palaver.compose.add_tool(value, "f", "x", {}),
+    ]
+    for name in palaver.wire.formats():
+        form = palaver.wire.wire_format(name)
+        calls += [partial(read, value) for read in (form.request_from_wire, form.response_from_wire)]
+        calls += [partial(form.error_from_wire, value)]
+        calls += [partial(write, value) for write in (form.request_to_wire, form.response_to_wire)]
+    for call in calls:
+        with pytest.raises((PalaverError, TypeError)) as raised:
+            call()
+        assert str(raised.value)
+        assert "\n" not in str(raised.value)
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(ContentError, match="a message has a role"):
+        palaver.message_hash({})
+    with pytest.raises(ContentError, match="a message has a timestamp"):
+        palaver.is_duplicate(MESSAGE, MESSAGE)
+    with pytest.raises(TypeError, match="milliseconds"):
+        palaver.is_duplicate(MESSAGE, MESSAGE, "5s")
+    with pytest.raises(TypeError, match="a model is a text"):
+        palaver.calculate_cost({"input_tokens": 1}, 5)
+    with pytest.raises(TypeError, match="input_tokens is a number"):
+        palaver.calculate_cost({"input_tokens": "1"}, "claude-sonnet-4-5")
+    with pytest.raises(TypeError, match="made of a text"):
+        palaver.deterministic_uuid(None)
+    with pytest.raises(ContentError, match="name of a field is a text, not 1"):
+        palaver.convert({"messages": [], 1: 2}, "openai-chat", "gemini")
+
+
+@pytest.mark.parametrize(
+    "request_part",
+    [
+        {},
+        {"messages": None},
+        {"messages": [5]},
+        {"messages": [{"content": []}]},
+        {"messages": [{"role": "user"}]},
+        {"messages": [{"role": "user", "content": "x"}]},
+        {"messages": [{"role": "user", "content": [{"text": "x"}]}]},
+        {"messages": [], "system": "x"},
+    ],
+    ids=str,
+)
+def test_what_is_no_request_of_an_exchange_is_not_written(request_part):
+    for name in palaver.wire.formats():
+        with pytest.raises(ContentError):
+            palaver.wire.wire_format(name).request_to_wire(request_part)
+
+
+@pytest.mark.parametrize("response_part", [{}, {"content": []}, {"finish_reason": "stop"}, {"content": [{}]}], ids=str)
+def test_what_is_no_response_of_an_exchange_is_not_written(response_part):
+    for name in palaver.wire.formats():
+        with pytest.raises(ContentError):
+            palaver.wire.wire_format(name).response_to_wire(response_part)
+
+
+def test_a_conversation_gets_a_time_of_any_form():
+    message = {"role": "user", "content": "Hi"}
+    for time in ("2025-01-01T00:00:00Z", 1735689600):
+        document = palaver.convert(message, "openai-chat", "ucs", time=time).payload
+        assert document["created_at"] == "2025-01-01T00:00:00.000Z"
+    with pytest.raises(OptionError, match="time: 'noon' is no timestamp"):
+        palaver.convert(message, "openai-chat", "ucs", time="noon")

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from palaver.config import config_path, load_config
-from palaver.errors import OptionError, SourceError
+from palaver.errors import ContentError, OptionError, SourceError
 from palaver.model.build import JsonObject
 from palaver.model.conversation import Conversation, Message
 from palaver.model.report import SourceReport
@@ -78,13 +78,15 @@ def _sentence(verdict: Verdict) -> str:
 
 def message_hash(message: "Message | JsonObject") -> str:
     """Return the SHA-256 of what a message says: its role and content, without its time."""
-    document = _plain(message)
-    return hashlib.sha256(canonical_json([document["role"], document["content"]])).hexdigest()
+    role, content = _stated(message, "role", "content")
+    return hashlib.sha256(canonical_json([role, content])).hexdigest()
 
 
 def is_duplicate(first: "Message | JsonObject", second: "Message | JsonObject", window_ms: int = 5000) -> bool:
     """Return whether two messages say the same within a window of time."""
-    times = [milliseconds_of(normalize_timestamp(_plain(message)["timestamp"])) for message in (first, second)]
+    _check_type(window_ms, int | float, "window_ms is a number of milliseconds")
+    stamps = [stamp for message in (first, second) for stamp in _stated(message, "timestamp")]
+    times = [milliseconds_of(normalize_timestamp(stamp)) for stamp in stamps]
     return abs(times[0] - times[1]) <= window_ms and message_hash(first) == message_hash(second)
 
 
@@ -96,6 +98,11 @@ def calculate_cost(
     Prices are those in the user's `config.toml`, else the public ones, at the time `at`, else now. The platform decides
     whose model a bare name means.
     """
+    _check_type(tokens, Mapping, "tokens are a mapping of counts")
+    for name, count in tokens.items():
+        if str(name).endswith("_tokens"):
+            _check_type(count, int | float | None, f"{name} is a number")
+    _check_type(model, str, "a model is a text")
     found = _prices(config_path()).cost(model, tokens, at, platform)
     return found.amount if found else None
 
@@ -103,6 +110,21 @@ def calculate_cost(
 @cache
 def _prices(config: Path) -> Prices:
     return Prices(load_config(config))
+
+
+def _check_type(value: object, kind: Any, what: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{what}, not a value of type {type(value).__name__}")
+
+
+def _stated(message: Any, *names: str) -> list[Any]:
+    """Return fields of a message that it must have."""
+    document = _plain(message)
+    if not isinstance(document, Mapping):
+        raise ContentError(f"a message is an object, not a value of type {type(document).__name__}")
+    if missing := [name for name in names if name not in document]:
+        raise ContentError(f"a message has a {missing[0]}, and this one has none")
+    return [document[name] for name in names]
 
 
 def _plain(value: Any) -> Any:

@@ -4,12 +4,12 @@ import pytest
 
 from palaver.model.upgrade import upgrade_exchange
 from palaver.wire import wire_format
-from sdk_judges import accept_response
+from sdk_judges import accept
 
 
 def convert(payload, source, target):
     written = wire_format(target).response_to_wire(wire_format(source).response_from_wire(payload))
-    accept_response(target, written.payload)
+    accept(f"{target} response", written.payload)
     return written
 
 
@@ -194,3 +194,20 @@ def test_an_exchange_of_version_1_0_0_counts_the_cache_of_anthropic_as_input_onc
     assert upgrade_exchange(upgraded) is upgraded
     others = {**exchange, "provider": "openai"}
     assert upgrade_exchange(others) == {**others, "schema_version": "1.1.0"}
+
+
+@pytest.mark.parametrize("target", ["openai-chat", "openai-responses"])
+def test_a_count_that_is_null_is_no_count_of_openai(target):
+    counts = {"input_tokens": 3, "output_tokens": 4, "cache_read_input_tokens": None}
+    message = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "content": [],
+        "model": "c",
+        "stop_reason": "end_turn",
+    }
+    written = convert({**message, "stop_sequence": None, "usage": counts}, "anthropic", target)
+    assert written.losses == []
+    assert None not in written.payload["usage"].get("input_tokens_details", {}).values()
+    assert "prompt_tokens_details" not in written.payload["usage"]

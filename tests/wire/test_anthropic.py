@@ -468,6 +468,8 @@ class TestOtherProviders:
         result = build.tool_result(tool_use_id="call_1", content="done")
         written = anthropic.request_to_wire(asked({"role": "tool", "content": [result]}))
         assert written.payload["messages"][0]["role"] == "user"
+        assert written.losses == []
+        written = anthropic.request_to_wire(asked({"role": "tool", "content": [build.text("done")]}))
         assert places(written.losses) == [("/messages/0/role", "changed")]
 
     def test_thinking_without_a_seal_is_sent_as_text(self):

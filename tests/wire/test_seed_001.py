@@ -270,7 +270,7 @@ def test_case_3_the_system_message_is_read_from_either_place():
 def test_case_4_all_results_of_a_turn_are_one_message():
     results = [{"role": "tool", "tool_call_id": f"call_{n}", "content": f"r{n}"} for n in (3, 1, 2)]
     after = {"role": "user", "content": "Thanks"}
-    grouped, last = items(*results, after, losses=["/messages/0", "/messages/1", "/messages/2"])
+    grouped, last = items(*results, after)
     assert grouped == {
         "role": "user",
         "content": [
@@ -373,7 +373,7 @@ def test_2_tool_use_flow():
         ],
         "tools": [{"type": "function", **TOOLS[0]["function"], "strict": False}],
     }
-    assert [(loss.pointer, loss.change) for loss in losses] == [("/messages/2", "changed"), ("/messages/3", "changed")]
+    assert losses == []
 
 
 @pytest.mark.parametrize("dialect", ["seed", "api"])

@@ -2,8 +2,8 @@
 
 import pytest
 
-import openai_sdk
 from palaver.wire import wire_format
+from sdk_judges import accept
 
 CHAT, GEMINI = wire_format("openai-chat"), wire_format("gemini")
 
@@ -76,7 +76,7 @@ def test_choices_become_candidates_and_candidates_become_choices():
     ]
     back = CHAT.response_to_wire(GEMINI.response_from_wire(written.payload))
     assert [(found["index"], found["message"]["content"]) for found in back.payload["choices"]] == [(0, "A"), (1, "B")]
-    openai_sdk.accept("chat response", back.payload)
+    accept("openai-chat response", back.payload)
 
 
 @pytest.mark.parametrize("target", ["anthropic", "openai-responses"])

@@ -3,7 +3,7 @@
 import pytest
 
 from palaver.wire import wire_format
-from sdk_judges import accept_request
+from sdk_judges import accept
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ASKED = {"model": "gpt-5", "messages": [{"role": "user", "content": "Where am I?"}]}
@@ -16,7 +16,7 @@ TOOL = {
 def convert(payload, source, target):
     written = wire_format(target).request_to_wire(wire_format(source).request_from_wire(payload))
     if source != target and written.payload.get("model"):
-        accept_request(target, written.payload)
+        accept(f"{target} request", written.payload)
     return written
 
 

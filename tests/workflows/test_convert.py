@@ -611,3 +611,11 @@ def test_unknown_formats_and_dialects_are_refused(words):
     source, target, dialect = words
     with pytest.raises(OptionError):
         convert(REQUEST, source, target, dialect=dialect)
+
+
+def test_an_integer_that_a_document_cannot_hold_is_named_in_words():
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {"id": 2**70}}
+    written = convert([{"role": "assistant", "content": [call]}], "anthropic", "ucs")
+    assert written.payload["messages"][0]["content"][0]["input"] == {"id": str(2**70)}
+    [loss] = written.losses
+    assert loss.reason == "An integer past 64 bits is kept as a string of its digits. (1 integers)"

@@ -10,7 +10,7 @@
 Like `build`, these functions check nothing: the published schema validates the finished document.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 from palaver.model import EXCHANGE_SCHEMA_VERSION, build
 from palaver.model.build import JsonObject
@@ -49,7 +49,7 @@ def add_message(request: JsonObject, role: Role, text: str) -> None:
 
 def add_message_blocks(request: JsonObject, role: Role, blocks: list[JsonObject]) -> None:
     """Add a message of several blocks."""
-    request["messages"].append({"role": role, "content": blocks})
+    _list_of(request, "messages").append({"role": role, "content": blocks})
 
 
 def set_thinking(request: JsonObject, level: Level, *, include_summary: bool = False) -> None:
@@ -60,7 +60,14 @@ def set_thinking(request: JsonObject, level: Level, *, include_summary: bool = F
 def add_tool(request: JsonObject, name: str, description: str, parameters: JsonObject, *, strict: bool = True) -> None:
     """Add a tool; `parameters` is the JSON Schema of its input."""
     tool = {"name": name, "description": description, "parameters": parameters, "strict": strict}
-    request.setdefault("tools", []).append(tool)
+    _list_of(request, "tools").append(tool)
+
+
+def _list_of(request: JsonObject, name: str) -> list[JsonObject]:
+    given: Any = request
+    if not isinstance(given, dict):
+        raise TypeError(f"a request is an object, not a value of type {type(given).__name__}")
+    return request.setdefault(name, [])
 
 
 def exchange(

@@ -17,7 +17,10 @@ def deterministic_uuid(text: str) -> str:
     Unlike `uuid.uuid5`, it accepts lone surrogates, which occur in damaged sources.
     """
     digest = _NAMESPACE_DIGEST.copy()  # faster than hashing the namespace again
-    digest.update(text.encode("utf-8", "surrogatepass"))
+    try:
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    except AttributeError as error:
+        raise TypeError(f"a UUID is made of a text, not of a value of type {type(text).__name__}") from error
     digits = digest.hexdigest()
     # The format of `uuid.UUID(bytes=..., version=5)`, without its cost.
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{_VARIANT[digits[16]]}{digits[17:20]}-{digits[20:32]}"

@@ -4,7 +4,6 @@ Provider data mixes what a payload said (`logit_bias`) with notes on how it said
 lost. What every provider does anyway when nothing is said, such as `stream: false`, is not a loss either.
 """
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -19,14 +18,28 @@ _DEFAULTS: JsonObject = {
     "parallel_tool_calls": True,
     "output_format": {"type": "text"},
     "max_output_tokens": DEFAULT_LIMIT,
+    "top_logprobs": 0,
+    "store": False,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "background": False,
+    "truncation": "disabled",
+    "format": {"type": "text"},
+    "status": "completed",
 }
+"""What every provider does anyway, under the name that the exchange or the format has for it."""
+_COUNT_ENDINGS = ("_tokens", "_requests", "TokenCount")
+_EMPTY_BUT_SAID = frozenset({"web_search_options"})
+"""Objects that ask for something by being there."""
+_THINKING_NOTES = frozenset({"thinking", "effort", "reasoning_effort", "thinkingBudget", "thinkingLevel"})
+"""Words for how much a model thinks, of which an exchange has the level."""
 _NOTES = frozenset({"shape", "_absent", "_form", "as_written", "arguments"})
 """Keys of provider data that record a spelling; the input of a call says what its `arguments` say."""
 _CONTAINERS = frozenset(
     {
         *("message", "item", "function", "custom", "reasoning", "text", "stream_options", "image_url", "file"),
         *("prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details"),
-        *("output_config", "metadata"),
+        *("output_config", "cache_creation", "server_tool_use"),
         *("generationConfig", "thinkingConfig", "toolConfig", "functionCallingConfig", "systemInstruction", "content"),
         *("generation_config", "thinking_config", "tool_config", "function_calling_config", "system_instruction"),
         *("functionCall", "functionResponse", "inlineData", "fileData"),
@@ -34,6 +47,8 @@ _CONTAINERS = frozenset(
     }
 )
 """Objects of which readers take some fields, and leave the others."""
+_LABELS = "metadata"
+"""An object whose names are the caller's own."""
 _PROMPTS = ("message", "item")
 """Notes on the message of a block; in a system prompt, its role `system` goes without saying."""
 _LISTS = frozenset({"choices", "candidates", "tools"})
@@ -42,7 +57,6 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 _FINISH_WORDS = frozenset({"finish_reason", "stop_reason", "finishReason", "status", "incomplete_details"})
 PROMPT_ROLES = ("system", "developer")
 """Roles of the system prompt."""
-_TOOL = re.compile(r"/tools/\d+$")
 
 
 def report_unwritten(
@@ -78,7 +92,7 @@ def prompt_role(message: JsonObject) -> str | None:
 def report_fields(part: JsonObject, written: Collection[str], pointer: str, losses: Losses, *, title: str) -> None:
     """Report the fields of a part that are not among the written ones."""
     for key, value in part.items():
-        if key == "provider_data" or key in written or value is None or _DEFAULTS.get(key, _NOTHING) == value:
+        if key == "provider_data" or key in written or value is None or _goes_without_saying(key, value):
             continue
         losses.drop(f"{pointer}/{escape_key(key)}", _lacks(title))
 
@@ -92,17 +106,27 @@ def report_provider_data(
         return
     if part.get("finish_reason") in {"error", "unknown"}:  # the loss of the reason itself says it
         carried = {*carried, *_FINISH_WORDS}
-    for where in _stated(data, f"{pointer}/provider_data/{escape_key(name)}", carried):
-        losses.drop(where, f"{title} does not run this tool" if _TOOL.search(where) else _lacks(title))
+    if data.get("stop_sequence") and data.get("stop_reason") == "stop_sequence":  # the sequence says it
+        carried = {*carried, "stop_reason"}
+    thinking = part.get("thinking")
+    level = thinking["level"] if isinstance(thinking, dict) else None
+    for where, key, value in _stated(data, f"{pointer}/provider_data/{escape_key(name)}", carried):
+        if level is None or key not in _THINKING_NOTES:
+            losses.drop(where, _lacks(title, key, value, is_answer="finish_reason" in part))
+        else:
+            losses.change(where, f"it is written as the level `{level}`")
 
 
-def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterator[str]:
-    """Yield the pointers to what a payload said."""
+def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterator[tuple[str, str, Any]]:
+    """Yield what a payload said: the pointer, the key and the value."""
     for key, value in data.items():
-        if key in _NOTES or key in carried or value in _NOTHING:
+        is_empty = value in _NOTHING and key not in _EMPTY_BUT_SAID
+        if key in _NOTES or key in carried or is_empty or _goes_without_saying(key, value):
             continue
         here = f"{pointer}/{escape_key(key)}"
-        if key in _CONTAINERS and isinstance(value, dict):
+        if key == _LABELS and isinstance(value, dict):
+            yield from ((f"{here}/{escape_key(label)}", label, text) for label, text in value.items() if text)
+        elif key in _CONTAINERS and isinstance(value, dict):
             is_prompt = key in _PROMPTS and value.get("role") == "system"
             yield from _stated(value, here, {*carried, "role"} if is_prompt else carried)
         elif key in _LISTS and isinstance(value, list):
@@ -110,10 +134,21 @@ def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterato
                 if key != "tools" and isinstance(entry, dict):
                     yield from _stated(entry, f"{here}/{number}", carried)
                 else:
-                    yield f"{here}/{number}"
+                    yield f"{here}/{number}", key, entry
         else:
-            yield here
+            yield here, key, value
 
 
-def _lacks(title: str) -> str:
-    return f"{title} has no place for it"
+def _goes_without_saying(key: str, value: Any) -> bool:
+    is_zero_count = type(value) is int and value == 0 and key.endswith(_COUNT_ENDINGS)
+    return (is_zero_count and key != "total_tokens") or (key in _DEFAULTS and _DEFAULTS[key] == value)
+
+
+def _lacks(title: str, key: str = "", value: Any = None, *, is_answer: bool = False) -> str:
+    match key, value:
+        case "tools", _:
+            return f"{title} does not {'repeat the tools of the request' if is_answer else 'run this tool'}"
+        case "tool_choice", {"type": "allowed_tools"}:
+            return f"{title} lets the model choose among all tools, and not among some"
+        case _:
+            return f"{title} has no place for it"

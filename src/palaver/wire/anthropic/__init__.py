@@ -1,8 +1,8 @@
 """Anthropic's Messages API: requests and responses, read into an exchange and written from it.
 
-A message with role `system` stays where it is among the messages and becomes a user message; so do tool results. A
-system prompt of several blocks stays a list. Fields that a payload requires and an exchange may lack are made up:
-`max_tokens`, and a response's `usage` and `id`. A made-up id is recognized when it is read again.
+A message with role `system` stays where it is among the messages and becomes a user message; so do tool results, those
+in a row as one. A system prompt of several blocks stays a list. Fields that a payload requires and an exchange may lack
+are made up: `max_tokens`, and a response's `usage` and `id`. A made-up id is recognized when it is read again.
 """
 
 import hashlib
@@ -11,8 +11,10 @@ from typing import Any, cast
 
 from palaver.model.build import JsonObject
 from palaver.wire._answers import drop_alternatives
+from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Losses, Written
 from palaver.wire._errors import exchange_error
+from palaver.wire._results import join_results
 from palaver.wire.anthropic._blocks import Context
 from palaver.wire.anthropic._messages import (
     content_from_wire,
@@ -64,6 +66,7 @@ _FINISH_REASONS = {
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_use": "tool_use", "content_filter": "refusal"}
 
 
+@takes_payload
 def request_from_wire(payload: JsonObject) -> JsonObject:
     nested, rest = nested_settings_from_wire(payload)
     settings = settings_from_wire(payload)
@@ -104,6 +107,7 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     return request
 
 
+@takes_request
 def request_to_wire(request: JsonObject) -> Written:
     losses, writer_losses = Losses(), Losses()
     saved = own_data(request) or {}
@@ -119,11 +123,11 @@ def request_to_wire(request: JsonObject) -> Written:
     if pieces := content_to_wire(request.get("system") or [], "/system", context._replace(container="system"), losses):
         stated["system"] = spell_content(pieces, as_list=form.get("system") == "list")
     if request["messages"] or "messages" not in {*saved, *saved.get(ABSENT, ())}:
-        stated["messages"] = [
-            written
+        turns = (
+            (message, message_to_wire(message, f"/messages/{number}", context, form, losses))
             for number, message in enumerate(request["messages"])
-            for written in message_to_wire(message, f"/messages/{number}", context, form, losses)
-        ]
+        )
+        stated["messages"] = join_results(turns, "content")
     if request.get("tools") or isinstance(saved.get("tools"), list):
         stated["tools"] = tools_to_wire(request.get("tools") or [], saved.get("tools"), losses)
     if (choice := choice_to_wire(request, saved.get("tool_choice"), losses)) is not None:
@@ -132,6 +136,7 @@ def request_to_wire(request: JsonObject) -> Written:
     return Written(payload | others | stated, losses.found)
 
 
+@takes_payload
 def response_from_wire(payload: JsonObject) -> JsonObject:
     content = payload.get("content")
     pieces = cast("list[Any]", content) if isinstance(content, list) else []
@@ -149,6 +154,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     return response
 
 
+@takes_response
 def response_to_wire(response: JsonObject) -> Written:
     losses, writer_losses = Losses(), Losses()
     report_unwritten(response, _RESPONSE, "", losses)
@@ -169,6 +175,7 @@ def response_to_wire(response: JsonObject) -> Written:
 places = payload_places
 
 
+@takes_payload
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     if payload.get("type") != "error":
         return None

@@ -64,8 +64,8 @@ def message_to_wire(message: JsonObject, pointer: str, context: Context, form: J
         losses.drop(pointer, "nothing of it can be written")
         return []
     writer_losses = Losses()
-    if message["role"] == "tool":
-        writer_losses.change(f"{pointer}/role", "results of tools are the user's")
+    if message["role"] == "tool" and any(block["type"] != "tool_result" for block in message["content"]):
+        writer_losses.change(f"{pointer}/role", "only the user and the assistant speak here")
     made: JsonObject = {
         "role": "system" if is_prompt else role,
         "content": spell_content(pieces, as_list=form.get("content") == "list"),

@@ -10,6 +10,7 @@ from typing import Any, cast
 from palaver.model.build import JsonObject
 from palaver.wire._contract import DEFAULT_LIMIT, Losses
 from palaver.wire._thinking import Level, level_of_budget, level_of_effort, thinking_budget
+from palaver.wire._tiers import tier_to_wire
 from palaver.wire.anthropic._provider_data import report_unwritten
 
 MAX_TOKENS = 8192
@@ -45,10 +46,8 @@ def settings_to_wire(settings: JsonObject, saved: JsonObject, losses: Losses) ->
         made["thinking"] = thinking
     if "stream" in settings:
         made["stream"] = settings["stream"]
-    if (tier := settings.get("service_tier")) in _TIERS:
+    if (tier := tier_to_wire(settings.get("service_tier"), _TIERS, losses, title="Anthropic")) is not None:
         made["service_tier"] = tier
-    elif tier is not None:
-        losses.drop("/service_tier", f"Anthropic has no tier `{tier}`")
     return made | _sampling_to_wire(settings.get("sampling") or {}, losses)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
+from palaver.wire._arguments import parse_object
 from palaver.wire._contract import Losses
 from palaver.wire.anthropic._provider_data import (
     difference,
@@ -151,11 +152,6 @@ def parse_input(raw: Any) -> JsonObject:
     if raw is None or raw == "":  # streams leave a call without arguments like this
         return {}
     if isinstance(raw, str):
-        try:
-            parsed = json.loads(raw)
-        except (ValueError, RecursionError):
-            return {"raw": raw}
-        if isinstance(parsed, dict):
-            return cast("JsonObject", parsed)
-        return {"raw": raw}
+        parsed = parse_object(raw)
+        return {"raw": raw} if parsed is None else parsed
     return {"raw": json.dumps(raw, ensure_ascii=False)}

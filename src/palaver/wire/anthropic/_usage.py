@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
+from palaver.wire._tiers import tier_to_wire
 from palaver.wire.anthropic._provider_data import difference, report_unwritten, restore, store_own_data
 
 _UNCOUNTED: JsonObject = {"input_tokens": 0, "output_tokens": 0}
@@ -38,13 +39,9 @@ def usage_from_wire(raw: Any) -> JsonObject:
 def usage_to_wire(response: JsonObject, losses: Losses) -> JsonObject:
     """Return the usage of a response, which the API requires."""
     usage: JsonObject | None = response.get("usage")
-    tier = response.get("service_tier")
     made = dict(_UNCOUNTED) if usage is None else _counts_to_wire(usage, losses)
-    if tier in _TIERS:
-        return {**made, "service_tier": tier}
-    if tier is not None:
-        losses.drop("/service_tier", f"Anthropic has no tier `{tier}`")
-    return made
+    tier = tier_to_wire(response.get("service_tier"), _TIERS, losses, title="Anthropic")
+    return made if tier is None else {**made, "service_tier": tier}
 
 
 def _counts_to_wire(usage: JsonObject, losses: Losses) -> JsonObject:

@@ -12,13 +12,16 @@ A content is an object with a role and parts. SDKs also accept a string or a sin
 """
 
 import re
+from itertools import pairwise
 from typing import Any, Literal
 
 from palaver.model.build import JsonObject
 from palaver.model.timestamps import timestamp_or_empty
 from palaver.wire import _errors
 from palaver.wire._answers import answer_order, in_payload_order
+from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Losses, Written
+from palaver.wire._results import are_results, join_results
 from palaver.wire.gemini._call_ids import CallPairs, pair_calls
 from palaver.wire.gemini._candidates import (
     alternative_from_wire,
@@ -139,6 +142,7 @@ _WIRE_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 _RESPONSE = frozenset({"content", "finish_reason", "alternatives", "usage", "model", "response_id", "created_at"})
 
 
+@takes_payload
 def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
     """Return the request of a payload; `model` is the one in the URL, used if the payload names none."""
     fields = FieldReader(payload)
@@ -150,11 +154,13 @@ def request_from_wire(payload: JsonObject, model: str = "") -> JsonObject:
     if system:
         request["system"] = blocks_from_wire(system, 0, pairs)
     request["messages"] = [content_from_wire(content, turn, pairs) for turn, content in enumerate(contents, 1)]
+    _note_separate_results(request["messages"])
     request |= tools_from_wire(fields) | choice_from_wire(fields) | generation_from_wire(fields, request["model"])
     request |= service_from_wire(fields)
     return request | fields.provider_data()
 
 
+@takes_request
 def request_to_wire(request: JsonObject) -> Written:
     losses = Losses()
     saved = ProviderData(request)
@@ -164,7 +170,11 @@ def request_to_wire(request: JsonObject) -> Written:
     payload: JsonObject = {} if saved.lacks("model") or "model" not in request else {"model": request["model"]}
     if system:
         payload["systemInstruction"] = _system_instruction(writer.parts(system, "/system"), saved)
-    contents = [content_to_wire(message, f"/messages/{position}", writer) for position, message in enumerate(messages)]
+    turns = [
+        (message, [content_to_wire(message, f"/messages/{position}", writer)])
+        for position, message in enumerate(messages)
+    ]
+    contents = join_results(turns, "parts") if not _has_separate_results(messages) else [made for _, [made] in turns]
     if contents or not saved.lacks("contents"):
         payload["contents"] = contents[0] if saved.original("single") and len(contents) == 1 else contents
     if tools := tools_to_wire(request.get("tools") or [], saved, losses):
@@ -177,6 +187,7 @@ def request_to_wire(request: JsonObject) -> Written:
     return Written(saved.complete(saved.spell(payload)), losses.found)
 
 
+@takes_payload
 def response_from_wire(payload: JsonObject) -> JsonObject:
     """Return the response of a payload: the candidate with the least index, with the others as alternatives."""
     fields = FieldReader(payload)
@@ -207,6 +218,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     return response | fields.provider_data()
 
 
+@takes_response
 def response_to_wire(response: JsonObject) -> Written:
     losses = Losses()
     saved = ProviderData(response)
@@ -241,6 +253,7 @@ def response_to_wire(response: JsonObject) -> Written:
 places = payload_places
 
 
+@takes_payload
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     stated = payload.get("error")
     if not isinstance(stated, dict):
@@ -288,6 +301,18 @@ def _contents(fields: FieldReader) -> list[Any]:
         fields.remember("single", value=True)
         return [single]
     return fields.expect("contents", is_list) or []
+
+
+def _note_separate_results(messages: list[JsonObject]) -> None:
+    """Note at results that follow others in a content of their own, which is unusual, that they do."""
+    for first, second in pairwise(messages):
+        if are_results(first) and are_results(second):
+            data: JsonObject = second.setdefault("provider_data", {}).setdefault(NAME, {})
+            data.setdefault("as_written", {})["apart"] = True
+
+
+def _has_separate_results(messages: list[JsonObject]) -> bool:
+    return any(ProviderData(message).original("apart") for message in messages if are_results(message))
 
 
 def _timestamp(time: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 Models of generation 2.5 think within a token budget, those of generation 3 at a level. A config with neither (a budget
 of -1, or only `includeThoughts`) leaves it to the model: it is kept in `provider_data`, and the exchange has no level.
+A budget above the least is never read as `none`.
 
 A media type of JSON asks for JSON, with `responseJsonSchema` by a schema; `responseSchema`, in Gemini's own spelling of
 schemas, is converted to JSON Schema, and the original kept if it differs.
@@ -12,6 +13,7 @@ from typing import Any
 from palaver.model.build import JsonObject
 from palaver.wire import _thinking
 from palaver.wire._contract import DEFAULT_LIMIT, Losses
+from palaver.wire._tiers import tier_to_wire
 from palaver.wire.gemini._provider_data import (
     FieldReader,
     Predicate,
@@ -110,10 +112,8 @@ def service_from_wire(payload: FieldReader) -> JsonObject:
 
 def service_to_wire(request: JsonObject, losses: Losses) -> JsonObject:
     made: JsonObject = {} if request.get("store") is None else {"store": request["store"]}
-    if (tier := request.get("service_tier")) in _TIERS:
+    if (tier := tier_to_wire(request.get("service_tier"), _TIERS, losses, title="Gemini")) is not None:
         made["serviceTier"] = tier
-    elif tier is not None:
-        losses.drop("/service_tier", f"Gemini has no tier `{tier}`")
     if request.get("stream"):
         losses.drop("/stream", "Gemini streams by the address of the request, not by its body")
     return made
@@ -183,7 +183,9 @@ def _parse_level(name: str, value: Any, model: str) -> _thinking.Level | None:
         return _LEVELS.get(value.upper()) if isinstance(value, str) else None
     if not is_count(value):
         return None
-    return "none" if value == 0 else _thinking.level_of_budget(_gemini_name(model), value)
+    level = _thinking.level_of_budget(_gemini_name(model), value)
+    is_least = value <= _thinking.thinking_budget(_gemini_name(model), "none")
+    return "low" if level == "none" and not is_least else level
 
 
 def _default_config(model: str, level: _thinking.Level) -> JsonObject:

@@ -216,10 +216,10 @@ def _report_split(
 ) -> None:
     results = sum(len(group) for is_result, group in groups if is_result)
     others = sum(not is_result for is_result, _ in groups)
-    if results + others > 1:
+    if results + others > 1 and others:
         writer.losses.change(pointer, "each result of a tool is a message of its own here")
-    elif results != (message["role"] == "tool"):
-        writer.losses.change(f"{pointer}/role", "results of tools, and nothing else, come from `tool` here")
+    elif message["role"] == "tool" and not results:
+        writer.losses.change(f"{pointer}/role", "only results of tools come from `tool` here")
 
 
 def _result_to_wire(block: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> JsonObject:

@@ -195,8 +195,6 @@ class ItemWriter:
                 writer.losses.change(pointer, "the result of a tool is no part of the assistant's turn here")
             self.add_assistant_blocks(located, pointer)
         elif self._joins_previous(message, previous[0]):
-            for turn_pointer in (previous[1], pointer):
-                writer.losses.change(turn_pointer, "results of tools in a row are one message here")
             self.items[-1]["content"] += self._parts(located, "user")
             return
         else:
@@ -234,12 +232,12 @@ class ItemWriter:
         groups = self._groups(located)
         kinds = {"tool" if _are_results(group) else "user" for group in groups}
         notes = writer.notes(message)
-        if len(groups) > 1:
+        if len(groups) > 1 and "user" in kinds:
             writer.losses.change(pointer, "each result of a tool is an item of its own here")
         elif not located:
             self._add_message([], notes, "user", pointer)
-        elif groups and message["role"] not in kinds and not _is_raw(groups[0]):
-            writer.losses.change(f"{pointer}/role", "results of tools, and nothing else, come from `tool` here")
+        elif groups and message["role"] == "tool" and "tool" not in kinds and not _is_raw(groups[0]):
+            writer.losses.change(f"{pointer}/role", "only results of tools come from `tool` here")
         if not notes and (noted_role := prompt_role(message)) is not None:
             notes = {"role": noted_role}
         for group in groups:

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
-from palaver.wire import _thinking
+from palaver.wire import _thinking, _tiers
 from palaver.wire._answers import is_count
 from palaver.wire.openai._provider_data import CHAT, RESPONSES, Writer, shape
-from palaver.wire.openai._tools import are_other_tools, choice_from_wire
+from palaver.wire.openai._tools import are_other_tools, choice_from_wire, is_allowed_tools
 
 _NEEDS_EFFORT = re.compile(r"o1|o3-mini")
 """Models whose reasoning cannot be turned off."""
@@ -49,8 +49,7 @@ _SAME_NAMES: dict[str, Callable[[Any], bool]] = {
 SAME_NAMES = (*_SAME_NAMES, "service_tier")
 """Fields of an exchange's request that both formats have under the same name."""
 _SHARED_NOTES = ("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "moderation")
-CARRIED_NOTES = (*_SHARED_NOTES, "verbosity", "reasoning_effort", "effort", "tool_choice")
-"""Keys of the notes of one format that the other takes over."""
+_OBFUSCATION = "include_obfuscation"
 
 
 def shared_from_wire(payload: JsonObject, name: str) -> JsonObject:
@@ -64,7 +63,23 @@ def shared_to_wire(request: JsonObject, writer: Writer) -> JsonObject:
     made = {field: request[field] for field in _SAME_NAMES if request.get(field) is not None}
     made |= tier_to_wire(request, writer)
     sibling, own = writer.sibling_notes(request), writer.notes(request)
+    options = sibling.get("stream_options")
+    if isinstance(options, dict) and _OBFUSCATION in options:
+        made["stream_options"] = {_OBFUSCATION: options[_OBFUSCATION]}
     return made | {key: sibling[key] for key in _SHARED_NOTES if key in sibling and key not in own}
+
+
+def carried_notes(request: JsonObject, writer: Writer) -> set[str]:
+    """Return the keys of the other format's notes that this one takes over, or loses under another name."""
+    carried = {*_SHARED_NOTES, "verbosity", _OBFUSCATION}
+    if thinking := request.get("thinking"):
+        carried |= {"reasoning_effort", "effort"}
+        if thinking.get("include_summary") and writer.name == CHAT:
+            carried |= {*SUMMARY_FIELDS}
+    choice = writer.sibling_notes(request).get("tool_choice")
+    if is_allowed_tools(choice) and choice_from_wire(choice) == request.get("tool_choice"):
+        carried.add("tool_choice")
+    return carried
 
 
 def tier_from_wire(payload: JsonObject, name: str) -> JsonObject:
@@ -74,11 +89,8 @@ def tier_from_wire(payload: JsonObject, name: str) -> JsonObject:
 
 
 def tier_to_wire(holder: JsonObject, writer: Writer) -> JsonObject:
-    tier = holder.get("service_tier")
-    if tier is None or tier in _TIERS[writer.name]:
-        return {} if tier is None else {"service_tier": tier}
-    writer.losses.drop("/service_tier", f"{writer.title} has no tier `{tier}`")
-    return {}
+    tier = _tiers.tier_to_wire(holder.get("service_tier"), _TIERS[writer.name], writer.losses, title=writer.title)
+    return {} if tier is None else {"service_tier": tier}
 
 
 def other_notes(notes: JsonObject) -> JsonObject:

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from palaver.model.build import JsonObject
+from palaver.wire._arguments import parse_object
 from palaver.wire._places import Pointers, tool_pointers
 from palaver.wire.openai._provider_data import CHAT, Fields, Writer, apply_notes, attach_notes, notes_for, shape
 
@@ -222,11 +223,8 @@ def parse_arguments(value: Any) -> JsonObject:
         return value
     if not value:
         return {}
-    try:
-        parsed = orjson.loads(value)
-    except ValueError:
-        return {"raw": value}
-    return parsed if isinstance(parsed, dict) else {"raw": value}
+    parsed = parse_object(value)
+    return {"raw": value} if parsed is None else parsed
 
 
 def arguments_fields(block: JsonObject, notes: JsonObject, writer: Writer) -> Fields:

@@ -92,19 +92,18 @@ def _fields(usage: JsonObject, notes: JsonObject, writer: Writer) -> Fields:
     known: JsonObject = {}
     thinking = usage.get("thinking_tokens") or 0
     is_separate = shape(notes).get("reasoning") == "apart"
-    if "input_tokens" in usage:
-        known[names.input] = usage["input_tokens"]
-    if "output_tokens" in usage:
-        output = usage["output_tokens"]
-        known[names.output] = output if is_separate or output is None else output + thinking
-    if cached := {field: usage[field] for field in _CACHE if field in usage}:
+    if (given := usage.get("input_tokens")) is not None:
+        known[names.input] = given
+    if (output := usage.get("output_tokens")) is not None:
+        known[names.output] = output if is_separate else output + thinking
+    if cached := {field: usage[field] for field in _CACHE if usage.get(field) is not None}:
         known[f"{names.input}_details"] = cached
-    if "thinking_tokens" in usage:
-        known[f"{names.output}_details"] = {"reasoning_tokens": usage["thinking_tokens"]}
-    if "total_tokens" in usage:
-        known["total_tokens"] = usage["total_tokens"]
-    total = sum(usage.get(name) or 0 for name in ("input_tokens", "output_tokens", "thinking_tokens"))
-    defaults: JsonObject = {names.input: 0, names.output: thinking, "total_tokens": total}
+    if usage.get("thinking_tokens") is not None:
+        known[f"{names.output}_details"] = {"reasoning_tokens": thinking}
+    if (total := usage.get("total_tokens")) is not None:
+        known["total_tokens"] = total
+    counted = sum(usage.get(name) or 0 for name in ("input_tokens", "output_tokens", "thinking_tokens"))
+    defaults: JsonObject = {names.input: 0, names.output: thinking, "total_tokens": counted}
     defaults = {key: value for key, value in defaults.items() if key not in known}
     if names.has_details:
         defaults["input_tokens_details"] = {"cached_tokens": 0, "cache_write_tokens": 0}

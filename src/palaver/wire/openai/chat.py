@@ -8,6 +8,7 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire._answers import answer_order, in_payload_order, time_of_unix, unix_of_time
+from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Written
 from palaver.wire.openai._chat_choices import answer_from_wire, answer_to_wire
 from palaver.wire.openai._chat_places import chat_places
@@ -25,8 +26,8 @@ from palaver.wire.openai._provider_data import (
     shape,
 )
 from palaver.wire.openai._settings import (
-    CARRIED_NOTES,
     SAME_NAMES,
+    carried_notes,
     other_notes,
     tier_from_wire,
     tier_to_wire,
@@ -48,6 +49,7 @@ _MADE_UP_ID = "chatcmpl-0"
 _ANSWER = ("index", "content", "finish_reason")
 
 
+@takes_payload
 def request_from_wire(payload: JsonObject) -> JsonObject:
     request: JsonObject = {}
     messages = payload.get("messages")
@@ -67,10 +69,11 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     return attach_notes(request, name, merge_notes(initial, difference(rest, *fields)))
 
 
+@takes_request
 def request_to_wire(request: JsonObject) -> Written:
     writer = Writer(name)
     notes = writer.notes(request)
-    writer.report_unwritten(request, _REQUEST, "", CARRIED_NOTES)
+    writer.report_unwritten(request, _REQUEST, "", carried_notes(request, writer))
     payload = apply_notes(*settings_fields(request, notes, writer), other_notes(notes))
     messages = [*system_to_wire(request, writer), *turns_to_wire(request["messages"], writer)]
     if messages or shape(notes).get("messages") != "none":
@@ -78,6 +81,7 @@ def request_to_wire(request: JsonObject) -> Written:
     return Written(payload, writer.unique_losses())
 
 
+@takes_payload
 def response_from_wire(payload: JsonObject) -> JsonObject:
     choices: list[Any] = payload["choices"] if isinstance(payload.get("choices"), list) else []
     order = answer_order(choices, "index")
@@ -110,6 +114,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     return attach_notes(response, name, merge_notes(initial, notes))
 
 
+@takes_response
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     """Write a response; the dialect `seed` writes a sentence for an answer with neither text nor call."""
     writer = Writer(name, dialect, is_response=True)
@@ -161,6 +166,7 @@ def _created(time: str, saved: Any, writer: Writer) -> Any:
 places = chat_places
 
 
+@takes_payload
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     return parse_error(payload, name, status)
 

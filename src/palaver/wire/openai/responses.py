@@ -13,6 +13,7 @@ from typing import Any
 
 from palaver.model.build import JsonObject
 from palaver.wire._answers import drop_alternatives, time_of_unix, unix_of_time
+from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Written
 from palaver.wire.openai import chat
 from palaver.wire.openai._errors import parse_error
@@ -37,8 +38,8 @@ from palaver.wire.openai._responses_settings import (
 )
 from palaver.wire.openai._responses_turns import ItemWriter, blocks_from_wire, turns_from_wire
 from palaver.wire.openai._settings import (
-    CARRIED_NOTES,
     SAME_NAMES,
+    carried_notes,
     other_notes,
     tier_from_wire,
     tier_to_wire,
@@ -61,6 +62,7 @@ _FINISH_REASONS = {"max_output_tokens": "length", "content_filter": "content_fil
 _INCOMPLETE_REASONS = {reason: word for word, reason in _FINISH_REASONS.items()}
 
 
+@takes_payload
 def request_from_wire(payload: JsonObject) -> JsonObject:
     request: JsonObject = {}
     given = payload.get("input")
@@ -93,10 +95,11 @@ def request_from_wire(payload: JsonObject) -> JsonObject:
     return attach_notes(request, name, merge_notes(initial, notes))
 
 
+@takes_request
 def request_to_wire(request: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect)
     notes = writer.notes(request)
-    writer.report_unwritten(request, _REQUEST, "", CARRIED_NOTES)
+    writer.report_unwritten(request, _REQUEST, "", carried_notes(request, writer))
     if dialect == "api":
         request = _with_developer_items(request, writer)
     known, defaults = settings_fields(request, notes, writer)
@@ -143,6 +146,7 @@ def _own_notes(block: JsonObject) -> JsonObject:
     return (block.get("provider_data") or {}).get(name) or {}
 
 
+@takes_payload
 def response_from_wire(payload: JsonObject) -> JsonObject:
     output = payload.get("output")
     response: JsonObject = {"content": blocks_from_wire(output) if isinstance(output, list) else []}
@@ -167,6 +171,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
     return attach_notes(response, name, merge_notes({"shape": form}, notes) if form else notes)
 
 
+@takes_response
 def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     writer = Writer(name, dialect, is_response=True)
     notes = writer.notes(response)
@@ -252,6 +257,7 @@ def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) ->
 places = responses_places
 
 
+@takes_payload
 def error_from_wire(payload: JsonObject, status: int | None = None) -> JsonObject | None:
     return parse_error(payload, name, status)
 

@@ -60,7 +60,7 @@ def convert(value: Any, source: str, target: str, *, dialect: str = "api", time:
 
     Messages of a conversation document get the given `time`, or the present, where the source has none. Raise
     `ContentError` if the value is not of the source's format or cannot be written in the target's, `VersionError` for a
-    document of an unknown version, and `OptionError` for an unknown format or dialect.
+    document of an unknown version, and `OptionError` for an unknown format or dialect, or what is no time.
     """
     for name in (source, target):
         if name not in format_names():
@@ -70,9 +70,13 @@ def convert(value: Any, source: str, target: str, *, dialect: str = "api", time:
     if dialect != DIALECTS[0] and target not in OPENAI_FORMATS:
         raise OptionError(f"the dialect {dialect} is one of OpenAI's formats, not of {target}")
     try:
+        stamp = None if time is None else normalize_timestamp(time)
+    except ValueError as error:
+        raise OptionError(f"time: {error}") from error
+    try:
         found: list[Loss] = []
         parts = _read(writable(value, found), source, target)
-        payload, losses = _write(parts, target, dialect, time)
+        payload, losses = _write(parts, target, dialect, stamp)
         return Converted(payload, list(dict.fromkeys([*found, *parts.losses, *losses])))
     except RecursionError as error:
         raise ContentError("it is nested too deeply to be converted") from error

@@ -251,7 +251,8 @@ def _valid_document(document: JsonObject, losses: list[Loss]) -> JsonObject:
 
     def note(kind: FindingKind, where: str, message: str = "", *, kept: bool = True) -> None:
         _ = kept
-        losses.append(Loss(where if where.startswith("/") else "", message or kind.meaning, "changed"))
+        reason = f"{kind.meaning} ({message})" if message else kind.meaning
+        losses.append(Loss(where if where.startswith("/") else "", reason, "changed"))
 
     try:
         if is_valid(document):

@@ -77,7 +77,8 @@ def messages_of(parts: Parts, payload: JsonObject, losses: list[Loss], target: s
     if len(messages) == 1:
         return Converted(messages[0], kept)
     reason = f"one message became {len(messages)} in {target}, which are given as an array"
-    return Converted(messages, [*kept, Loss("", reason, "changed")])
+    others = [loss for loss in kept if loss.pointer not in {"", "/messages/0"} or loss.change != "changed"]
+    return Converted(messages, [*others, Loss("", reason, "changed")])
 
 
 def place_prompts(request: JsonObject, target: str) -> tuple[JsonObject, list[Loss]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
+from palaver.errors import ContentError
 from palaver.model.build import JsonObject
 from palaver.wire import Loss
 from palaver.wire._places import Places, escape_key
@@ -110,6 +111,8 @@ def writable(value: Any, losses: list[Loss], pointer: str = "") -> Any:
         case dict():
             made: JsonObject = {}
             for key, inner in value.items():
+                if not isinstance(key, str):
+                    raise ContentError(f"the name of a field is a text, not {key!r}")
                 name = writable(key, losses, pointer)
                 while name != key and (name in value or name in made):  # two broken keys may become equal
                     name += "\ufffd"
