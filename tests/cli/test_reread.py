@@ -188,7 +188,7 @@ def test_a_scan_reads_again_with_the_options_of_that_time(run, archive, tmp_path
     shutil.copytree(FIXTURES / "azure_openai", folder)
     run("import", "azure_openai", folder, "-O", "thread=no")
     before = exported(archive)
-    monkeypatch.setattr(type(importer("azure_openai")), "revision", 2)
+    monkeypatch.setattr(type(importer("azure_openai")), "revision", importer("azure_openai").revision + 1)
     report = json.loads(run("scan", "--json").stdout)
     assert report["totals"]["reread"] == report["totals"]["sources"] > 10
     assert exported(archive) == before
@@ -201,7 +201,7 @@ def test_a_file_given_to_an_importer_that_does_not_recognize_it_stays_there(run,
     run("import", "claude_code", path)
     before = exported(archive)
     assert before
-    monkeypatch.setattr(type(importer("claude_code")), "revision", 2)
+    monkeypatch.setattr(type(importer("claude_code")), "revision", importer("claude_code").revision + 1)
     report = json.loads(run("scan", "--json").stdout)
     assert (report["totals"]["reread"], report["released"]) == (1, [])
     assert exported(archive) == before

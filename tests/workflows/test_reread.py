@@ -402,7 +402,7 @@ def test_a_session_that_grew_since_is_replaced(tmp_path, archive, monkeypatch):
     line = session.read_bytes().splitlines()[-1]
     with session.open("ab") as stream:
         stream.write(line.replace(b'"uuid":"', b'"uuid":"later-') + b"\n")
-    monkeypatch.setattr(claude_code, "revision", 2)
+    monkeypatch.setattr(claude_code, "revision", claude_code.revision + 1)
     keep_folder(sources, archive)
     keep_folder(sources, tmp_path / "fresh.db")
     assert exported(archive) == exported(tmp_path / "fresh.db")
@@ -638,7 +638,7 @@ def test_several_processes_read_again_as_one_does(archive, monkeypatch):
     monkeypatch.setattr(archive_import, "_PARALLEL_THRESHOLD_BYTES", 0)
     monkeypatch.setattr(archive_import, "FRAME_BYTES", 4_000)
     for platform in ("claude_code", "chatgpt"):
-        monkeypatch.setattr(type(importer(platform)), "revision", 2)
+        monkeypatch.setattr(type(importer(platform)), "revision", importer(platform).revision + 1)
     planner = Planner(archive, {})
     plan = planner.plan(folders)
     add_rereads(plan, planner)

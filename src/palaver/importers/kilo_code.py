@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class KiloCode:
     title = "Kilo Code"
     platform = "kilo_code"
-    revision = 1
+    revision = 2
     record = "record"
     options = no_options
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 class RooCode:
     title = "Roo Code"
     platform = "roo_code"
-    revision = 1
+    revision = 2
     record = "record"
     options = no_options
 

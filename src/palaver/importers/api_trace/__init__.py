@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 class ApiTrace:
     title = "API traces"
     platform = "api_trace"
-    revision = 1
+    revision = 2
     record = "record"
     options = no_options
 

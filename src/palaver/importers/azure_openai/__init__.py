@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 class AzureOpenAI:
     title = "Azure OpenAI"
     platform = "azure_openai"
-    revision = 1
+    revision = 2
     record = "row"
 
     @property

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class ChatGPT:
     title = "ChatGPT"
     platform = "chatgpt"
-    revision = 1
+    revision = 2
     record = "node with a message"
 
     @property

@@ -63,7 +63,7 @@ _DEFAULT_RETENTION_DAYS = 30
 class ClaudeCode:
     title = "Claude Code"
     platform = "claude_code"
-    revision = 1
+    revision = 2
     record = "line"
 
     @property

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class Cline:
     title = "Cline"
     platform = "cline"
-    revision = 1
+    revision = 2
     record = "record"
     options = no_options
 
