@@ -50,9 +50,9 @@ class Filters:
 
         any_of("c.platform = ?", self.platforms, "{}")
         if self.projects:
-            projects = [_project_condition(project.rstrip("/\\")) for project in self.projects]
-            conditions.append(f"({' or '.join(condition for condition, _ in projects)})")
-            values += [value for _, words in projects for value in words]
+            condition, words = self.project_condition("c.project")
+            conditions.append(condition)
+            values += words
         any_of(
             "(c.model like ? escape '\\' or exists (select 1 from message m where m.conversation = c.conversation_key "
             "and m.model like ? escape '\\'))",
@@ -87,14 +87,21 @@ class Filters:
             conditions.append("not c.is_sidechain")
         return " and ".join(conditions) or "true", values
 
+    def project_condition(self, column: str) -> tuple[str, list[str]]:
+        """Return an SQL condition on a column with the path of a project, with its values."""
+        found = [_project_condition(column, project.rstrip("/\\")) for project in self.projects]
+        condition = " or ".join(condition for condition, _ in found) or "true"
+        return f"({condition})", [value for _, values in found for value in values]
 
-def _project_condition(name: str) -> tuple[str, list[str]]:
+
+def _project_condition(column: str, name: str) -> tuple[str, list[str]]:
     word = _escape_like(name)
+    escape = "escape '\\'"
     if "/" in name:  # the stored path may use backslashes
-        ends, values = "replace(c.project, '\\', '/') like ? escape '\\'", [f"%/{word}"]
+        ends, values = f"replace({column}, '\\', '/') like ? {escape}", [f"%/{word}"]
     else:
-        ends, values = "c.project like ? escape '\\' or c.project like ? escape '\\'", [f"%/{word}", f"%\\\\{word}"]
-    return f"(c.project = ? or {ends} or c.project like ? escape '\\')", [name, *values, f"{word}/%"]
+        ends, values = f"{column} like ? {escape} or {column} like ? {escape}", [f"%/{word}", f"%\\\\{word}"]
+    return f"({column} = ? or {ends} or {column} like ? {escape})", [name, *values, f"{word}/%"]
 
 
 def _escape_like(word: str) -> str:

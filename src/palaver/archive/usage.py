@@ -94,11 +94,11 @@ class Scope:
         filters = self.filters
         if filters.has or filters.tools or filters.tags:
             return "false", []
-        projects, project_values = Filters(projects=filters.projects).where()
+        projects, project_values = filters.project_condition("m.project")
         times, time_values = self.time_condition()
         models, model_values = self.model_condition()
         platforms = f"m.platform in ({', '.join('?' * len(filters.platforms))})" if filters.platforms else "true"
-        conditions = f"{platforms} and {projects.replace('c.project', 'm.project')} and {times} and {models}"
+        conditions = f"{platforms} and {projects} and {times} and {models}"
         return conditions, [*filters.platforms, *project_values, *time_values, *model_values]
 
     def day_column(self) -> str:

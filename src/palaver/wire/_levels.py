@@ -1,12 +1,17 @@
-"""Thinking levels: the four levels of an exchange, and the token budgets and effort words of the providers.
+"""Levels that providers have words of their own for: how much a model thinks, and the tier that serves a request.
 
-A budget is the model's minimum plus level/3 of the distance to its maximum, rounded down, except for the two numbers
-that the specification of the exchange states itself. A budget is read as the nearest level; the number itself is kept
-in `provider_data`.
+An exchange has four levels of thinking; providers have token budgets and words for the effort. A budget is the model's
+minimum plus level/3 of the distance to its maximum, rounded down, except for the two numbers that the specification of
+the exchange states itself. A budget is read as the nearest level; the number itself is kept in `provider_data`.
+
+Every provider has a word of its own for the standard tier, and chooses one where nothing is said.
 """
 
 import re
+from collections.abc import Collection
 from typing import Literal, NamedTuple
+
+from palaver.wire._contract import Losses
 
 Level = Literal["none", "low", "med", "high"]
 
@@ -21,6 +26,8 @@ _LEVEL_OF_EFFORT: dict[str, Level] = {
     "xhigh": "high",
     "max": "high",
 }
+_STANDARD = ("default", "standard", "standard_only")
+_CHOSEN_BY_PROVIDER = "auto"
 
 
 class Budgets(NamedTuple):
@@ -68,3 +75,14 @@ def _budgets(model: str) -> Budgets:
         if pattern.search(model):
             return budgets
     return _DEFAULT_GEMINI_BUDGETS if "gemini" in model else _DEFAULT_BUDGETS
+
+
+def tier_to_wire(tier: str | None, known: Collection[str], losses: Losses, *, title: str) -> str | None:
+    """Return a tier in the words of a format; None if there is none, which is a loss unless the provider chooses."""
+    if tier is None or tier in known:
+        return tier
+    if tier in _STANDARD and (own := next((word for word in _STANDARD if word in known), None)):
+        return own
+    if tier != _CHOSEN_BY_PROVIDER:
+        losses.drop("/service_tier", f"{title} has no tier `{tier}`")
+    return None

@@ -14,7 +14,7 @@ from palaver.wire._answers import drop_alternatives
 from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Losses, Written
 from palaver.wire._errors import exchange_error
-from palaver.wire._results import join_results
+from palaver.wire._tool_calls import join_results
 from palaver.wire.anthropic._blocks import Context
 from palaver.wire.anthropic._messages import (
     content_from_wire,

@@ -9,8 +9,7 @@ from typing import Any, cast
 
 from palaver.model.build import JsonObject
 from palaver.wire._contract import DEFAULT_LIMIT, Losses
-from palaver.wire._thinking import Level, level_of_budget, level_of_effort, thinking_budget
-from palaver.wire._tiers import tier_to_wire
+from palaver.wire._levels import Level, level_of_budget, level_of_effort, thinking_budget, tier_to_wire
 from palaver.wire.anthropic._provider_data import report_unwritten
 
 MAX_TOKENS = 8192

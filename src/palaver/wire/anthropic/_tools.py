@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
-from palaver.wire._arguments import parse_object
 from palaver.wire._contract import Losses
+from palaver.wire._tool_calls import parse_object
 from palaver.wire.anthropic._provider_data import (
     difference,
     report_unwritten,

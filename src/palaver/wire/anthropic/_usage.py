@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from palaver.model.build import JsonObject
 from palaver.wire._contract import Losses
-from palaver.wire._tiers import tier_to_wire
+from palaver.wire._levels import tier_to_wire
 from palaver.wire.anthropic._provider_data import difference, report_unwritten, restore, store_own_data
 
 _UNCOUNTED: JsonObject = {"input_tokens": 0, "output_tokens": 0}

@@ -21,7 +21,7 @@ from palaver.wire import _errors
 from palaver.wire._answers import answer_order, in_payload_order
 from palaver.wire._checks import takes_payload, takes_request, takes_response
 from palaver.wire._contract import Losses, Written
-from palaver.wire._results import are_results, join_results
+from palaver.wire._tool_calls import are_results, join_results
 from palaver.wire.gemini._call_ids import CallPairs, pair_calls
 from palaver.wire.gemini._candidates import (
     alternative_from_wire,

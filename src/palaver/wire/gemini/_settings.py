@@ -11,9 +11,8 @@ schemas, is converted to JSON Schema, and the original kept if it differs.
 from typing import Any
 
 from palaver.model.build import JsonObject
-from palaver.wire import _thinking
+from palaver.wire import _levels
 from palaver.wire._contract import DEFAULT_LIMIT, Losses
-from palaver.wire._tiers import tier_to_wire
 from palaver.wire.gemini._provider_data import (
     FieldReader,
     Predicate,
@@ -53,8 +52,8 @@ CONFIG_FIELDS = {
 _THINKING = ("generationConfig", "thinkingConfig")
 _TIERS = frozenset({"standard", "flex", "priority"})
 _JSON, _TEXT = "application/json", "text/plain"
-_LEVELS: dict[str, _thinking.Level] = {"MINIMAL": "none", "LOW": "low", "MEDIUM": "med", "HIGH": "high"}
-_WIRE_LEVELS: dict[_thinking.Level, str] = {"none": "LOW", "low": "LOW", "med": "HIGH", "high": "HIGH"}
+_LEVELS: dict[str, _levels.Level] = {"MINIMAL": "none", "LOW": "low", "MEDIUM": "med", "HIGH": "high"}
+_WIRE_LEVELS: dict[_levels.Level, str] = {"none": "LOW", "low": "LOW", "med": "HIGH", "high": "HIGH"}
 
 
 def generation_from_wire(payload: FieldReader, model: str) -> JsonObject:
@@ -112,7 +111,7 @@ def service_from_wire(payload: FieldReader) -> JsonObject:
 
 def service_to_wire(request: JsonObject, losses: Losses) -> JsonObject:
     made: JsonObject = {} if request.get("store") is None else {"store": request["store"]}
-    if (tier := tier_to_wire(request.get("service_tier"), _TIERS, losses, title="Gemini")) is not None:
+    if (tier := _levels.tier_to_wire(request.get("service_tier"), _TIERS, losses, title="Gemini")) is not None:
         made["serviceTier"] = tier
     if request.get("stream"):
         losses.drop("/stream", "Gemini streams by the address of the request, not by its body")
@@ -177,21 +176,21 @@ def _thinking_to_wire(thinking: JsonObject, model: str, saved: ProviderData, los
     return config
 
 
-def _parse_level(name: str, value: Any, model: str) -> _thinking.Level | None:
+def _parse_level(name: str, value: Any, model: str) -> _levels.Level | None:
     """Return the level of a wire level or budget; None if it leaves the decision to the model."""
     if name == "thinkingLevel":
         return _LEVELS.get(value.upper()) if isinstance(value, str) else None
     if not is_count(value):
         return None
-    level = _thinking.level_of_budget(_gemini_name(model), value)
-    is_least = value <= _thinking.thinking_budget(_gemini_name(model), "none")
+    level = _levels.level_of_budget(_gemini_name(model), value)
+    is_least = value <= _levels.thinking_budget(_gemini_name(model), "none")
     return "low" if level == "none" and not is_least else level
 
 
-def _default_config(model: str, level: _thinking.Level) -> JsonObject:
+def _default_config(model: str, level: _levels.Level) -> JsonObject:
     if "gemini-3" in model:
         return {"thinkingLevel": _WIRE_LEVELS[level]}
-    return {"thinkingBudget": _thinking.thinking_budget(_gemini_name(model), level)}
+    return {"thinkingBudget": _levels.thinking_budget(_gemini_name(model), level)}
 
 
 def _gemini_name(model: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from palaver.model.build import JsonObject
-from palaver.wire import _thinking, _tiers
+from palaver.wire import _levels
 from palaver.wire._answers import is_count
 from palaver.wire.openai._provider_data import CHAT, RESPONSES, Writer, shape
 from palaver.wire.openai._tools import are_other_tools, choice_from_wire, is_allowed_tools
@@ -89,7 +89,7 @@ def tier_from_wire(payload: JsonObject, name: str) -> JsonObject:
 
 
 def tier_to_wire(holder: JsonObject, writer: Writer) -> JsonObject:
-    tier = _tiers.tier_to_wire(holder.get("service_tier"), _TIERS[writer.name], writer.losses, title=writer.title)
+    tier = _levels.tier_to_wire(holder.get("service_tier"), _TIERS[writer.name], writer.losses, title=writer.title)
     return {} if tier is None else {"service_tier": tier}
 
 
@@ -109,12 +109,12 @@ def other_notes(notes: JsonObject) -> JsonObject:
 
 
 def parse_level(word: Any) -> str | None:
-    return _thinking.level_of_effort(word) if isinstance(word, str) else None
+    return _levels.level_of_effort(word) if isinstance(word, str) else None
 
 
 def effort_spelling(field: str, word: str, level: str) -> JsonObject:
     """Return a note on the effort's word; empty if its level alone gives that word."""
-    return {} if word == _thinking.effort_of_level(cast("_thinking.Level", level)) else {field: word}
+    return {} if word == _levels.effort_of_level(cast("_levels.Level", level)) else {field: word}
 
 
 def effort_to_wire(request: JsonObject, notes: JsonObject, writer: Writer) -> str:
@@ -128,7 +128,7 @@ def effort_to_wire(request: JsonObject, notes: JsonObject, writer: Writer) -> st
     if level == "none" and _NEEDS_EFFORT.match(model):
         writer.losses.change("/thinking/level", f"{model} cannot do without reasoning")
         return "medium"
-    return _thinking.effort_of_level(cast("_thinking.Level", level))
+    return _levels.effort_of_level(cast("_levels.Level", level))
 
 
 def sampling_from_wire(payload: JsonObject, names: dict[str, str]) -> JsonObject:

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from palaver.model.build import JsonObject
-from palaver.wire._arguments import parse_object
 from palaver.wire._places import Pointers, tool_pointers
+from palaver.wire._tool_calls import parse_object
 from palaver.wire.openai._provider_data import CHAT, Fields, Writer, apply_notes, attach_notes, notes_for, shape
 
 FREE_TEXT: JsonObject = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}

@@ -1,9 +1,26 @@
-"""Results of tools that answer calls of one turn: some formats have a message for each, others one for all."""
+"""Calls of tools and their results, as far as formats share them.
+
+Arguments may be JSON within a text. Of results that answer the calls of one turn, some formats have a message for each,
+others one for all.
+"""
 
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from palaver.model.build import JsonObject
+
+
+def parse_object(text: Any) -> JsonObject | None:
+    """Return the object that a text encodes, with integers of any size; None for anything else."""
+    if not isinstance(text, str | bytes):
+        return None
+    try:
+        parsed = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def are_results(message: JsonObject) -> bool:
