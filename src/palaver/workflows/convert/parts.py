@@ -1,10 +1,13 @@
 """The parts of a value on its way from one format to another: what was read, and the shape to give back."""
 
+import json
 import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
+
+import orjson
 
 from palaver.errors import ContentError
 from palaver.model.build import JsonObject
@@ -94,11 +97,25 @@ def without_prompt_role(provider_data: JsonObject) -> JsonObject:
     return kept
 
 
-def writable(value: Any, losses: list[Loss], pointer: str = "") -> Any:
+def writable(value: Any, losses: list[Loss]) -> Any:
     """Return a value as JSON can hold it: null for NaN and infinities, U+FFFD for half of a surrogate pair.
 
     Each replacement is reported with its place in the value. A value without any is returned unchanged.
     """
+    return value if _is_writable(value) else _replaced(value, losses, "")
+
+
+def _is_writable(value: Any) -> bool:
+    """Return whether two encoders take a value as it is; one refuses names that are no texts, the other NaN."""
+    try:
+        orjson.dumps(value)
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _replaced(value: Any, losses: list[Loss], pointer: str) -> Any:
     match value:
         case float() if not math.isfinite(value):
             losses.append(Loss(pointer, f"JSON has no number {value}; null stands for it", "changed"))
@@ -113,14 +130,14 @@ def writable(value: Any, losses: list[Loss], pointer: str = "") -> Any:
             for key, inner in value.items():
                 if not isinstance(key, str):
                     raise ContentError(f"the name of a field is a text, not {key!r}")
-                name = writable(key, losses, pointer)
+                name = _replaced(key, losses, pointer)
                 while name != key and (name in value or name in made):  # two broken keys may become equal
                     name += "\ufffd"
-                made[name] = writable(inner, losses, f"{pointer}/{escape_key(name)}")
+                made[name] = _replaced(inner, losses, f"{pointer}/{escape_key(name)}")
             is_same = all(map(operator.is_, made.values(), value.values())) and made.keys() == value.keys()
             return value if is_same else made
         case list():
-            items = [writable(inner, losses, f"{pointer}/{number}") for number, inner in enumerate(value)]
+            items = [_replaced(inner, losses, f"{pointer}/{number}") for number, inner in enumerate(value)]
             return value if all(map(operator.is_, items, value)) else items
         case _:
             return value
