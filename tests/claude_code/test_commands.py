@@ -48,6 +48,30 @@ def test_a_command_is_the_persons_and_reads_as_it_was_typed(tmp_path, content):
 
 
 @pytest.mark.parametrize(
+    ("stored", "typed"),
+    [
+        ("<bash-input>ls -l | sort</bash-input>", "!ls -l | sort"),
+        ([{"type": "text", "text": "<bash-input>git log</bash-input>"}], "!git log"),
+        ("<bash-input>echo '</bash-input>'</bash-input>\n", "!echo '</bash-input>'"),
+        ("<user-memory-input>Paid on Friday</user-memory-input>", "#Paid on Friday"),
+    ],
+)
+def test_a_shell_command_and_a_note_read_as_they_were_typed(tmp_path, stored, typed):
+    document = read(tmp_path, line("u1", stored))
+    assert said(document) == [("human", typed)]
+    assert document["messages"][0]["metadata"]["stored_text"].startswith("<")
+
+
+@pytest.mark.parametrize(
+    "stored",
+    ["<bash-input>ls</bash-input> and more", "<bash-stdout>ls</bash-stdout>", "<bash-input>ls"],
+)
+def test_other_text_in_tags_stays_as_it_is(tmp_path, stored):
+    (said_now,) = said(read(tmp_path, line("u1", stored)))
+    assert said_now[1] == stored
+
+
+@pytest.mark.parametrize(
     "stored",
     [
         "<command-name>/clear</command-name>",

@@ -1,9 +1,11 @@
-"""Slash commands: what a person typed, out of the tags in which Claude Code stores it.
+"""Slash commands, shell commands and notes: what a person typed, out of the tags in which Claude Code stores it.
 
 `/plan the week` is stored as `<command-message>plan</command-message> <command-name>/plan</command-name>
 <command-args>the week</command-args>`, in any order, with or without empty parts. Versions around 1.0.0 wrote the name
 without its slash, and what the command expands to in `<command-contents>`. Skills that the model starts are stored in
 such tags, too, but have neither a slash nor a tag for arguments, or the line names the call that started them.
+
+`!ls` is stored as `<bash-input>ls</bash-input>`, and a note that begins with `#` in `<user-memory-input>`.
 """
 
 import re
@@ -16,6 +18,8 @@ _PART = re.compile(
     r"\s*(?:<command-(name|message|contents)>(.*?)</command-\1>|<command-(args)>(.*)</command-args>)\s*", re.DOTALL
 )
 """Arguments end at the last tag that ends them: the person may have typed that tag, too."""
+_INPUT = re.compile(r"\s*<(bash-input|user-memory-input)>(.*)</\1>\s*", re.DOTALL)
+_SIGNS = {"bash-input": "!", "user-memory-input": "#"}
 
 
 class Command(NamedTuple):
@@ -54,8 +58,15 @@ def parse_command(text: str) -> Command | None:
 _FIRST_CHARACTERS = frozenset("< \t\r\n")
 
 
+def parse_input(text: str) -> str | None:
+    """Return a shell command or a note for the memory as a person types it; None for any other text."""
+    if text[:1] not in _FIRST_CHARACTERS or (found := _INPUT.fullmatch(text)) is None:
+        return None
+    return _SIGNS[found[1]] + found[2]
+
+
 def typed_content(record: JsonObject, content: Any) -> Any | None:
-    """Return the content of a line with a command as a person typed it; None if it holds any other text."""
+    """Return the content of a line with a command or note as a person typed it; None if it holds any other text."""
     match content:
         case str(text):
             rest: list[Any] = []
@@ -63,11 +74,13 @@ def typed_content(record: JsonObject, content: Any) -> Any | None:
             pass
         case _:
             return None
-    if (command := parse_command(text)) is None or command.rest:
+    if (command := parse_command(text)) is not None:
+        typed = command.text if command.is_typed and not command.rest else None
+    else:
+        typed = parse_input(text)
+    if typed is None or is_from_program(record):
         return None
-    if not command.is_typed or is_from_program(record):
-        return None
-    return [{"type": "text", "text": command.text}, *rest] if rest else command.text
+    return [{"type": "text", "text": typed}, *rest] if rest else typed
 
 
 def _is_picture(block: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from palaver.errors import SourceError
-from palaver.importers.claude_code.commands import parse_command
+from palaver.importers.claude_code.commands import parse_command, parse_input
 from palaver.importers.claude_code.content import plain_text, to_blocks
 from palaver.importers.claude_code.line_context import without_injections
 from palaver.model.build import JsonObject
@@ -25,9 +25,7 @@ from palaver.sources.run import Run
 from palaver.sources.source import Source
 
 _PLACEHOLDER = re.compile(r"\[(?:Pasted text|Image|\.\.\.Truncated text) #([0-9]+)[^\]\n]*\]")
-_IN_TAGS = re.compile(r"\s*<(bash-input|user-memory-input)>(.*?)</\1>", re.DOTALL)
 _IMAGE = "[Image"
-_SIGNS = {"bash-input": "!", "user-memory-input": "#"}
 _ELLIPSIS = "…"
 _LINE_MARKS = (b'"user"', b'"system"', b'"attachment"', b'"queue-operation"')
 """Every line that may hold a prompt contains one of these, however it is spaced; the others need not be parsed."""
@@ -80,8 +78,8 @@ def normalized(text: str) -> str:
     """Return a text as it is compared: as typed, without placeholders, injected context and white space."""
     if (command := parse_command(text)) is not None:
         text = command.text + command.rest
-    elif (tag := _IN_TAGS.match(text)) is not None:
-        text = _SIGNS[tag[1]] + tag[2]
+    elif (typed := parse_input(text)) is not None:
+        text = typed
     words = "".join(_PLACEHOLDER.sub("", without_injections(text)).split())
     return words if words.isascii() else unicodedata.normalize("NFC", words)
 
