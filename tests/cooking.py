@@ -8,6 +8,27 @@ from palaver.importers.api_trace.records import trace_call
 from palaver.validation.schema import is_valid
 from palaver.workflows.cook import cook_units, find_sources
 
+ASKED = {"role": "user", "content": "hi"}
+CHAT_ANSWER = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello!"}}]}
+
+
+def record(response=None, *messages, error=None, **request):
+    return {
+        "id": "r1",
+        "timestamp": "2026-02-20T10:00:00Z",
+        "request": {"model": "m", "messages": list(messages or (ASKED,)), **request},
+        "response": response,
+        "error": error,
+    }
+
+
+def events(*datas):
+    return {"stream": True, "sse_lines": [f"data: {json.dumps(data)}" for data in datas]}
+
+
+def texts(pieces):
+    return [(made["role"], made["content"]) for made in pieces]
+
 
 def call_of(record):
     return call_from_log(trace_call(record, "record"), lambda *_: None)

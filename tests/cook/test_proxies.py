@@ -4,32 +4,12 @@ import json
 
 import pytest
 
-from cooking import call_of, cook, cook_file, notes_of, received, sent
+from cooking import ASKED, CHAT_ANSWER, call_of, cook, cook_file, events, notes_of, received, record, sent, texts
 
-ASKED = {"role": "user", "content": "hi"}
-CHAT_ANSWER = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello!"}}]}
 GEMINI_ANSWER = {"candidates": [{"content": {"parts": [{"text": "Hello!"}]}, "finishReason": "STOP"}]}
 RESPONSES_ANSWER = {
     "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello!"}]}]
 }
-
-
-def record(response=None, *messages, error=None, **request):
-    return {
-        "id": "r1",
-        "timestamp": "2026-02-20T10:00:00Z",
-        "request": {"model": "m", "messages": list(messages or (ASKED,)), **request},
-        "response": response,
-        "error": error,
-    }
-
-
-def events(*datas):
-    return {"stream": True, "sse_lines": [f"data: {json.dumps(data)}" for data in datas]}
-
-
-def texts(pieces):
-    return [(made["role"], made["content"]) for made in pieces]
 
 
 class TestTranslation:

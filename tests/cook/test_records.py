@@ -4,21 +4,15 @@ import json
 
 import pytest
 
-from cooking import call_of, cook, cook_file, received, sent
+from cooking import ASKED, CHAT_ANSWER, call_of, cook, cook_file, events, received, record, sent, texts
 from palaver.cook.builder import CookBuilder
 from palaver.validation.rules.cooked import RULES
 
-ASKED = {"role": "user", "content": "hi"}
-CHAT_ANSWER = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello!"}}]}
 CLAUDE_ANSWER = {"content": [{"type": "text", "text": "Hello!"}]}
 CHAT_STREAM = {
     "stream": True,
     "sse_lines": ['data: {"id":"c","choices":[{"delta":{"content":"Hello!"}}]}', "data: [DONE]"],
 }
-
-
-def events(*datas):
-    return {"stream": True, "sse_lines": [f"data: {json.dumps(data)}" for data in datas]}
 
 
 def claude_stream(*datas):
@@ -30,20 +24,6 @@ CLAUDE_STREAM = claude_stream(
     {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hello!"}},
     {"type": "message_stop"},
 )
-
-
-def record(response=None, *messages, error=None, **request):
-    return {
-        "id": "r1",
-        "timestamp": "2026-02-20T10:00:00Z",
-        "request": {"model": "m", "messages": list(messages or (ASKED,)), **request},
-        "response": response,
-        "error": error,
-    }
-
-
-def texts(pieces):
-    return [(made["role"], made["content"]) for made in pieces]
 
 
 def issues(made):

@@ -9,58 +9,52 @@ from palaver.model.build import JsonObject
 
 _Options = ParamSpec("_Options")
 _Made = TypeVar("_Made")
+_Function = Callable[Concatenate[JsonObject, _Options], _Made]
 
 
-def takes_payload(
-    read: Callable[Concatenate[JsonObject, _Options], _Made],
-) -> Callable[Concatenate[JsonObject, _Options], _Made]:
+def takes_payload(read: _Function[_Options, _Made]) -> _Function[_Options, _Made]:
     """Let a reader refuse what is no object."""
-
-    @wraps(read)
-    def read_checked(payload: JsonObject, *args: _Options.args, **kwargs: _Options.kwargs) -> _Made:
-        _check_object(payload, "a payload")
-        return read(payload, *args, **kwargs)
-
-    return read_checked
+    return _checked(read, lambda payload: _check_object(payload, "a payload"))
 
 
-def takes_request(
-    write: Callable[Concatenate[JsonObject, _Options], _Made],
-) -> Callable[Concatenate[JsonObject, _Options], _Made]:
+def takes_request(write: _Function[_Options, _Made]) -> _Function[_Options, _Made]:
     """Let a writer refuse what is no request of an exchange."""
-
-    @wraps(write)
-    def write_checked(request: JsonObject, *args: _Options.args, **kwargs: _Options.kwargs) -> _Made:
-        _check_object(request, "a request")
-        messages = request.get("messages")
-        if not isinstance(messages, list):
-            raise ContentError("a request of an exchange has a list of `messages`")
-        for number, message in enumerate(messages):
-            _check_object(message, "a message")
-            if not isinstance(message.get("role"), str):
-                raise ContentError(f"message {number} of the request has no `role`")
-            _check_content(message, f"message {number} of the request")
-        if request.get("system") is not None:
-            _check_content({"content": request["system"]}, "the system prompt")
-        return write(request, *args, **kwargs)
-
-    return write_checked
+    return _checked(write, _check_request)
 
 
-def takes_response(
-    write: Callable[Concatenate[JsonObject, _Options], _Made],
-) -> Callable[Concatenate[JsonObject, _Options], _Made]:
+def takes_response(write: _Function[_Options, _Made]) -> _Function[_Options, _Made]:
     """Let a writer refuse what is no response of an exchange."""
+    return _checked(write, _check_response)
 
-    @wraps(write)
-    def write_checked(response: JsonObject, *args: _Options.args, **kwargs: _Options.kwargs) -> _Made:
-        _check_object(response, "a response")
-        _check_content(response, "the response")
-        if not isinstance(response.get("finish_reason"), str):
-            raise ContentError("the response has no `finish_reason`")
-        return write(response, *args, **kwargs)
 
-    return write_checked
+def _checked(function: _Function[_Options, _Made], check: Callable[[Any], None]) -> _Function[_Options, _Made]:
+    @wraps(function)
+    def checked(part: JsonObject, *args: _Options.args, **kwargs: _Options.kwargs) -> _Made:
+        check(part)
+        return function(part, *args, **kwargs)
+
+    return checked
+
+
+def _check_request(request: Any) -> None:
+    _check_object(request, "a request")
+    messages = request.get("messages")
+    if not isinstance(messages, list):
+        raise ContentError("a request of an exchange has a list of `messages`")
+    for number, message in enumerate(messages):
+        _check_object(message, "a message")
+        if not isinstance(message.get("role"), str):
+            raise ContentError(f"message {number} of the request has no `role`")
+        _check_content(message, f"message {number} of the request")
+    if request.get("system") is not None:
+        _check_content({"content": request["system"]}, "the system prompt")
+
+
+def _check_response(response: Any) -> None:
+    _check_object(response, "a response")
+    _check_content(response, "the response")
+    if not isinstance(response.get("finish_reason"), str):
+        raise ContentError("the response has no `finish_reason`")
 
 
 def _check_object(value: Any, what: str) -> None:
