@@ -288,16 +288,16 @@ def carry_marks(
 ) -> None:
     """Give the tags, ratings and tombstones of a source's conversations to those that take their place.
 
-    `successors` returns these for a conversation, given whether the source told of no other one. `whole` names the
-    sources that still hold everything they held: what another one told of stays, and its tags and ratings with it.
+    `successors` returns these for a conversation, given whether it was the only one of the source. `whole` names the
+    sources that still hold everything they held: what another source holds stays, and its tags and ratings with it.
     """
-    told = connection.execute(
+    contributed = connection.execute(
         "select platform, conversation_id from origin join conversation on conversation_key = conversation "
         "where source = ?1 union select platform, conversation_id from withheld where source = ?1",
         (source,),
     ).fetchall()
-    for identity in told:
-        found = successors(identity, len(told) == 1)
+    for identity in contributed:
+        found = successors(identity, len(contributed) == 1)
         for new in found:
             connection.execute(
                 "insert or ignore into tombstone select ?, ?, forgotten_at, reason from tombstone "

@@ -140,7 +140,7 @@ class _Successors:
         self._own = own
 
     def find(self, identity: Identity, is_only_one: bool) -> list[Identity]:  # noqa: FBT001 - a callback
-        """Return the one with the same id, or all that there are, if the source told of this one only."""
+        """Return the one with the same id, or all that there are, if this was the only one of the source."""
         if self._held.has(self._group, identity):
             return []
         found = list(self._held.identities(self._own))
