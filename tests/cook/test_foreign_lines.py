@@ -77,10 +77,11 @@ def test_foreign_lines_change_nothing(tmp_path, expected, groups):
     assert_same(path, expected)
 
 
+@pytest.mark.parametrize("count", [20, 3000], ids=["some", "more_than_files_are_recognized_by"])
 @pytest.mark.parametrize("line", [json.dumps(other) for other in OTHER_KINDS], ids=range(len(OTHER_KINDS)))
-def test_lines_of_other_files_before_the_records_change_nothing(tmp_path, expected, line):
+def test_lines_of_other_files_before_the_records_change_nothing(tmp_path, expected, line, count):
     path = tmp_path / "trace.jsonl"
-    path.write_text("\n".join([*[line] * 20, *RECORDS]), "utf-8")
+    path.write_text("\n".join([*[line] * count, *RECORDS]), "utf-8")
     assert_same(path, expected)
 
 

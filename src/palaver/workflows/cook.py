@@ -39,7 +39,7 @@ _PROMPT_KEYS = {"messages", "contents", "input"}
 _TRACE_KEYS = {"response", "error", "duration_ms", "timestamp", "id"}
 _ANSWER_KEYS = {"choices", "content", "candidates", "output", "sse_lines"}
 _SEARCHED_BYTES = 1 << 23
-"""How far a file that nothing else reads is searched for records."""
+"""How far a file is searched for records, whatever stands before them."""
 
 
 def find_sources(paths: Iterable[Path]) -> discovery.UnitsFound:
@@ -50,13 +50,13 @@ def find_sources(paths: Iterable[Path]) -> discovery.UnitsFound:
 def _claim(source: Source) -> Claim | str | None:
     if source.is_folder:
         return winner(match_importers(source, platforms()), source.label)
-    if form := _form_of_trace(source):
+    if form := _form_of_trace(source) or _form_beyond_head(source):
         return Claim(_TRACE, Match.yes(_TRACE_REASON, form=form))
     own = identify_palaver_file(source)
     if own:
         return _COOKED_ALREADY if own.kind == "cooked" else Claim(own.kind, Match.yes(own.reason, form=own.form))
     found = winner(match_importers(source, platforms()), source.label)
-    if found is None and (form := _form_of_answers(source) or _form_beyond_head(source)):
+    if found is None and (form := _form_of_answers(source)):
         return Claim(_TRACE, Match.yes(_TRACE_REASON, form=form))
     return found
 
