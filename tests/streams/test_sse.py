@@ -178,6 +178,17 @@ def test_lines_of_a_log_without_its_blank_ones():
     assert not any(event.is_cut for event in events)
 
 
+def test_lines_of_a_log_that_are_parsed_or_name_no_field():
+    assert [event.data for event in events_of_lines([{"a": 1}, "data: 2", {"b": 3}])] == [
+        b'{"a": 1}',
+        b"2",
+        b'{"b": 3}',
+    ]
+    bare = events_of_lines(['{"a": 1}', "", ": ping", "[DONE]"])
+    assert [(event.name, event.data) for event in bare] == [("message", b'{"a": 1}'), ("message", b"[DONE]")]
+    assert list(events_of_lines([": ping", ""])) == []
+
+
 def test_lines_of_a_log_with_its_blank_ones():
     lines = ["event: a\n", "data: 1\n", "data: 2\n", "\n", ": ping\n", "\n", "data: 3\n"]
     events = list(events_of_lines(lines))

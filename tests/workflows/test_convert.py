@@ -378,6 +378,8 @@ def test_the_lines_of_a_stream_beside_a_request_are_its_response():
     without_blanks = [line for line in lines if line]
     pair["response"]["sse_lines"] = [*without_blanks, "data: [DONE]"]
     assert convert(pair, "openai-chat", "exchange") == (exchange, [])
+    pair["response"]["sse_lines"] = [*events, "data: [DONE]"]
+    assert convert(pair, "openai-chat", "exchange") == (exchange, []), "a line may be a parsed event"
     pair["response"]["sse_lines"] = lines[:1]
     losses = convert(pair, "openai-chat", "exchange").losses
     assert {loss.pointer for loss in losses} == {"/response"}

@@ -29,6 +29,19 @@ _HAS_MISSING_PARENT = (
 )
 
 
+_PROMPTS = (
+    "select cast(b.content as blob) from conversation c join message m on m.conversation = c.conversation_key "
+    "join body b on b.body_key = m.body where c.platform = ? and c.conversation_id = ? and m.role <> 'assistant' "
+    "and m.author_kind is not 'tool'"
+)
+
+
+def prompt_contents(connection: sqlite3.Connection, platform: str, conversation_id: str) -> Iterator[list[JsonObject]]:
+    """Yield the content of every message of a conversation that is neither an answer nor the result of a tool."""
+    for (content,) in connection.execute(_PROMPTS, (platform, conversation_id)):
+        yield orjson.loads(content)
+
+
 def conversation_keys(connection: sqlite3.Connection) -> Iterator[int]:
     """Yield the keys of all conversations, in an order that does not depend on when they were imported."""
     for (key,) in connection.execute("select conversation_key from conversation order by platform, conversation_id"):

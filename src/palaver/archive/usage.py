@@ -89,7 +89,7 @@ class Scope:
     def record_condition(self) -> tuple[str, list[Any]]:
         """Return an SQL condition on `usage_record m`, with its values; conversation filters exclude all records.
 
-        Of a record, only the project may be known.
+        A record may name a project, but has neither tools nor tags.
         """
         filters = self.filters
         if filters.has or filters.tools or filters.tags:

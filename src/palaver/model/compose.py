@@ -7,7 +7,7 @@
     compose.set_thinking(request, "high", include_summary=True)
     compose.add_tool(request, "read_file", "Read file contents", parameters)
 
-Like `build`, these functions check nothing: the published schema validates the finished document.
+Like `build`, these functions do not check values: the published schema validates the finished document.
 """
 
 from typing import Any, Literal

@@ -68,7 +68,7 @@ class Run:
         quarantine: Callable[[Quarantined], None] | None = None,
         advance: Callable[[int], None] | None = None,
         used: Callable[[Sequence[dict[str, Any]]], None] | None = None,
-        archived: Callable[[str], Iterator[dict[str, Any]]] | None = None,
+        archived_prompts: Callable[[str], Iterator[list[dict[str, Any]]]] | None = None,
     ) -> None:
         self.source = source
         self.options = options
@@ -86,11 +86,14 @@ class Run:
         """Called by the readers with the number of bytes read, to show progress."""
         self._quarantine = quarantine
         self._used = used
-        self._archived = archived
+        self._archived_prompts = archived_prompts
 
-    def archived(self, conversation_id: str) -> Iterator[dict[str, Any]]:
-        """Yield the documents of a conversation of this platform that the archive holds, if the results go to one."""
-        return self._archived(conversation_id) if self._archived is not None else iter(())
+    def archived_prompts(self, conversation_id: str) -> Iterator[list[dict[str, Any]]]:
+        """Yield the contents of messages that the archive has of a conversation, but for answers and tool results.
+
+        Nothing comes if the results go to a file, or if the archive does not have the conversation.
+        """
+        return iter(()) if self._archived_prompts is None else self._archived_prompts(conversation_id)
 
     @property
     def joins_earlier_results(self) -> bool:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
+from typing import Any
 
 from palaver.streams._contract import Event
 from palaver.streams._event_data import DONE
@@ -42,17 +43,34 @@ def events_of(body: bytes | Iterable[bytes]) -> Iterator[Event]:
     yield from parser.close()
 
 
-def events_of_lines(lines: Iterable[str]) -> Iterator[Event]:
-    """Yield the events of lines that a proxy recorded; where it left out the blank line, whole data ends an event."""
-    raw_lines = [line.rstrip("\r\n").encode("utf-8", "surrogatepass") for line in lines]
+def events_of_lines(lines: Iterable[Any]) -> Iterator[Event]:
+    """Yield the events of lines that a proxy recorded.
+
+    Where it left out the blank line, whole data ends an event. A line that is no text is a parsed event. If no line
+    names its field, each is the data of an event.
+    """
+    raw_lines = [_line_bytes(line) for line in lines]
     while raw_lines and not raw_lines[-1]:
         raw_lines.pop()
     has_blanks = b"" in raw_lines
+    has_events = False
     parser = SseParser()
     for raw, following in zip_longest(raw_lines, raw_lines[1:], fillvalue=b""):
         is_end = raw.startswith(b"data") and (not has_blanks or (following != b"" and _is_whole(raw)))
-        yield from parser.feed(raw + (b"\n\n" if is_end else b"\n"))
-    yield from parser.close()
+        for event in parser.feed(raw + (b"\n\n" if is_end else b"\n")):
+            has_events = True
+            yield event
+    for event in parser.close():
+        has_events = True
+        yield event
+    if not has_events:
+        yield from (Event("message", raw) for raw in raw_lines if raw.strip() and not raw.startswith(b":"))
+
+
+def _line_bytes(line: Any) -> bytes:
+    if isinstance(line, str):
+        return line.rstrip("\r\n").encode("utf-8", "surrogatepass")
+    return b"data: " + json.dumps(line).encode()
 
 
 def _is_whole(line: bytes) -> bool:

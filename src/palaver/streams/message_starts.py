@@ -3,8 +3,8 @@
 Anthropic and the Responses API announce a message with a start event and its id; after the end of a message, a start
 with the same id begins it once more. Chat Completions and Gemini name the message in every chunk, but that id alone
 proves nothing: Azure's first chunk has an empty one, and some servers give every chunk or every choice another one.
-There, another id begins a message only if the one before has ended, or begins anew in some way that servers do not
-repeat. After `[DONE]`, a role suffices.
+There, another id begins a message only if the message before has ended, or if the chunk has what servers write in a
+first chunk only. After `[DONE]`, a role suffices.
 """
 
 from collections.abc import Iterator

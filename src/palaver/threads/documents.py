@@ -209,7 +209,7 @@ def _message_runs(copies: list[MessageVersion], times: dict[str, tuple[str, bool
     copies, alternatives = _split_alternatives(copies)
     ordered = sorted(
         copies,
-        key=lambda version: (version.depth, times[version.message_id], *_position(version), version.message_id),
+        key=lambda version: (version.depth, times[version.message_id], *_place(version), version.message_id),
     )
     runs: list[list[MessageVersion]] = []
     by_end: dict[str, list[MessageVersion]] = {}
@@ -239,19 +239,15 @@ def _split_alternatives(
     continued = {version.parent_id for version in copies}
     alternatives: dict[str, list[MessageVersion]] = {}
     for versions in answers.values():
-        first, *others = sorted(versions, key=_index)
+        first, *others = sorted(versions, key=_place)
         alternatives[first.message_id] = [version for version in others if version.message_id not in continued]
     moved = {version.message_id for versions in alternatives.values() for version in versions}
     return [version for version in copies if version.message_id not in moved], alternatives
 
 
-def _position(version: MessageVersion) -> tuple[int, int]:
+def _place(version: MessageVersion) -> tuple[int, int]:
     """Return the position among the messages of a stream, and among the answers to a request."""
-    return version.stream_position, _index(version)
-
-
-def _index(version: MessageVersion) -> int:
-    return version.metadata.get("completion_index", 0)
+    return version.stream_position, version.metadata.get("completion_index", 0)
 
 
 def _pieces(run: list[MessageVersion]) -> Iterator[list[MessageVersion]]:

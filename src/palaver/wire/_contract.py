@@ -7,10 +7,10 @@ Reading and then writing the same format gives an equal payload.
 
 Writing a different format loses what that format cannot express, and reports it: every loss has a reason and a JSON
 pointer into the exchange, also into the `provider_data` of another format, key by key; `places` leads from there to the
-payload that was read. Reading the payload again gives what was written, minus the losses. What the source never said is
-not a loss: notes on spelling, empty values, counts of 0, the role that results of tools come from, and what every
-provider does anyway (`stream: false`). Where a format requires what the exchange lacks (an id, Anthropic's
-`max_tokens`), a documented default is written.
+payload that was read. Reading the payload again gives what was written, minus the losses. Neither what the source never
+said (notes on spelling, empty values) is a loss, nor what another format says by saying nothing: counts of 0, the role
+that results of tools come from, and what every provider does anyway (`stream: false`). Where a format requires what the
+exchange lacks (an id, Anthropic's `max_tokens`), a documented default is written.
 
 Usage adds up in the same way whatever the provider: the cache is part of the input, thinking is not part of the output.
 

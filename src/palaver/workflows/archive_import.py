@@ -18,13 +18,13 @@ import orjson
 
 from palaver.archive import source_records
 from palaver.archive.connection import BackgroundCheckpoints, archive_errors, open_to_read, open_to_write
-from palaver.archive.documents import conversation_documents
+from palaver.archive.documents import prompt_contents
 from palaver.archive.ingest import Changes, Ingest, no_changes
 from palaver.archive.known_files import KnownSource, UnclaimedFile, store_unclaimed_files
 from palaver.archive.rows import ROW_BYTES, ConversationRows, conversation_row_parts, pack_rows, unpack_rows
 from palaver.archive.source_records import CursorRow, QuarantinedRecord, SourceOutcome
 from palaver.archive.usage_records import UsageRow, add_usage_records, usage_row
-from palaver.model.build import Document
+from palaver.model.build import Document, JsonObject
 from palaver.model.report import Report, SourceReport
 from palaver.sources.run import Cursor, Quarantined, Run
 from palaver.storage.spill import QueueSpill
@@ -95,7 +95,7 @@ def _events(number: int, task: ImportTask, advance: Advance) -> Iterator[Event]:
             advance,
             cursors=_cursors(task),
             used=lambda record: usage.put(usage_row(record)),
-            archived=archived.documents,
+            archived_prompts=archived.prompts,
         )
         for part in read_unit(task.unit, run, report, _pack_document, is_measured=False):
             yield from quarantined
@@ -124,15 +124,11 @@ class _ArchivedConversations:
         if self._connection is not None:
             self._connection.close()
 
-    def documents(self, conversation_id: str) -> Iterator[Document]:
-        """Yield the documents of a conversation; nothing if the archive does not have it."""
-        if self._path is None or not self._path.exists():
-            return
-        self._connection = self._connection or open_to_read(self._path)
-        query = "select conversation_key from conversation where platform = ? and conversation_id = ?"
-        row = self._connection.execute(query, (self._platform, conversation_id)).fetchone()
-        if row is not None:
-            yield from conversation_documents(self._connection, row[0])
+    def prompts(self, conversation_id: str) -> Iterator[list[JsonObject]]:
+        """Yield what may be prompts of a conversation; nothing if the archive does not have it."""
+        if self._path is not None and self._path.exists():
+            self._connection = self._connection or open_to_read(self._path)
+            yield from prompt_contents(self._connection, self._platform, conversation_id)
 
 
 def _quarantine_into(events: list[Event], number: int) -> Callable[[Quarantined], None]:

@@ -15,7 +15,7 @@ import orjson
 
 from palaver.errors import OptionError, PalaverError
 from palaver.importers import importer
-from palaver.model.build import Document
+from palaver.model.build import Document, JsonObject
 from palaver.model.metrics import MetricsTally
 from palaver.model.report import SourceReport
 from palaver.sources.discovery import Unit
@@ -40,11 +40,11 @@ def start_run(
     *,
     cursors: Mapping[str, Cursor] | None = None,
     used: UsageSink | None = None,
-    archived: Callable[[str], Iterator[Document]] | None = None,
+    archived_prompts: Callable[[str], Iterator[list[JsonObject]]] | None = None,
 ) -> Run:
     """Prepare a run for one unit; given `cursors`, even an empty mapping, it records where the next can continue.
 
-    `archived` yields the documents that the archive holds of a conversation.
+    `archived_prompts` yields what the archive holds of a conversation's prompts.
     """
     take = used or orjson.dumps
 
@@ -63,7 +63,7 @@ def start_run(
         quarantine=quarantine,
         advance=advance,
         used=use,
-        archived=archived,
+        archived_prompts=archived_prompts,
     )
     # A run that referred to itself would live on, with all its cursors, until the rare run of the collector.
     same_run: Run = weakref.proxy(run)

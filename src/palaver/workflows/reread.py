@@ -11,6 +11,7 @@ import pickle
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from palaver.archive import replacement
@@ -143,9 +144,13 @@ class _Successors:
         """Return the one with the same id, or all that there are, if this was the only one of the source."""
         if self._held.has(self._group, identity):
             return []
-        found = list(self._held.identities(self._own))
-        same = [new for new in found if new[1] == identity[1]]
-        return same[:1] or (found if is_only_one else [])
+        if new := self._by_id.get(identity[1]):
+            return [new]
+        return list(self._by_id.values()) if is_only_one else []
+
+    @cached_property
+    def _by_id(self) -> dict[str, Identity]:
+        return {identity[1]: identity for identity in self._held.identities(self._own)}
 
 
 def _node(number: int, task: ImportTask) -> int:

@@ -64,13 +64,14 @@ def location_table(report: "Report", paths_by_platform: dict[str, list[str]]) ->
     table.add_column("place", overflow="fold")
     for name in ("sources", "unchanged", "conversations", "messages"):
         table.add_column(name, justify="right", no_wrap=True)
-    places = tuple(os.path.realpath(path) for paths in paths_by_platform.values() for path in paths)
+    places: list[str] = []
     for platform, paths in paths_by_platform.items():
         title = importer(platform).title
         for path in paths:
-            real = os.path.realpath(path)
-            here = [source for source in report.sources if source.platform == platform and _is_in(source.source, real)]
-            unchanged = sum(_is_in(source, real) for source in report.unchanged)
+            place = os.path.realpath(path)
+            places.append(place)
+            here = [source for source in report.sources if source.platform == platform and _is_in(source.source, place)]
+            unchanged = sum(_is_in(source, place) for source in report.unchanged)
             table.add_row(title, display_path(path), *_counts(here, unchanged))
             title = ""
     elsewhere = [source for source in report.sources if not any(_is_in(source.source, place) for place in places)]

@@ -69,12 +69,8 @@ def body_of(value: Any, *, is_base64: bool = False) -> Body:
 
 
 def body_of_lines(lines: list[Any]) -> Body:
-    """Read a stream that was logged line by line; some logs have parsed events, or data without the field's name."""
-    texts = [line if isinstance(line, str) else f"data: {dump_json(line).decode()}" for line in lines]
-    events = list(events_of_lines(texts))
-    if not events:
-        events = [event_of("", line) for line in texts if line.strip()]
-    return body_of_events(events)
+    """Read a stream that was logged line by line."""
+    return body_of_events(list(events_of_lines(lines)))
 
 
 def body_of_events(events: list[Event], hint: str | None = None, counts: JsonObject | None = None) -> Body:

@@ -42,6 +42,7 @@ MISSING_MEMBER = finding_kind(
 _READ_FILES = frozenset({FEEDBACK, SHARED, ASSET_NAMES, MANIFEST, LIBRARY, COMPARISONS})
 """The files beside the conversations that are not just counted."""
 _LARGEST_EMPTY_BYTES = 8
+"""Room for `null` and a line end."""
 
 
 def _unwrapped(raw: Any) -> JsonObject | None:

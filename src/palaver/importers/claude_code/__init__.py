@@ -13,10 +13,10 @@ What comes out
     housekeeping. `toolUseResult` is stored in the tool result's `metadata`, without what the result or the call already
     contains. A result whose call the file lacks is marked `context_incomplete`.
 
-    A slash command that a person typed is `human` and reads as it was typed, `/name arguments`; so do shell commands
-    (`!ls`) and notes for the memory (`#text`). The tags in which they are stored are in `metadata.stored_text`. What a
-    command expands to, and what it prints, is `harness`. Warm-up agents are no conversations, but their answers were
-    billed: they become usage records.
+    Slash commands (`/name arguments`), shell commands (`!ls`) and notes for the memory (`#text`) are `human`, and their
+    text is what the person typed; the tags in which they are stored are in `metadata.stored_text`. What a command
+    expands to, and what it prints, is `harness`. Warm-up agents are no conversations, but their answers were billed:
+    they become usage records.
 
     Prompts in `history.jsonl` that no session file holds become the conversation `<session id>:history`: all prompts of
     a deleted session, with the status `archived`, and those that Claude Code does not store in the session, such as

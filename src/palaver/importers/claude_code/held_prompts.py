@@ -104,18 +104,12 @@ def held_prompts(typed_texts: Iterable[str], wanted: Mapping[str, Prompt]) -> se
     return held
 
 
-def archived_prompts(documents: Iterator[JsonObject], wanted: Mapping[str, Prompt]) -> set[str]:
-    """Return the keys of those prompts that a conversation of the archive holds; none if it has no documents."""
-    first = next(documents, None)
-    return set() if first is None else held_prompts(_document_texts(chain((first,), documents)), wanted)
-
-
-def _document_texts(documents: Iterable[JsonObject]) -> Iterator[str]:
-    """Yield every text that a person may have typed in a conversation."""
-    for document in documents:
-        for message in document["messages"]:
-            if message["role"] != "assistant":
-                yield from _block_texts(message["content"])
+def archived_prompts(contents: Iterator[list[JsonObject]], wanted: Mapping[str, Prompt]) -> set[str]:
+    """Return the keys of those prompts that are among the contents of messages; without any message, no key."""
+    first = next(contents, None)
+    if first is None:
+        return set()
+    return held_prompts(chain.from_iterable(map(_block_texts, chain((first,), contents))), wanted)
 
 
 def texts_of_file(session: Source) -> Iterator[str]:

@@ -79,6 +79,7 @@ class _HistoryReader:
         self._held: set[str] = set()
         self._archived: set[str] = set()
         """Keys of rows whose session is gone, and holds the prompt in the archive."""
+        self._archived_sessions: dict[str, bool] = {}
         self._lacking: set[str] = set()
         self._undecided: set[str] = set()
         """Keys of rows that were typed just now: the session, which lacks the prompt, may still get it."""
@@ -132,6 +133,7 @@ class _HistoryReader:
         """
         cursor = self._run.cursors.get(self._source.name)
         known = {name: set[str](keys) for name, keys in cursor.state.items()} if cursor else {}
+        known_held, known_lacking, known_archived = (known.get(name, set()) for name in ("held", "lacking", "archived"))
         wanted: dict[str, dict[str, Prompt]] = {}
         just_typed: set[str] = set()
         with self._source.open() as stream:
@@ -140,25 +142,34 @@ class _HistoryReader:
                 if not isinstance(session_id, str):
                     continue
                 key = _row_key(row)
-                answers = {"held": self._held, "lacking": self._lacking}
-                if session_id not in self._sessions:
-                    answers = {"archived": self._archived}
-                for name, keys in answers.items():
-                    if key in known.get(name, ()):
-                        keys.add(key)
-                        break
+                has_file = session_id in self._sessions
+                if key in known_held and has_file:
+                    self._held.add(key)
+                elif key in known_lacking and has_file:
+                    self._lacking.add(key)
+                elif key in known_archived and not has_file:
+                    self._archived.add(key)
                 else:
-                    wanted.setdefault(session_id, {})[key] = prompt_of_row(_display(row), row.get("pastedContents"))
                     if _is_just_typed(row):
                         just_typed.add(key)
+                    if has_file or self._is_archived(session_id):
+                        prompt = prompt_of_row(_display(row), row.get("pastedContents"))
+                        wanted.setdefault(session_id, {})[key] = prompt
         for session_id, prompts in wanted.items():
             if session_id in self._sessions:
                 typed = chain.from_iterable(map(texts_of_file, self._sessions[session_id]))
                 self._held |= (found := held_prompts(typed, prompts))
                 self._lacking |= prompts.keys() - found - just_typed
             else:
-                self._archived |= (found := archived_prompts(self._run.archived(session_id), prompts))
-            self._undecided |= (prompts.keys() & just_typed) - found
+                self._archived |= archived_prompts(self._run.archived_prompts(session_id), prompts)
+        self._undecided = just_typed - self._held - self._archived
+
+    def _is_archived(self, session_id: str) -> bool:
+        """Return whether the archive has a session; most that are gone were never imported."""
+        if session_id not in self._archived_sessions:
+            has_prompts = next(self._run.archived_prompts(session_id), None) is not None
+            self._archived_sessions[session_id] = has_prompts
+        return self._archived_sessions[session_id]
 
     def _index_entry(self, session_id: str | None) -> JsonObject:
         if self._index_entries is None:

@@ -103,7 +103,7 @@ def read_index(source: Source, run: Run) -> Iterator[JsonObject]:
 
 def _is_archived(session_id: str, entry: JsonObject, run: Run) -> bool:
     """Return whether a session was imported before its file went, with the first prompt that an entry states."""
-    return bool(archived_prompts(run.archived(session_id), {"": prompt_of_row(_first_prompt(entry), None)}))
+    return bool(archived_prompts(run.archived_prompts(session_id), {"": prompt_of_row(_first_prompt(entry), None)}))
 
 
 def add_entry(transcript: Transcript, entry: JsonObject) -> None:

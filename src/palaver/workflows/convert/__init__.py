@@ -169,7 +169,7 @@ def _read_pair(request: JsonObject, rest: JsonObject, source: str) -> Parts:
     response: Any = rest.get("response")
     match response:
         case {"sse_lines": [*lines]}:
-            made = assemble_events(source, events_of_lines(line for line in lines if isinstance(line, str)))
+            made = assemble_events(source, events_of_lines(lines))
             parts.losses += [
                 Loss("/response", f"{issue.type}: {issue.detail}", "changed")
                 for issue in made.issues

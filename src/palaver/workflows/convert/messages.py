@@ -77,7 +77,7 @@ def messages_of(parts: Parts, payload: JsonObject, losses: list[Loss], target: s
     if len(messages) == 1:
         return Converted(messages[0], kept)
     reason = f"one message became {len(messages)} in {target}, which are given as an array"
-    others = [loss for loss in kept if loss.pointer not in {"", "/messages/0"} or loss.change != "changed"]
+    others = [loss for loss in kept if loss.pointer or loss.change != "changed"]
     return Converted(messages, [*others, Loss("", reason, "changed")])
 
 
