@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from palaver import importers
 from palaver.errors import UnrecognizedError
 from palaver.importers import importer, match_importers, platforms, winner
 from palaver.importers._shared.contract import Match
+from palaver.importers._shared.platform_names import resolve_platform
 from palaver.sources.source import Source
 from palaver.workflows.find_units import find_units
 from palaver.workflows.import_files import import_files
@@ -166,6 +168,40 @@ def test_names_alone_make_the_list(add_importer):
 def test_an_unknown_platform_is_told_with_the_known_ones():
     with pytest.raises(UnrecognizedError, match=rf"'abacus'.*{platforms()[0]}"):
         importer("abacus")
+
+
+@pytest.mark.parametrize(
+    ("typed", "platform"),
+    [
+        ("chatgpt", "chatgpt"),
+        ("ChatGPT", "chatgpt"),
+        ("chat-gpt", "chatgpt"),
+        ("Claude.ai", "claude_ai"),
+        ("claude code", "claude_code"),
+        ("Continue", "continue_dev"),
+        ("API traces", "api_trace"),
+    ],
+)
+def test_a_platform_is_found_by_its_id_or_title_however_it_is_typed(typed, platform):
+    assert resolve_platform(typed) == platform
+
+
+@pytest.mark.parametrize(
+    ("typed", "advice"),
+    [
+        ("chatgtp", "did you mean chatgpt?"),
+        ("claude", "did you mean claude_ai or claude_code?"),
+        ("copilot", "did you mean github_copilot?"),
+        ("abacus", "choose one of api_trace, "),
+    ],
+)
+def test_an_unknown_platform_comes_with_those_that_may_be_meant(typed, advice):
+    with pytest.raises(UnrecognizedError, match=re.escape(f"unknown platform {typed!r}: {advice}")):
+        resolve_platform(typed)
+
+
+def test_a_platform_without_an_importer_is_resolved_where_the_caller_knows_it():
+    assert resolve_platform("Some Assistant", ["some_assistant"]) == "some_assistant"
 
 
 # -- packages from elsewhere ----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from palaver.archive.connection import open_to_write
-from palaver.archive.query import MAX_QUERY_CHARACTERS, TOKENIZER, ScratchIndex, parse
+from palaver.archive.query import MAX_QUERY_CHARACTERS, TOKENIZER, ScratchIndex, parse, parse_as_typed
 from palaver.errors import OptionError
 
 
@@ -42,6 +42,24 @@ def scratch():
         ('apple "OR" pear', "apple pear", False),
         ("apple or pear", "apple pear", False),
         ("AND NOT", "not and", True),
+        ("apple AND pear", "a pear and an apple", True),
+        ("apple AND pear", "apple pear", True),
+        ("apple AND pear", "apple", False),
+        ("apple and pear", "apple pear", False),
+        ("apple NOT pear", "apple", True),
+        ("apple NOT pear", "apple pear", False),
+        ("apple AND NOT pear", "apple pear", False),
+        ("apple AND NOT pear", "apple", True),
+        ("NOT pear apple", "apple", True),
+        ('apple NOT "a pear"', "apple a pear", False),
+        ("apple NOT", "apple or not", True),
+        ("apple NOT", "apple", False),
+        ("AND apple", "apple", False),
+        ("apple AND -pear", "apple", True),
+        ("apple AND -pear", "apple pear", False),
+        ("apple OR pear AND fig", "pear fig", True),
+        ("apple OR pear AND fig", "apple pear", False),
+        ('apple "AND" pear', "apple pear", False),
         ("NEAR(", "it is near", True),
         ("foo-bar", "foo bar, foo-bar, foo_bar", True),
         ("foo-bar", "bar foo", False),
@@ -84,6 +102,50 @@ def test_what_is_found(scratch, typed, text, is_found):
         assert is_in_index(query.expression(), text), "the index may find more, never less"
 
 
+@pytest.mark.parametrize(
+    ("typed", "description", "is_plain"),
+    [
+        ("apple pear", "apple and pear", True),
+        ("apple AND pear", "apple and pear", True),
+        ("apple NOT pear", "apple, without pear", False),
+        ("git commit -m", "git and commit, without m", False),
+        ("apple OR pear fig*", "(apple or pear) and fig*", False),
+        ("apple OR pear", "apple or pear", False),
+        ('"an apple" -"a pear"*', '"an apple", without "a pear"*', False),
+        ("title:Foo", '"title foo"', False),
+        ("apple -x -y", "apple, without x or y", False),
+        ("C++ apple", "C++ and apple", True),
+        ("apple AND", "apple and AND", True),
+    ],
+)
+def test_a_query_says_how_it_was_read(scratch, typed, description, is_plain):
+    query = parse(typed, scratch)
+    assert (query.description, query.is_plain) == (description, is_plain)
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "is_found"),
+    [
+        ("git commit -m", "run git commit -m now", True),
+        ("git commit -m", "run git  commit\n-m now", True),
+        ("git commit -m", "git commit", False),
+        ("git commit -m", "git commit -message", False),
+        ("ls -la | wc", "ls -la | wc", True),
+        ("ls -la | wc", "ls -la wc", False),
+    ],
+)
+def test_a_pasted_command_line_is_searched_as_typed(scratch, typed, text, is_found):
+    query = parse_as_typed(typed, scratch)
+    assert query is not None
+    assert query.matches([text], scratch) is is_found
+    assert query.description == f'"{typed}"'
+
+
+@pytest.mark.parametrize("typed", ["apple", "foo-bar", '"git commit -m"', "apple --amend", "-", "", "apple NOT pear"])
+def test_nothing_else_is_searched_as_typed(scratch, typed):
+    assert parse_as_typed(typed, scratch) is None
+
+
 def is_in_index(expression, text):
     from palaver.archive.search_text import space_cjk
 
@@ -95,13 +157,13 @@ def is_in_index(expression, text):
 
 @pytest.mark.parametrize("typed", ["", " ", '"', '""', "*", "...", "-", "--", "-\ud800", "\x00"])
 def test_nothing_to_search_for_is_said_with_advice(scratch, typed):
-    with pytest.raises(OptionError, match="write words"):
+    with pytest.raises(OptionError, match="nothing to search for: write words"):
         parse(typed, scratch)
 
 
 @pytest.mark.parametrize("typed", ["-apple", '-"an apple" -pear*', "-C++"])
 def test_taking_away_from_nothing_is_said_with_advice(scratch, typed):
-    with pytest.raises(OptionError, match="has to be there"):
+    with pytest.raises(OptionError, match="add at least one word"):
         parse(typed, scratch)
 
 

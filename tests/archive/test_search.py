@@ -291,22 +291,6 @@ def test_what_an_old_version_said_is_neither_counted_nor_ranked():
             assert found(connection, "apple", is_ranked=is_ranked).total == 29
 
 
-@pytest.mark.parametrize("name", ["/srv/my_app", "my_app", "srv/my_app", "/srv/my_app/", "/srv", "MY_APP"])
-def test_a_project_is_named_by_its_folder_one_around_it_or_its_end(name):
-    paths = ["/srv/my_app", "/srv/my-app", "/srv/my_app2", "D:\\srv\\my_app", "/srv/not_my_app"]
-    documents = [
-        conversation(path, [message(f"m{number}", "apple")], context={"workspace": {"path": path}})
-        for number, path in enumerate(paths)
-    ]
-    expected = {path for path in paths if path in {"/srv/my_app", "D:\\srv\\my_app"}}
-    if name.startswith("/srv"):
-        expected = {path for path in paths if path.startswith("/srv")} if name == "/srv" else {"/srv/my_app"}
-    with archive_of(documents) as connection:
-        condition, values = Filters(projects=(name,)).where()
-        rows = connection.execute(f"select conversation_id from conversation c where {condition}", values)
-        assert {row[0] for row in rows} == expected
-
-
 def test_filters_that_take_long_find_the_same_when_they_are_asked_of_all_at_once():
     documents = [
         conversation(

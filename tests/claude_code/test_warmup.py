@@ -110,7 +110,9 @@ def test_an_agent_that_works_after_all_becomes_a_conversation_and_counts_once(tm
     assert tokens(tmp_path / "archive.db") == (1010, 213, 12009)
 
 
-@pytest.mark.parametrize(("project", "counted"), [("bees", (1003, 205, 12000)), ("wasps", (0, 0, 0))])
+@pytest.mark.parametrize(
+    ("project", "counted"), [("/home/ada/bees", (1003, 205, 12000)), ("/home/ada/wasps", (0, 0, 0))]
+)
 def test_a_warmup_counts_in_the_project_of_its_session(tmp_path, project, counted):
     lay_out(tmp_path / "source", "subagents")
     archive = tmp_path / "archive.db"

@@ -35,7 +35,9 @@ def kept(tmp_path):
 @pytest.fixture
 def run():
     def invoke(*words, **settings):
-        return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False, **settings)
+        return CliRunner().invoke(
+            app, [str(word) for word in words], catch_exceptions=False, prog_name="palaver", **settings
+        )
 
     return invoke
 

@@ -112,10 +112,37 @@ def test_a_lone_word_that_exists_is_a_path_even_if_it_names_a_platform(run, sess
     assert len(documents(out)) == 1
 
 
+@pytest.mark.parametrize("typed", ["Claude Code", "claude-code", "CLAUDE_CODE"])
+def test_a_platform_may_be_typed_as_it_is_displayed_and_in_any_case(run, session, typed):
+    report = json.loads(run("import", typed, session, "--dry-run", "--json").stdout)
+    assert [source["platform"] for source in report["sources"]] == ["claude_code"]
+
+
+def test_a_typo_in_the_platform_imports_nothing(run, session, out):
+    result = run("import", "claude_cod", session, "-o", out)
+    assert result.exit_code == 2
+    assert result.stderr == "palaver: unknown platform 'claude_cod': did you mean claude_code?\n"
+    assert not out.exists()
+
+
+def test_a_missing_path_before_others_is_not_taken_for_a_platform(run, session, out):
+    result = run("import", "chatgpt.zip", session, "-o", out)
+    assert result.exit_code == 2
+    assert "palaver: chatgpt.zip does not exist" in result.stderr
+    assert len(documents(out)) == 1
+
+
+def test_a_path_is_not_taken_for_the_platform_that_it_resembles(run, session, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ChatGPT").mkdir()
+    report = json.loads(run("import", "ChatGPT", session, "--dry-run", "--json").stdout)
+    assert [source["platform"] for source in report["sources"]] == ["claude_code"]
+
+
 def test_a_platform_without_a_path_is_told_what_is_missing(run):
     result = run("import", platforms()[0])
     assert result.exit_code == 2
-    assert f"say what to read with `palaver import {platforms()[0]} PATH`" in result.stderr
+    assert f"name what to read, `palaver import {platforms()[0]} PATH`" in result.stderr
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -358,7 +385,7 @@ def test_options_reach_the_importer(run, case):
     [
         ("nope=1", "; claude_code has: original_files"),
         ("claude_code.nope=1", "there is no option 'nope'"),
-        ("someone.original_files=yes", "there is no importer 'someone'; known: "),
+        ("someone.original_files=yes", "unknown platform 'someone': choose one of "),
         ("original_files", "an option is written as key=value"),
         ("=yes", "an option is written as key=value"),
         ("original_files=perhaps", "option 'original_files' of claude_code"),

@@ -69,7 +69,7 @@ def test_a_word_is_taken_away_with_a_dash(run, keep, words):
 def test_short_options_are_still_options(run, keep):
     keep("an apple", "one apple")
     assert "1 of 2 messages" in run("search", "apple", "-n", "1").stderr
-    assert run("search", "apple", "-p", "other").exit_code == 1
+    assert run("search", "apple", "-p", "chatgpt").exit_code == 1
     assert "Exit codes" in run("search", "-h").stdout
     assert run("search", "apple", "--nope").exit_code == 2
     assert run("search").exit_code == 2
@@ -137,9 +137,9 @@ def test_nothing_found_is_exit_code_1_with_a_hint(run, keep):
     keep("an apple")
     result = run("search", "pear")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert "nothing was found" in result.stderr
+    assert "Nothing found. Try fewer words" in result.stderr
     assert "filter" not in result.stderr
-    assert "leaving out a filter" in run("search", "apple", "--since", "2027-01-01").stderr
+    assert "or fewer filters" in run("search", "apple", "--since", "2027-01-01").stderr
 
 
 def test_titles_alone_are_found_as_well(run, keep):
@@ -150,3 +150,30 @@ def test_titles_alone_are_found_as_well(run, keep):
     assert "1 of 1 title" in result.stderr
     assert run("search", "pears", "--in", "title", "--by", "human").exit_code == 2
     assert run("search", "pears", "--by", "human").exit_code == 1
+
+
+def test_operators_and_how_they_were_read(run, keep):
+    keep("quire folios", "quire alone", "folios alone")
+    found = {
+        typed: (json.loads(run("search", typed, "--json").stdout)["total"], run("search", typed).stderr.splitlines()[0])
+        for typed in ("quire AND folios", "quire NOT folios", "quire OR folios", "-quire folios")
+    }
+    assert found == {
+        "quire AND folios": (1, "1 of 1 message, newest first"),
+        "quire NOT folios": (1, "Searched for quire, without folios"),
+        "quire OR folios": (3, "Searched for quire or folios"),
+        "-quire folios": (1, "Searched for folios, without quire"),
+    }
+
+
+def test_a_pasted_command_line_is_searched_as_typed_where_it_occurs(run, keep):
+    keep("then git commit -m 'x'", "git commit without it", "make mice")
+    result = run("search", "git", "commit", "-m")
+    assert "commit -m" in result.stdout
+    assert "without it" not in result.stdout
+    assert result.stderr.splitlines()[0] == (
+        'Searched for "git commit -m" as typed (to exclude a word, write NOT word)'
+    )
+    result = run("search", "git commit -z")
+    assert result.stderr.splitlines()[0] == "Searched for git and commit, without z"
+    assert "2 of 2 messages" in result.stderr

@@ -125,7 +125,7 @@ def test_filters_look_at_the_time_of_messages(imported):
 
 
 def test_nothing_to_count_is_told_and_exits_with_1(imported):
-    result = imported("plain_session")("stats", "--platform", "nobody")
+    result = imported("plain_session")("stats", "--platform", "chatgpt")
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == "There is nothing like that to count.\n"
 

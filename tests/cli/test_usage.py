@@ -115,7 +115,7 @@ def test_stats_tell_of_records_by_whom_they_are(run, records, session):
     assert "no conversation" in run("stats", "--by", "conversation").stdout
     assert run("stats", "--usage", "--explain").exit_code == 2
     assert run("stats", "--usage", "--by", "tool").exit_code == 2
-    assert run("stats", "--usage", "--project", "nowhere").exit_code == 1
+    assert run("stats", "--usage", "--until", "2000-01-01").exit_code == 1
 
 
 def test_records_alone_are_something_to_count(run, records):

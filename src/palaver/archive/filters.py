@@ -1,5 +1,7 @@
 """Filters on conversations, shared by listing, searching, counting and exporting."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,9 +30,9 @@ class Filters:
 
     platforms: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
-    """Folders, by full path or by the last part of it."""
+    """Folders as stored; `filter_values.resolve_filters` finds them by any part of their paths."""
     models: tuple[str, ...] = ()
-    """Models, by name or prefix."""
+    """Parts of models' names, in any case; `.`, `-` and spaces are alike."""
     since: str = ""
     until: str = ""
     has: tuple[str, ...] = ()
@@ -43,22 +45,24 @@ class Filters:
         conditions: list[str] = []
         values: list[Any] = []
 
-        def any_of(condition: str, words: tuple[str, ...], *shapes: str) -> None:
+        def any_of(condition: str, words: tuple[str, ...]) -> None:
             if words:
                 conditions.append("(" + " or ".join([condition] * len(words)) + ")")
-                values.extend(shape.format(word) for word in words for shape in shapes)
+                values.extend(words)
 
-        any_of("c.platform = ?", self.platforms, "{}")
+        any_of("c.platform = ?", self.platforms)
         if self.projects:
             condition, words = self.project_condition("c.project")
             conditions.append(condition)
             values += words
-        any_of(
-            "(c.model like ? escape '\\' or exists (select 1 from message m where m.conversation = c.conversation_key "
-            "and m.model like ? escape '\\'))",
-            tuple(_escape_like(model) for model in self.models),
-            *("{}%", "{}%"),
-        )
+        if self.models:
+            of_conversation, names = model_condition("c.model", self.models)
+            of_message, _ = model_condition("m.model", self.models)
+            conditions.append(
+                f"({of_conversation} or exists (select 1 from message m "  # noqa: S608 - constants, bound values
+                f"where m.conversation = c.conversation_key and {of_message}))"
+            )
+            values += [*names, *names]
         if self.since:
             conditions.append("coalesce(c.updated_at, c.created_at) >= ?")
             values.append(self.since)
@@ -67,13 +71,12 @@ class Filters:
             values.append(self.until)
         for word in self.has:
             if word not in _HAS:
-                raise OptionError(f"--has {word}: a conversation can have: {', '.join(HAS)}")
+                raise OptionError(f"--has {word}: choose from {', '.join(HAS)}")
             conditions.append(_HAS[word])
         any_of(
             "exists (select 1 from message m join tool_call t on t.body = m.body "
             "where m.conversation = c.conversation_key and t.tool = ? collate nocase)",
             self.tools,
-            "{}",
         )
         any_of(
             "exists (select 1 from (select s.tag from source_tag s where s.conversation = c.conversation_key "
@@ -81,7 +84,6 @@ class Filters:
             "and not h.is_removed except select h.tag from tag h where h.platform = c.platform "
             "and h.conversation_id = c.conversation_id and h.is_removed) where tag = ?)",
             self.tags,
-            "{}",
         )
         if not self.with_sidechains:
             conditions.append("not c.is_sidechain")
@@ -89,19 +91,22 @@ class Filters:
 
     def project_condition(self, column: str) -> tuple[str, list[str]]:
         """Return an SQL condition on a column with the path of a project, with its values."""
-        found = [_project_condition(column, project.rstrip("/\\")) for project in self.projects]
-        condition = " or ".join(condition for condition, _ in found) or "true"
-        return f"({condition})", [value for _, values in found for value in values]
+        if not self.projects:
+            return "true", []
+        # One value for all of them: part of a name may match more projects than SQLite takes values.
+        return f"{column} in (select value from json_each(?))", [json.dumps(self.projects)]  # noqa: S608 - a constant, a bound value
 
 
-def _project_condition(column: str, name: str) -> tuple[str, list[str]]:
-    word = _escape_like(name)
-    escape = "escape '\\'"
-    if "/" in name:  # the stored path may use backslashes
-        ends, values = f"replace({column}, '\\', '/') like ? {escape}", [f"%/{word}"]
-    else:
-        ends, values = f"{column} like ? {escape} or {column} like ? {escape}", [f"%/{word}", f"%\\\\{word}"]
-    return f"({column} = ? or {ends} or {column} like ? {escape})", [name, *values, f"{word}/%"]
+def model_condition(column: str, names: Sequence[str]) -> tuple[str, list[str]]:
+    """Return an SQL condition on a column with the name of a model, with its values."""
+    if not names:
+        return "true", []
+    condition = f"replace({column}, '.', '-') like ? escape '\\'"
+    return f"({' or '.join([condition] * len(names))})", [f"%{_escape_like(_model_part(name))}%" for name in names]
+
+
+def _model_part(name: str) -> str:
+    return name.strip().replace(".", "-").replace(" ", "-")
 
 
 def _escape_like(word: str) -> str:

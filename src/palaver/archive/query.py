@@ -1,8 +1,8 @@
-"""The search query language: words, all required; "a phrase"; a prefix*; -without; this OR that.
+"""The search query language: words, all required; "a phrase"; a prefix*; -without or NOT without; this OR that.
 
 Everything else is taken literally, and never causes an SQLite error: `foo-bar` and `col:x` are two consecutive words,
-`AND`, `NOT` and `NEAR(` are words. The index holds letters and digits only. Symbols with a meaning of their own (`C++`,
-`$HOME`, an emoji) are therefore looked for in the texts of the hits.
+`NEAR(` is a word, and so are `AND`, `OR` and `NOT` where they connect nothing. The index holds letters and digits only.
+Symbols with a meaning of their own (`C++`, `$HOME`, an emoji) are therefore looked for in the texts of the hits.
 """
 
 import re
@@ -43,6 +43,16 @@ class Term:
         quoted = space_cjk(self.text).replace('"', '""')
         return f'"{quoted}" *' if self.is_prefix else f'"{quoted}"'
 
+    @property
+    def description(self) -> str:
+        """The term as people write it."""
+        if self.typed_pattern is not None:
+            return f'"{self.text}"' if self.is_phrase else self.text
+        if self.is_phrase or len(self.tokens) > 1:
+            quoted = self.text if self.is_phrase else " ".join(self.tokens)
+            return f'"{quoted}"*' if self.is_prefix else f'"{quoted}"'
+        return f"{self.text}*" if self.is_prefix else self.text
+
     def occurs_in(self, words: tuple[str, ...]) -> bool:
         """Return whether the tokens occur consecutively among the words of a text."""
         length = len(self.tokens)
@@ -65,6 +75,25 @@ class Query:
     def terms(self) -> Iterator[Term]:
         for group in self.required:
             yield from group
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the query is words only, all of them required."""
+        return not self.excluded and all(
+            len(group) == 1 and group[0].description == group[0].text and not group[0].is_phrase
+            for group in self.required
+        )
+
+    @property
+    def description(self) -> str:
+        """How the query was read, such as `(this or that) and "a phrase", without it`."""
+        groups = [" or ".join(term.description for term in group) for group in self.required]
+        if len(groups) > 1:
+            groups = [
+                f"({text})" if len(group) > 1 else text for text, group in zip(groups, self.required, strict=True)
+            ]
+        without = f", without {' or '.join(term.description for term in self.excluded)}" if self.excluded else ""
+        return " and ".join(groups) + without
 
     def expression(self, columns: Iterable[str] = ()) -> str | None:
         """Return the FTS5 expression, or None if the index holds none of the terms.
@@ -112,18 +141,16 @@ def any_term_expression(terms: Iterable[Term]) -> str:
 
 def parse(text: str, scratch: "ScratchIndex") -> Query:
     """Parse a query; raise OptionError, with advice, if it asks for nothing."""
-    if len(text) > MAX_QUERY_CHARACTERS:
-        raise OptionError(f"that is too long to search for ({len(text):,} characters): some of its words will do")
-    text = "".join(" " if unicodedata.category(character) in _SPACE_CATEGORIES else character for character in text)
     required: list[list[Term]] = []
     excluded: list[Term] = []
     is_alternative = False
-    pieces = list(_pieces(text, scratch))
+    pieces = list(_pieces(_cleaned(text), scratch))
+    operators = _operators(pieces)
     for number, (term, is_excluded) in enumerate(pieces):
-        if is_excluded:
+        if number in operators:
+            is_alternative = term == _OR
+        elif is_excluded or operators.get(number - 1) == _NOT:
             excluded.append(term)
-        elif _is_or(term) and required and _is_required(pieces, number - 1) and _is_required(pieces, number + 1):
-            is_alternative = True
         elif is_alternative:
             required[-1].append(term)
             is_alternative = False
@@ -132,22 +159,58 @@ def parse(text: str, scratch: "ScratchIndex") -> Query:
     if required:
         return Query(tuple(map(tuple, required)), tuple(excluded))
     if excluded:
-        raise OptionError("-word only takes away from what is found: say a word that has to be there as well")
-    raise OptionError('there is no word to search for: write words, "a phrase", the beginning of a word*, or -without')
+        raise OptionError("-word and NOT word only exclude: add at least one word to look for")
+    raise OptionError('nothing to search for: write words, "a phrase", a prefix such as compil*, or this OR that')
 
 
-_OR = Term("OR", ("or",))
+def parse_as_typed(text: str, scratch: "ScratchIndex") -> Query | None:
+    """Return the query for a text exactly as typed, if `-` in it may belong to a pasted command line; None otherwise.
+
+    `git commit -m` is then `-m` after the two words, not the two words without "m".
+    """
+    text = _cleaned(text).strip()
+    if '"' in text or not any(piece["minus"] for piece in _PIECE.finditer(text)):
+        return None
+    if not text or not (tokens := scratch.tokens(text)):
+        return None
+    return Query(((Term(text, tokens, is_phrase=True, typed_pattern=_typed_pattern(text, is_prefix=False)),),))
 
 
-def _is_or(term: Term) -> bool:
-    return term == _OR
+def _cleaned(text: str) -> str:
+    if len(text) > MAX_QUERY_CHARACTERS:
+        raise OptionError(f"the query is too long ({len(text):,} characters): some of its words will do")
+    return "".join(" " if unicodedata.category(character) in _SPACE_CATEGORIES else character for character in text)
 
 
-def _is_required(pieces: list[tuple[Term, bool]], number: int) -> bool:
-    if not 0 <= number < len(pieces):
-        return False
-    term, is_excluded = pieces[number]
-    return not is_excluded and not _is_or(term)
+_AND, _OR, _NOT = (Term(word, (word.lower(),)) for word in ("AND", "OR", "NOT"))
+
+
+def _operators(pieces: list[tuple[Term, bool]]) -> dict[int, Term]:
+    """Return the operators by number: `AND` and `OR` between two terms, `NOT` before one, also after `AND`."""
+
+    def is_term(number: int, *, or_exclusion: bool = False) -> bool:
+        if not 0 <= number < len(pieces):
+            return False
+        term, is_excluded = pieces[number]
+        return or_exclusion if is_excluded else term not in (_AND, _OR, _NOT)
+
+    operators: dict[int, Term] = {}
+    for number in reversed(range(len(pieces))):
+        term, is_excluded = pieces[number]
+        if is_excluded:
+            continue
+        if term == _NOT and is_term(number + 1):
+            operators[number] = term
+        elif term == _AND and is_term(number - 1, or_exclusion=True):
+            if is_term(number + 1, or_exclusion=True) or operators.get(number + 1) == _NOT:
+                operators[number] = term
+        elif term == _OR and is_term(number - 1) and is_term(number + 1) and not _is_after_not(pieces, number - 1):
+            operators[number] = term
+    return operators
+
+
+def _is_after_not(pieces: list[tuple[Term, bool]], number: int) -> bool:
+    return number > 0 and pieces[number - 1] == (_NOT, False)
 
 
 def _pieces(text: str, scratch: "ScratchIndex") -> Iterator[tuple[Term, bool]]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
 from palaver.archive.conversation_totals import calls_table
-from palaver.archive.filters import Filters
+from palaver.archive.filters import Filters, model_condition
 
 Counts = tuple[int | None, ...]
 """Token counts as stated by the source: input, output, cache read, cache write, 1-hour cache write, thinking."""
@@ -80,11 +80,9 @@ class Scope:
                 values.append(value)
         return " and ".join(conditions), values
 
-    def model_condition(self) -> tuple[str, list[Any]]:
+    def model_condition(self) -> tuple[str, list[str]]:
         """Return an SQL condition on the model of `message m` in `conversation c`, with its values."""
-        names = self.filters.models
-        prefixes = " or ".join([f"substr({MODEL_COLUMN}, 1, ?) = ? collate nocase"] * len(names))
-        return f"({prefixes})" if names else "true", [value for name in names for value in (len(name), name)]
+        return model_condition(MODEL_COLUMN, self.filters.models)
 
     def record_condition(self) -> tuple[str, list[Any]]:
         """Return an SQL condition on `usage_record m`, with its values; conversation filters exclude all records.

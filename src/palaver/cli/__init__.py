@@ -50,6 +50,13 @@ def exit_on_error() -> Generator[None]:
     except PalaverError as error:
         output.report_error(str(error))
         raise typer.Exit(2) from error
+    except typer.TyperException as error:
+        from palaver.cli._usage_errors import is_help, usage_sentence
+
+        if is_help(error):
+            raise
+        output.report_error(usage_sentence(error))
+        raise typer.Exit(2) from error
     except KeyboardInterrupt as error:
         output.report_error("interrupted; nothing half-written is left behind")
         raise typer.Exit(130) from error

@@ -9,6 +9,7 @@ import typer
 
 from palaver.errors import OptionError, SourceError, UnrecognizedError
 from palaver.importers import importer, platforms
+from palaver.importers._shared.platform_names import is_platform, resolve_platform
 
 STANDARD = "-"
 """As a path, standard input; as an output file, standard output."""
@@ -44,14 +45,28 @@ def data_folder() -> Path:
 
 
 def platform_and_paths(words: list[str]) -> tuple[str | None, list[Path]]:
-    """Split an optional platform from the paths after it; a single word that exists is a path."""
+    """Split an optional platform from the paths after it.
+
+    A word that exists is a path, unless it is a platform's id with paths after it. Raise UnrecognizedError if the word
+    before the paths is neither a platform nor spelled like a path: nothing is read after a typo.
+    """
     first, *rest = words
-    if first not in platforms() or (not rest and Path(first).exists()):
+    if (Path(first).exists() and (not rest or first not in platforms())) or _is_spelled_as_path(first):
         return None, input_paths(words)
+    if not rest and not is_platform(first):
+        return None, input_paths(words)
+    platform = resolve_platform(first)
     if not rest:
-        advice = ", or try `palaver scan` to look in its usual places" if importer(first).locations() else ""
-        raise UnrecognizedError(f"{first} is a platform: say what to read with `palaver import {first} PATH`{advice}")
-    return first, input_paths(rest)
+        advice = ", or try `palaver scan` to look in its usual places" if importer(platform).locations() else ""
+        raise UnrecognizedError(f"{first} is a platform: name what to read, `palaver import {platform} PATH`{advice}")
+    return platform, input_paths(rest)
+
+
+def _is_spelled_as_path(word: str) -> bool:
+    """Return whether a word names a path, existing or not: `-`, `~/x`, `x/y`, `x.zip`, but not a platform's title."""
+    if word == STANDARD or word.startswith("~") or Path(word).name != word:
+        return True
+    return bool(Path(word).suffix) and not is_platform(word)
 
 
 def input_paths(words: list[str]) -> list[Path]:
@@ -78,8 +93,10 @@ def importer_options(words: list[str] | None, platform: str | None = None) -> di
         owner, _, key = qualified_key.rpartition(".")
         if not equals or not key:
             raise OptionError(f"-O {word}: an option is written as key=value")
+        if owner:
+            owner = _option_owner(owner, word)
         if owner and owner not in candidates:
-            raise OptionError(f"-O {word}: {_unknown_platform(owner, platform)}")
+            raise OptionError(f"-O {word}: this import is of {platform} only")
         searched = [owner] if owner else candidates
         owners = [name for name in searched if key in importer(name).options.model_fields]
         if not owners:
@@ -94,10 +111,11 @@ def importer_options(words: list[str] | None, platform: str | None = None) -> di
     return chosen
 
 
-def _unknown_platform(name: str, platform: str | None) -> str:
-    if platform:
-        return f"this import is of {platform} only"
-    return f"there is no importer {name!r}; known: {', '.join(platforms())}"
+def _option_owner(name: str, word: str) -> str:
+    try:
+        return resolve_platform(name)
+    except UnrecognizedError as error:
+        raise OptionError(f"-O {word}: {error}") from error
 
 
 def output_path(word: str | Path) -> Path:

@@ -16,30 +16,41 @@ class _Entry(NamedTuple):
     options_metavar: str | None = None
 
 
-COMMANDS = {
-    "import": _Entry("import_", "Import conversations from files, folders and ZIPs.", "[OPTIONS] [PLATFORM]"),
-    "scan": _Entry("scan", "Import everything that assistants keep on this machine."),
-    "sources": _Entry("sources", "List what can be imported, and where it is looked for."),
-    "identify": _Entry("identify", "Tell which importer reads a path, and why."),
-    "validate": _Entry("validate", "Report on what is wrong or odd, in sources or in the archive."),
-    "findings": _Entry("findings", "Show what was noticed when sources were read."),
-    "list": _Entry("list_", "List the conversations of the archive, the latest first."),
-    "show": _Entry("show", "Show a conversation."),
-    "search": _Entry("search", "Find what was said, thought, or done by tools."),
-    "stats": _Entry("stats", "Count messages, tokens and what they cost."),
-    "duplicates": _Entry("duplicates", "Show what is there more than once, and why."),
-    "tag": _Entry("tag", "Tag conversations, or list the tags in use.", "[OPTIONS] [WORD]"),
-    "rate": _Entry("rate", "Rate a conversation from 0 to 5, or show how it was rated."),
-    "forget": _Entry("forget", "Remove conversations from the archive for good."),
-    "export": _Entry("export", "Write conversations of the archive to files."),
-    "cook": _Entry("cook", "Cook traces or conversations: messages and tools once each."),
-    "merge": _Entry("merge", "Merge the chunks of streams into the log of their requests."),
-    "convert": _Entry("convert", "Convert API payloads from one provider's format to another."),
-    "schema": _Entry("schema", "Print a published JSON Schema."),
-    "doctor": _Entry("doctor", "Check the health of the archive and its sources."),
-    "quarantine": _Entry("quarantine", "See and retry what could not be read."),
+GROUPS = {
+    "Bring in": {
+        "scan": _Entry("scan", "Import everything that assistants keep on this machine."),
+        "import": _Entry("import_", "Import conversations from files, folders and ZIPs.", "[OPTIONS] [PLATFORM]"),
+        "sources": _Entry("sources", "List what can be imported, and where it is looked for."),
+        "identify": _Entry("identify", "Show which importer reads a path, and why."),
+    },
+    "Read": {
+        "list": _Entry("list_", "List the conversations of the archive, the latest first."),
+        "show": _Entry("show", "Show a conversation."),
+        "search": _Entry("search", "Find messages, and conversations by their titles."),
+        "stats": _Entry("stats", "Count messages, tokens and what they cost."),
+        "export": _Entry("export", "Write conversations of the archive to files."),
+    },
+    "Check": {
+        "validate": _Entry("validate", "Report what is wrong or odd, in sources or in the archive."),
+        "findings": _Entry("findings", "Show what was noticed when sources were read."),
+        "quarantine": _Entry("quarantine", "See and retry what could not be read."),
+        "duplicates": _Entry("duplicates", "Show what is there more than once, and why."),
+        "doctor": _Entry("doctor", "Check the health of the archive and its sources."),
+    },
+    "Yours": {
+        "tag": _Entry("tag", "Tag conversations, or list the tags in use.", "[OPTIONS] [ID]"),
+        "rate": _Entry("rate", "Rate a conversation from 0 to 5, or show its rating."),
+        "forget": _Entry("forget", "Remove conversations from the archive for good."),
+    },
+    "API traffic": {
+        "cook": _Entry("cook", "Deduplicate the requests, messages and tools of traces or conversations."),
+        "merge": _Entry("merge", "Merge the chunks of streams into the log of their requests."),
+        "convert": _Entry("convert", "Convert API payloads from one provider's format to another."),
+        "schema": _Entry("schema", "Print a published JSON Schema."),
+    },
 }
-"""In the order of `--help`."""
+"""The commands of `--help`, in its order."""
+COMMANDS = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 
 
 class Commands(TyperGroup):
@@ -53,14 +64,35 @@ class Commands(TyperGroup):
         return _without_needless_conversion(super().get_params(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands from the table's summaries, in typer's layout."""
-        summaries: dict[str, Any] = {name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()}
-        TyperGroup(commands=summaries).format_commands(ctx, formatter)
+        """List the commands in their groups, with the table's summaries."""
+        width = max(map(len, COMMANDS))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{width}}", entry.summary) for name, entry in group.items()])
 
 
 class Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _without_needless_conversion(super().get_params(ctx))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Write the arguments as `ID`, `[TAG]...`: typer's own way is `{ID}`, `[[TAG]...]...`."""
+        arguments = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == "argument"]
+        return [self.options_metavar or "[OPTIONS]", *map(usage_of_argument, arguments)]
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Add the examples of this command, if it has any, after the options."""
+        from palaver.cli._examples import EXAMPLES
+
+        if examples := EXAMPLES.get(ctx.command_path.partition(" ")[2]):
+            with formatter.section("Examples"):
+                for example in examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+
+
+def usage_of_argument(argument: Any) -> str:
+    word = argument.metavar or argument.name.upper()
+    return (word if argument.required else f"[{word}]") + ("..." if argument.nargs == -1 else "")
 
 
 class _LazyCommands(Mapping[str, Any]):

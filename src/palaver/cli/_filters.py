@@ -8,16 +8,24 @@ from typing import Annotated, Any
 import typer
 
 from palaver.archive.filters import Filters
-from palaver.errors import OptionError
+from palaver.cli._times import parse_time
+from palaver.importers import platforms as known_platforms
+from palaver.importers._shared.platform_names import resolve_platform
 
-Platforms = Annotated[list[str] | None, typer.Option("--platform", "-p", metavar="NAME", help="Only this platform.")]
+_TIMES = "2026-01-31, 2026-02, 2026, 7d, 12h, today, month, 'last week'."
+Platforms = Annotated[
+    list[str] | None,
+    typer.Option("--platform", "-p", metavar="NAME", help="Only this platform: chatgpt, 'Claude Code', ..."),
+]
 Projects = Annotated[
     list[str] | None,
-    typer.Option("--project", metavar="FOLDER", help="Only this folder, or the end of its name."),
+    typer.Option("--project", metavar="FOLDER", help="Only this folder, or folders with this in their path."),
 ]
-Models = Annotated[list[str] | None, typer.Option("--model", metavar="NAME", help="Only this model, or how it begins.")]
-Since = Annotated[str | None, typer.Option(metavar="WHEN", help="Not before: a date, a time, or 7d, 12h, today.")]
-Until = Annotated[str | None, typer.Option(metavar="WHEN", help="Before: a date, a time, or 7d, 12h, today.")]
+Models = Annotated[
+    list[str] | None, typer.Option("--model", metavar="NAME", help="Only models with this in their name.")
+]
+Since = Annotated[str | None, typer.Option(metavar="WHEN", help=f"Not before this time: {_TIMES}")]
+Until = Annotated[str | None, typer.Option(metavar="WHEN", help="Before this time, written as for --since.")]
 Has = Annotated[
     list[str] | None, typer.Option("--has", metavar="WHAT", help="Only with: tool, error, branch, agent, tag, rating.")
 ]
@@ -57,8 +65,8 @@ def _parse_filters(
     tools: Tools = None,
     tags: Tags = None,
 ) -> Filters:
-    return Filters(
-        tuple(platforms or ()),
+    filters = Filters(
+        resolve_platforms(platforms),
         tuple(projects or ()),
         tuple(models or ()),
         parse_time(since),
@@ -67,32 +75,26 @@ def _parse_filters(
         tuple(tools or ()),
         tuple(tags or ()),
     )
+    if not (projects or models or tools or tags):
+        return filters
+    from palaver.archive.filter_values import resolve_filters
+    from palaver.cli._archive import open_for_reading
+
+    with open_for_reading() as connection:
+        return resolve_filters(connection, filters)
+
+
+def resolve_platforms(names: list[str] | None) -> tuple[str, ...]:
+    """Return the ids of platforms that people name as in tables, among importers and what the archive holds."""
+    if not names or all(name in known_platforms() for name in names):
+        return tuple(names or ())
+    from palaver.cli._archive import archive_path, open_for_reading
+
+    stored: list[str] = []
+    if archive_path().exists():
+        with open_for_reading() as connection:
+            stored = [platform for (platform,) in connection.execute("select distinct platform from conversation")]
+    return tuple(resolve_platform(name, stored) for name in names)
 
 
 _OPTIONS = inspect.signature(_parse_filters).parameters
-
-
-def parse_time(word: str | None) -> str:
-    """Return a time in the schema's format, or "" if none is given.
-
-    Dates and times without a zone are in this machine's time zone; `7d` is seven days ago.
-    """
-    if not word:
-        return ""
-    import re
-    from datetime import UTC, datetime, timedelta
-
-    from palaver.model.timestamps import normalize_timestamp
-
-    now = datetime.now(UTC).astimezone()
-    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if word in {"today", "yesterday"}:
-        return normalize_timestamp(midnight - timedelta(days=word == "yesterday"))
-    if ago := re.fullmatch(r"(\d{1,6})([mhdw])", word):
-        unit = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}[ago[2]]
-        return normalize_timestamp(now - timedelta(**{unit: int(ago[1])}))
-    try:
-        when = datetime.fromisoformat(word)
-    except ValueError as error:
-        raise OptionError(f"{word!r} is no time: write 2026-01-31, 2026-01-31T12:00, 7d, 12h, today") from error
-    return normalize_timestamp(when if when.tzinfo else when.astimezone())

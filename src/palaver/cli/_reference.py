@@ -11,6 +11,7 @@ from typing import Any
 import typer.main
 
 from palaver.cli import app
+from palaver.cli._commands import usage_of_argument
 
 _EXIT_CODES = "Exit codes: "
 
@@ -60,7 +61,7 @@ def _described(name: str, command: Any, context: Any) -> Command:
     paragraphs = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", command.help or "")]
     arguments = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
     records = [parameter.get_help_record(context) for parameter in command.params if parameter not in arguments]
-    words = " ".join(["palaver", name, command.options_metavar, *map(_usage, arguments)])
+    words = " ".join(["palaver", name, command.options_metavar, *map(usage_of_argument, arguments)])
     return Command(
         name=name,
         usage=words,
@@ -77,11 +78,6 @@ def _exit_codes(paragraph: str) -> Iterator[tuple[int, str]]:
         listed = paragraph.removeprefix(_EXIT_CODES).removesuffix(".")
         for code, meaning in re.findall(r"(\d+) (.+?)(?=, \d+ |$)", listed):
             yield int(code), meaning
-
-
-def _usage(argument: Any) -> str:
-    word = _name(argument) + ("..." if argument.nargs == -1 else "")
-    return word if argument.required else f"[{word}]"
 
 
 def _name(argument: Any) -> str:

@@ -26,7 +26,7 @@ from palaver.workflows.parallel import collect_rarely
 _AUTO = "auto"
 _ARCHIVE = "archive"
 
-Words = Annotated[list[str] | None, typer.Argument(metavar="[INPUT]...", hidden=True)]
+Words = Annotated[list[str] | None, typer.Argument(metavar="INPUT", hidden=True)]
 
 
 @takes_filters

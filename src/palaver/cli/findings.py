@@ -7,7 +7,7 @@ import typer
 from palaver.archive.findings import FindingFilters, FindingGroup, finding_groups
 from palaver.cli._archive import open_for_reading
 from palaver.cli._arguments import AsJson
-from palaver.cli._filters import Platforms
+from palaver.cli._filters import Platforms, resolve_platforms
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import counted, display_path, escaped_line
 from palaver.model.finding import KINDS
@@ -46,7 +46,7 @@ def findings(
 
     Exit codes: 0 they were shown, or there are none, 2 the archive could not be read.
     """
-    filters = FindingFilters(tuple(code or ()), tuple(source or ()), tuple(platform or ()), tuple(severity or ()))
+    filters = FindingFilters(tuple(code or ()), tuple(source or ()), resolve_platforms(platform), tuple(severity or ()))
     with open_for_reading() as connection:
         groups = finding_groups(connection, filters)
     if as_json:

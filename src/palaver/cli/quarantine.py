@@ -8,6 +8,7 @@ from palaver.archive.connection import open_to_read
 from palaver.archive.findings import FindingFilters, QuarantineEntry, quarantine_entries, quarantine_entry
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson, Jobs
+from palaver.cli._commands import Command
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import display_path, escaped_line, escaped_text, gist, size
 from palaver.cli.findings import Codes, Sources
@@ -28,7 +29,7 @@ app = typer.Typer(
 _OUTCOMES = {"read": ("read now", "green"), "refused": ("still refused", "red"), "kept": ("kept", "yellow")}
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_(*, code: Codes = None, source: Sources = None, as_json: AsJson = False) -> None:
     """List what was set aside: where it lies in its source, and why.
 
@@ -44,7 +45,7 @@ def list_(*, code: Codes = None, source: Sources = None, as_json: AsJson = False
         output.notify("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
 
 
-@app.command()
+@app.command(cls=Command)
 def show(number: Annotated[int, typer.Argument(metavar="N", hidden=True)], *, as_json: AsJson = False) -> None:
     """Show the bytes that were set aside under a number of `palaver quarantine list`.
 
@@ -62,7 +63,7 @@ def show(number: Annotated[int, typer.Argument(metavar="N", hidden=True)], *, as
         output.answer_bytes([raw])
 
 
-@app.command()
+@app.command(cls=Command)
 def retry(*, code: Codes = None, source: Sources = None, jobs: Jobs = None, as_json: AsJson = False) -> None:
     """Read the sources of what was set aside again, from their beginnings.
 

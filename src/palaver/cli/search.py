@@ -1,5 +1,6 @@
 """`palaver search`: find messages and conversations."""
 
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,7 +8,7 @@ import typer
 
 from palaver.archive.filters import Filters
 from palaver.archive.hits import SearchRequest
-from palaver.archive.query import ScratchIndex, parse
+from palaver.archive.query import ScratchIndex, parse, parse_as_typed
 from palaver.archive.search import Hit, HitConversation, SearchResult, search_titles
 from palaver.archive.search import search as search_messages
 from palaver.cli._archive import open_for_reading
@@ -15,7 +16,7 @@ from palaver.cli._arguments import AsJson
 from palaver.cli._commands import Command
 from palaver.cli._filters import takes_filters
 from palaver.cli._terminal import output
-from palaver.cli._terminal.search_hits import show, snippet_length, summary
+from palaver.cli._terminal.search_hits import reading, show, snippet_length, summary
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -97,27 +98,28 @@ def search(
     offset: Annotated[int | None, typer.Option("--offset", min=0, metavar="N", help="Pass over so many.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find what was said, thought, or done by tools.
+    """Find messages, and conversations by their titles.
 
-    Conversations are found by their titles as well.
+    All words must occur (AND is optional). "A phrase" in quotes is consecutive words (in a shell: '"a phrase"'),
+    compil* is a prefix, -word or NOT word excludes, this OR that is either. A pasted command line such as
+    `git commit -m` is searched as typed if it occurs anywhere. Case and accents do not matter. Chinese and Japanese
+    match anywhere in a text, other languages by whole words. Symbols such as C++ or an emoji are matched as typed,
+    which takes longer in a large archive.
 
-    All words have to be there. "A phrase" in quotes is words one after the other (in a shell: '"a phrase"'), begin* is
-    the beginning of a word, -word must not be there, this OR that is either. Case and accents do not matter. Of Chinese
-    and Japanese any part is found, of other writing whole words. Signs such as C++ or an emoji are looked for as they
-    are; in a large archive that takes longer.
+    The newest comes first, and identical matches are shown once. Dates filter messages; --has, --tool and --tag filter
+    conversations.
 
-    The newest comes first, and what stands in several messages is shown once, with the first of them. Dates are meant
-    for each message, --has, --tool and --tag for its conversation.
-
-    Exit codes: 0 something was found, 1 nothing was, 2 it could not be searched.
+    Exit codes: 0 something was found, 1 nothing was found, 2 the search failed.
     """
     if page is not None and offset is not None:
-        raise OptionError("--page and --offset say the same: give one of them")
+        raise OptionError("--page and --offset exclude each other: give one of them")
     offset = offset if offset is not None else ((page or 1) - 1) * limit
     query = " ".join(words)
+    scratch = ScratchIndex()
+    as_typed = parse_as_typed(query, scratch)
     columns = tuple(column.value for column in where or () if column is not Where.TITLE)
     request = SearchRequest(
-        parse(query, ScratchIndex()),
+        as_typed or parse(query, scratch),
         filters,
         columns or (("tool",) if errors else ()),
         tuple(roles or ()),
@@ -126,19 +128,26 @@ def search(
     )
     in_titles = where is not None and Where.TITLE in where
     if in_titles and request.has_message_filters:
-        raise OptionError("--in title is about conversations: leave out --role, --by, --errors and other --in")
-    with open_for_reading() as connection:
+        raise OptionError("--in title searches conversations: leave out --role, --by, --errors and any other --in")
+
+    def find(request: SearchRequest) -> SearchResult:
         if in_titles:
-            found = search_titles(connection, request, limit=limit, offset=offset)
-        else:
-            found = search_messages(
-                connection, request, limit=limit, offset=offset, is_ranked=ranked, snippet_length=snippet_length()
-            )
+            return search_titles(connection, request, limit=limit, offset=offset)
+        return search_messages(
+            connection, request, limit=limit, offset=offset, is_ranked=ranked, snippet_length=snippet_length()
+        )
+
+    with open_for_reading() as connection:
+        found = find(request)
+        if as_typed and not found.total and not found.titles_total:
+            request = replace(request, query=parse(query, scratch))
+            found = find(request)
     if as_json:
         output.answer_json(_answer(found, query, is_ranked=ranked, offset=offset, limit=limit))
     else:
         show(found)
         has_filters = request.has_message_filters or filters.where()[0] != "true"
+        output.notify(*reading(request.query, is_as_typed=request.query is as_typed))
         output.notify(*summary(found, offset, limit, is_ranked=ranked, has_filters=has_filters))
     if not found.hits and not found.titles:
         raise typer.Exit(1)

@@ -19,7 +19,7 @@ _LEVELS = ("strict", "standard", "lenient")
 
 
 def validate(
-    paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", hidden=True)] = None,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
     *,
     level: Annotated[str, typer.Option(metavar="LEVEL", help="strict, standard or lenient.")] = "standard",
     rule: Annotated[

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+    from palaver.archive.query import Query
     from palaver.archive.search import Hit, HitConversation, SearchResult
 
 _SNIPPET_LENGTH_IN_PIPE = 160
@@ -129,6 +130,13 @@ def _on_one_line(text: str) -> str:
     return escaped_line(_SPACES.sub(" ", _LINE_END.sub(" ⏎ ", text)))
 
 
+def reading(query: "Query", *, is_as_typed: bool) -> list[str]:
+    """Return how a query was read; nothing for plain words, all of which are required."""
+    if is_as_typed:
+        return [f"Searched for {query.description} as typed (to exclude a word, write NOT word)"]
+    return [] if query.is_plain else [f"Searched for {query.description}"]
+
+
 def summary(found: "SearchResult", offset: int, limit: int, *, is_ranked: bool, has_filters: bool) -> list[str]:
     """Return how much of the result is shown, and how to see the rest."""
     from palaver.archive.search import MAX_COUNTED
@@ -154,6 +162,6 @@ def summary(found: "SearchResult", offset: int, limit: int, *, is_ranked: bool, 
     if sentences:
         return sentences
     if offset:
-        return ["there is no more of it"]
-    less = ", and so does leaving out a filter" if has_filters else ""
-    return [f"nothing was found: fewer words, this OR that, or the beginning of a word* find more{less}"]
+        return ["No more results."]
+    fewer = ", or fewer filters" if has_filters else ""
+    return [f"Nothing found. Try fewer words, `this OR that`, or a prefix: `compil*`{fewer}."]
