@@ -207,7 +207,8 @@ def test_the_command_of_the_walk_through_works(tmp_path):
     with (models / "statistics.py").open("a", encoding="utf-8") as module:
         module.write(f"\n\n{block_with('python', 'class CountAnswer')}")
     for path, table, line in (
-        (package / "cli" / "_commands.py", "COMMANDS = {\n", block_with("python", '_Entry("count"')),
+        (package / "cli" / "_commands.py", '    "Read": {\n', block_with("python", '_Entry("count"')),
+        (package / "cli" / "_examples.py", "EXAMPLES = {\n", block_with("python", '"palaver count"')),
         (models / "__init__.py", "_MODELS = {\n", block_with("python", '"statistics:CountAnswer"')),
     ):
         text = path.read_text("utf-8")
@@ -228,8 +229,14 @@ def test_the_command_of_the_walk_through_works(tmp_path):
     run("docs/build.py")
     assert (tmp_path / "schema" / "count-answer" / "1.0.0.json").is_file()
     assert "## palaver count" in (tmp_path / "docs" / "cli.md").read_text("utf-8")
-    options = ("-q", "-p", "no:cacheprovider", "-k", "count or no_answer or invocations_of or command_line_work")
-    run("-m", "pytest", *options, "tests/cli/test_answers.py", "tests/cli/test_reference.py")
+    options = (
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        "count or no_answer or invocations_of or command_line_work or test_help",
+    )
+    run("-m", "pytest", *options, "tests/cli/test_answers.py", "tests/cli/test_reference.py", "tests/cli/test_help.py")
     run("-m", "pytest", *options[:-1], "examples_of_the_command_line and count", "tests/test_walkthroughs.py")
 
 

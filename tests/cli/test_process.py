@@ -89,7 +89,7 @@ def test_the_version(run):
 
 def test_without_a_command_the_help_is_shown(run):
     result = run()
-    assert "Commands:" in result.output
+    assert "Bring in:" in result.output
 
 
 @needs_posix

@@ -47,7 +47,7 @@ def cook(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Cook traces or conversations: messages and tools once each.
+    """Deduplicate the requests, messages and tools of traces or conversations.
 
     INPUT is a trace of API calls (JSON Lines, an array, or a single record), a file of palaver's own documents, or
     anything that can be imported. Without any, the conversations of the archive that the filters let through are

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def identify(paths: Paths, *, as_json: AsJson = False) -> None:
-    """Tell which importer reads a path, and why.
+    """Show which importer reads a path, and why.
 
     PATH is a file, a ZIP, a folder (every file below it is told), or - for standard input.
 

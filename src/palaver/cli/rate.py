@@ -25,7 +25,7 @@ def rate(
     clear: Annotated[bool, typer.Option("--clear", help="Take the rating back.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rate a conversation from 0 to 5, or show how it was rated.
+    """Rate a conversation from 0 to 5, or show its rating.
 
     WORD is the conversation's id, the beginning of it, PLATFORM:ID, or latest. The rating is kept by the
     conversation's name: it stays when the conversation is imported again, and goes before what its source says.

@@ -36,7 +36,7 @@ def validate(
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report on what is wrong or odd, in sources or in the archive.
+    """Report what is wrong or odd, in sources or in the archive.
 
     PATH is anything that can be imported (then the documents that an import would make of it are judged), a file of
     palaver's own documents (conversations, API exchanges, cooked traces, usage records), a folder of such, or - for
