@@ -63,7 +63,7 @@ class Commands(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return _without_needless_conversion(super().get_params(ctx))
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - the signature of typer
         """List the commands in their groups, with the table's summaries."""
         width = max(map(len, COMMANDS))
         for title, group in GROUPS.items():
