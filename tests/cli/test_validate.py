@@ -57,7 +57,7 @@ def test_valid_documents(run, valid):
     assert result.stdout.startswith("Checked: 1 source, 3 documents, ")
     *_, verdict, found = result.stdout.splitlines()
     assert verdict.startswith("Valid: 3 conversations, ")
-    assert found.startswith("Found: ")
+    assert found == "No problems found"
     assert result.stderr == ""
 
 

@@ -27,6 +27,15 @@ if sys.version_info < (3, 12):
     sqlite3.register_adapter(type(None), lambda value: value)
 
 
+def user_archive() -> Path:
+    """Return the path of the user's archive: in $PALAVER_HOME, or in the system's folder for user data."""
+    if configured := os.environ.get("PALAVER_HOME"):
+        return Path(configured).expanduser() / FILE_NAME
+    from platformdirs import user_data_path
+
+    return user_data_path("palaver", appauthor=False) / FILE_NAME
+
+
 def open_to_write(path: Path) -> sqlite3.Connection:
     """Open the archive for writing, and create it, readable only by its owner, if it does not exist."""
     try:

@@ -236,6 +236,18 @@ def check_missing_sources(connection: sqlite3.Connection, exists: Callable[[str]
     return Check("sources", "ok", message, "", _names(labels))
 
 
+def check_other_files(connection: sqlite3.Connection, exists: Callable[[str], bool]) -> Check:
+    """List the files beside conversations that no importer reads; `palaver scan` names each of them only once."""
+    rows = connection.execute("select path from unclaimed_file where reason = '' order by path").fetchall()
+    found = [row for row in rows if exists(row[0])]
+    if not found:
+        return Check("other files", "ok", "no files were skipped")
+    message = f"{len(found):,} files were skipped: not conversations"
+    if len(found) == 1:
+        message = "1 file was skipped: not a conversation"
+    return Check("other files", "ok", message, "", _names(found))
+
+
 def check_outdated_sources(
     connection: sqlite3.Connection, revision: Callable[[str], int], exists: Callable[[str], bool]
 ) -> Check:

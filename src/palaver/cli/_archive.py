@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palaver.archive.connection import FILE_NAME, archive_errors, open_to_read, open_to_write
-from palaver.cli._arguments import data_folder
+from palaver.archive.connection import archive_errors, open_to_read, open_to_write, user_archive
 from palaver.importers import importer, platforms
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def archive_path() -> Path:
-    return data_folder() / FILE_NAME
+    return user_archive()
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Arguments and options that several commands share, and how they are parsed."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -33,15 +32,6 @@ ImporterOptions = Annotated[
         help="An option of an importer, or PLATFORM.KEY=VALUE; `palaver sources` lists them.",
     ),
 ]
-
-
-def data_folder() -> Path:
-    """Return the archive's folder: $PALAVER_HOME, or the system's folder for user data."""
-    if configured := os.environ.get("PALAVER_HOME"):
-        return Path(configured).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("palaver", appauthor=False)
 
 
 def platform_and_paths(words: list[str]) -> tuple[str | None, list[Path]]:

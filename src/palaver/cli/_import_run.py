@@ -29,6 +29,7 @@ class ResultMessages(NamedTuple):
     """The sentences at the end of an import's summary."""
 
     written_to: str
+    """Where the documents are: the path of the archive, else a sentence."""
     quarantine: str = ""
     """Where refused records are; shown if there are any."""
     next_step: str = ""
@@ -122,10 +123,8 @@ def answer_report(report: "Report") -> None:
 
 def archive_messages() -> ResultMessages:
     return ResultMessages(
-        f"The archive is {display_path(archive_path())}.",
-        "The records that were refused are kept there: `palaver quarantine list`.",
-        "Run it again at any time: what was found once stays, even when its source is deleted.",
-        "{records} kept: `palaver stats --usage`.",
+        written_to=str(archive_path()),
+        next_step="Safe to re-run. Conversations stay even if their source files are deleted.",
     )
 
 

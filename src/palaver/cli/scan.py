@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from palaver.archive.filter_times import parse_time
 from palaver.cli import _import_run
 from palaver.cli._archive import archive_path
 from palaver.cli._arguments import Again, AsJson, DryRun, ImporterOptions, Jobs, importer_options
 from palaver.cli._filters import Since
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import counted, display_path
-from palaver.cli._times import parse_time
 from palaver.importers import importer, locations, platforms
 from palaver.model.timestamps import milliseconds_of
 from palaver.workflows.plan import Plan, Planner
@@ -70,12 +70,13 @@ def scan(
         if as_json:
             _import_run.answer_report(report)
         else:
-            from palaver.cli._terminal.summary import location_table, summary
+            from palaver.cli._terminal.platform_table import PlatformTable
+            from palaver.cli._terminal.summary import summary
 
-            table = location_table(
+            table = PlatformTable(
                 report, {name: [str(path) for path in paths] for name, paths in paths_by_platform.items()}
             )
-            output.notify(*([table, ""] if table.row_count else []), *summary(report, effort, messages))
+            output.notify(*([table, ""] if table else []), *summary(report, effort, messages))
     if watch and not dry_run:
         output.flush()  # print the answer now, not when the watch ends
 

@@ -71,6 +71,7 @@ def _source_checks(connection: sqlite3.Connection) -> Iterator[Check]:
     yield health.check_ledgers(connection)
     yield health.check_failures(connection)
     yield health.check_missing_sources(connection, os.path.exists)
+    yield health.check_other_files(connection, os.path.exists)
     yield health.check_outdated_sources(connection, revision, lambda label: path_of_label(label) is not None)
     yield health.check_quarantine(connection)
 

@@ -54,6 +54,7 @@ class Plan:
     def add(self, other: "Plan") -> None:
         self.tasks += other.tasks
         self.report.unclaimed += other.report.unclaimed
+        self.report.unclaimed_before |= other.report.unclaimed_before
         self.report.refused += other.report.refused
         self.report.unchanged += other.report.unchanged
         self.unclaimed |= other.unclaimed
@@ -112,6 +113,8 @@ class Planner:
                 continue
             plan.tasks.append(self._task(unit, files, known, resumed.get(known.key, ()) if known else ()))
         plan.report.unchanged = sorted(map(self.known_files.label, scan.unchanged))
+        known = self.known_files.unclaimed
+        plan.report.unclaimed_before = {name for name in plan.report.unclaimed if storable_text(name) in known}
         return plan
 
     def _is_this_archive(self, unit: "Unit") -> bool:
