@@ -83,7 +83,7 @@ clean:
 update-shown: $(READY_DEV)
 	$(BIN)/python -m pytest -q --update-golden -k what_it_shows tests/test_readme.py
 
-# The pictures of docs/images/; needs Chromium for the page. ONLY_PICTURES names some: show stats report.
+# The pictures of docs/images/; needs Chromium for the page. ONLY_PICTURES names some: show report.
 screenshots: $(READY_DEV) browser
 	$(BIN)/python docs/screenshots.py $(ONLY_PICTURES)
 
