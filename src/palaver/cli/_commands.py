@@ -31,7 +31,7 @@ GROUPS = {
         "export": _Entry("export", "Write conversations of the archive to files."),
     },
     "Check": {
-        "validate": _Entry("validate", "Report what is wrong or odd, in sources or in the archive."),
+        "validate": _Entry("validate", "Check sources or the archive against the schema and rules."),
         "findings": _Entry("findings", "Show what was noticed when sources were read."),
         "quarantine": _Entry("quarantine", "See and retry what could not be read."),
         "duplicates": _Entry("duplicates", "Show what is there more than once, and why."),
