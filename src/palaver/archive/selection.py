@@ -162,7 +162,7 @@ _MESSAGE_OVERHEAD_BYTES = 350
 def select_keys(
     connection: sqlite3.Connection, filters: Filters, words: Sequence[str] = (), *, with_agents: bool = True
 ) -> list[int]:
-    """Return the keys of the selected conversations, in export order.
+    """Return the keys of the selected conversations, the oldest first.
 
     Words name conversations, restricted by the filters; without words, all that pass the filters are selected. Agents
     are included if `with_agents` is set; otherwise only those that a word names.
@@ -174,7 +174,7 @@ def select_keys(
         keys = _matching_keys(connection, filters if with_agents else replace(filters, with_sidechains=False))
     if with_agents:
         keys |= _agent_keys(connection, keys)
-    query = "select conversation_key from conversation order by platform, conversation_id"
+    query = "select conversation_key from conversation order by created_at, platform, conversation_id"
     return [key for (key,) in connection.execute(query) if key in keys]
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "Description",
     "HasCalls",
     "HasDescription",
+    "HasMissingUsage",
     "HasRetention",
     "Importer",
     "Match",
@@ -116,6 +117,16 @@ class HasDescription(Protocol):
     """An importer that describes its documents."""
 
     def describes(self) -> Description: ...
+
+
+@runtime_checkable
+class HasMissingUsage(Protocol):
+    """An importer of a platform whose files hold no token counts."""
+
+    @property
+    def missing_usage(self) -> str:
+        """The reason as a sentence, for people who look for the tokens in statistics."""
+        ...
 
 
 @runtime_checkable

@@ -44,6 +44,7 @@ class ChatGPT:
     platform = "chatgpt"
     revision = 3
     record = "node with a message"
+    missing_usage = "ChatGPT's export has no token counts."
 
     @property
     def options(self) -> "type[Options]":

@@ -38,6 +38,7 @@ class ClaudeAi:
     platform = "claude_ai"
     revision = 1
     record = "message"
+    missing_usage = "Claude.ai's export has no token counts."
     options = no_options
 
     def locations(self) -> list[Path]:
