@@ -77,7 +77,7 @@ def _period_end(since: str) -> str:
         return ""
     from dateutil.relativedelta import relativedelta
 
-    from palaver.cli._times import parse_time
+    from palaver.archive.filter_times import parse_time
 
     lengths: dict[str, Any] = {f"{unit}s": 1}
     start = datetime.fromisoformat(parse_time("today" if unit == "day" else unit)).astimezone()

@@ -73,7 +73,7 @@ def stats(
     if budget is not None and not (filters.since or filters.until):
         from dataclasses import replace
 
-        from palaver.cli._times import parse_time
+        from palaver.archive.filter_times import parse_time
 
         typed_since = "month"
         filters = replace(filters, since=parse_time(typed_since))
