@@ -2,8 +2,11 @@
 
 import ast
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 
@@ -149,3 +152,36 @@ def test_the_configuration_page_has_every_environment_variable():
     asked = set(variables_in_source()) - {"PYDANTIC_DISABLE_PLUGINS"}  # set for pydantic, not read
     libraries = {"COLUMNS", "XDG_DATA_HOME"}  # read by rich and platformdirs
     assert named == asked | libraries
+
+
+FOLDERS = {
+    "linux": {"archive.db": ".local/share/palaver", "config.toml": ".config/palaver"},
+    "darwin": dict.fromkeys(("archive.db", "config.toml"), "Library/Application Support/palaver"),
+}
+"""Where files are, below the home. On Windows the system is asked for it, and not to be told otherwise."""
+
+
+@pytest.mark.parametrize("system", FOLDERS)
+def test_the_configuration_page_names_the_folders(system):
+    folders = FOLDERS[system]
+    assert f"| `~/{folders['archive.db']}` | `~/{folders['config.toml']}` |" in CONFIGURATION
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a test cannot move the folders of Windows")
+def test_files_are_where_the_configuration_page_says(tmp_path):
+    folders = FOLDERS[sys.platform]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PALAVER_", "XDG_"))}
+
+    def run(*words):
+        command = [sys.executable, "-m", "palaver", *words]
+        environment = {**kept, "HOME": str(tmp_path)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert run("import", str(CHECKOUT / "fixtures" / "claude_code" / "plain_session" / "source")).returncode == 0
+    assert (tmp_path / folders["archive.db"] / "archive.db").is_file()
+    settings = tmp_path / folders["config.toml"] / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("no_setting = 1\n")
+    refused = run("stats")
+    assert refused.returncode == 2
+    assert "no_setting" in refused.stderr

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
@@ -161,27 +160,3 @@ def test_the_search_of_the_site_works_from_its_files(site):
         it.page.get_by_placeholder("Search").fill("cleanupPeriodDays")
         it.page.get_by_text("1 result").wait_for()
         assert it.complaints == []
-
-
-def test_the_configuration_page_has_the_files_of_this_system():
-    page = (CHECKOUT / "docs" / "configuration.md").read_text("utf-8")
-    folders = {
-        "linux": ("~/.local/share/palaver", "~/.config/palaver"),
-        "darwin": ("~/Library/Application Support/palaver",),
-    }
-    for folder in folders.get(sys.platform, (r"%LOCALAPPDATA%\palaver",)):
-        assert folder in page
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PALAVER_", "XDG_"))}
-    code = (
-        "from palaver.cli._arguments import data_folder; from palaver.config import config_path; print(data_folder())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}; print(config_path().parent)"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    if sys.platform != "win32":
-        shown = {line.replace(str(Path.home()), "~") for line in done.stdout.splitlines()}
-        assert shown == set(folders[sys.platform])
