@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from palaver.archive.statistics import GroupBy, Statistics, Tally, conversation_titles
+from palaver.archive.statistics_order import in_order
 from palaver.archive.time_ranges import DAYS, AllTime, TimeRange
 from palaver.archive.usage import Scope
 from palaver.cli._terminal import output
 from palaver.cli._terminal.layout import wrapped
 from palaver.cli._terminal.statistics_notes import footnotes, no_tokens_reason
-from palaver.cli._terminal.statistics_table import block_label, in_order
+from palaver.cli._terminal.statistics_table import block_label
 from palaver.cli._terminal.statistics_table import lines as table_lines
 from palaver.cli._terminal.words import counted, duration, escaped_line, local_time, money, tallied, usage_records
 
