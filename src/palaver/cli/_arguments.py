@@ -16,6 +16,7 @@ STANDARD = "-"
 # Hidden from the list of arguments: each command's help text explains its own, and a type such as `list[str]` does not.
 Paths = Annotated[list[str], typer.Argument(metavar="PATH", hidden=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print on a terminal without a pager.")]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at a time.", show_default="all cores"),

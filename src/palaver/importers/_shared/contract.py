@@ -130,6 +130,18 @@ class HasMissingUsage(Protocol):
 
 
 @runtime_checkable
+class HasReopening(Protocol):
+    """An importer of a product in which an archived conversation can be opened again."""
+
+    def reopening(self, conversation_id: str, project: str | None, files: list[Path]) -> str | None:
+        """Return the command that resumes a conversation, or its address on the web; None if it has neither.
+
+        `files` are those that the conversation was imported from, some of which may be gone.
+        """
+        ...
+
+
+@runtime_checkable
 class HasCalls(Protocol):
     """An importer of API traffic, which consists of requests with their responses."""
 

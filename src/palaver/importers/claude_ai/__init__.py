@@ -61,6 +61,12 @@ class ClaudeAi:
 
         yield from read_files(source, run)
 
+    def reopening(self, conversation_id: str, project: str | None, files: list[Path]) -> str | None:  # noqa: ARG002 - the protocol's parameters
+        """Return the address of a conversation whose id is the service's own."""
+        from palaver.model.ids import is_platform_uuid
+
+        return f"https://claude.ai/chat/{conversation_id}" if is_platform_uuid(conversation_id) else None
+
     def describes(self) -> Description:
         from palaver.importers.claude_ai.conversation import DESCRIPTION
 
