@@ -44,6 +44,7 @@ class ChatGPT:
     platform = "chatgpt"
     revision = 2
     record = "node with a message"
+    export_menu = "Settings > Data controls"
 
     @property
     def options(self) -> "type[Options]":

@@ -38,6 +38,7 @@ class ClaudeAi:
     platform = "claude_ai"
     revision = 1
     record = "message"
+    export_menu = "Settings > Privacy"
     options = no_options
 
     def locations(self) -> list[Path]:

@@ -60,6 +60,7 @@ class Continue:
     platform = "continue_dev"
     revision = 1
     record = "history item or row"
+    folder_setting = "CONTINUE_GLOBAL_DIR"
     options = no_options
 
     def locations(self) -> list[Path]:

@@ -45,6 +45,7 @@ class DeepSeek:
     platform = "deepseek"
     revision = 1
     record = "node with a message"
+    export_menu = "Settings > Data"
     options = no_options
 
     def locations(self) -> list[Path]:
