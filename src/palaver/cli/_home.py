@@ -30,8 +30,8 @@ def _steps(contents: Contents, news: News) -> dict[str, str]:
     """Return three commands that fit, each with its purpose."""
     if not contents.platforms:
         return {
-            "palaver scan": "bring in everything that assistants keep here",
-            "palaver import PATH": "read files, folders and exports from elsewhere",
+            "palaver scan": "import what assistants keep here",
+            "palaver import PATH": "import files from elsewhere",
             "palaver demo": "look around in sample conversations",
         }
     steps = {
