@@ -238,8 +238,13 @@ def _console(stream: TextIO) -> "Console":
 
 
 def _print_trimmed(console: "Console", part: "RenderableType") -> None:
-    """Print without the spaces that tables append to their last column."""
+    """Print without the spaces that tables append to their last column; leave a line that may be pasted whole."""
     from rich.segment import Segment, Segments
+    from rich.text import Text
+
+    if isinstance(part, Text) and part.overflow == "ignore":
+        console.print(part, soft_wrap=True)
+        return
 
     segments: list[Segment] = []
     for line in console.render_lines(part, pad=False):

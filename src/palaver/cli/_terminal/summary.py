@@ -43,8 +43,8 @@ def summary(report: "Report", effort: "Effort", messages: "ResultMessages") -> "
         yield from _ledger(report)
     if report.unchanged and not report.sources:
         yield Text(f"Nothing new ({counted(len(report.unchanged), 'source')} unchanged)")
-    if is_archived and report.archive["removed"]:
-        yield Text(f"{counted(report.archive['removed'], 'conversation')} removed: no source yields them any more")
+    if report.archive and (removed := report.archive["removed"]):
+        yield Text(f"{counted(removed, 'conversation')} removed: no source yields them any more")
     if not is_archived and (findings := finding_table(report)):
         yield _apart(findings)
     if failed := [source for source in report.sources if source.failure]:

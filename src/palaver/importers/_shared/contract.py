@@ -18,7 +18,10 @@ __all__ = [
     "Description",
     "HasCalls",
     "HasDescription",
+    "HasExport",
+    "HasFolderSetting",
     "HasMissingUsage",
+    "HasReopening",
     "HasRetention",
     "Importer",
     "Match",
@@ -98,6 +101,26 @@ class HasRetention(Protocol):
     """An importer of a product that deletes its own files after a while."""
 
     def retentions(self) -> list[Retention]: ...
+
+
+@runtime_checkable
+class HasExport(Protocol):
+    """An importer of a service that keeps conversations on its servers, and lets people export them."""
+
+    @property
+    def export_menu(self) -> str:
+        """The menu in which people ask for an export: "Settings > Data controls"."""
+        ...
+
+
+@runtime_checkable
+class HasFolderSetting(Protocol):
+    """An importer of a product whose folder an environment variable can move."""
+
+    @property
+    def folder_setting(self) -> str:
+        """The name of the variable, such as CLAUDE_CONFIG_DIR."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ class ChatGPT:
     revision = 3
     record = "node with a message"
     missing_usage = "ChatGPT's export has no token counts."
+    export_menu = "Settings > Data controls"
 
     @property
     def options(self) -> "type[Options]":

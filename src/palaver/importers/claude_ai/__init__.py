@@ -39,6 +39,7 @@ class ClaudeAi:
     revision = 1
     record = "message"
     missing_usage = "Claude.ai's export has no token counts."
+    export_menu = "Settings > Privacy"
     options = no_options
 
     def locations(self) -> list[Path]:

@@ -66,6 +66,7 @@ class ClaudeCode:
     platform = "claude_code"
     revision = 2
     record = "line"
+    folder_setting = "CLAUDE_CONFIG_DIR"
 
     @property
     def options(self) -> "type[Options]":
