@@ -73,9 +73,10 @@ def validate(
 
 
 def _report_file(path: Path) -> Path:
+    file = output_path(path, "--report")
     if path.suffix.lower() not in _FORMATS:
         raise OptionError(f"--report {path}: a report ends in {' or '.join((_FORMATS[0], _FORMATS[2]))}")
-    return output_path(path)
+    return file
 
 
 def _check_paths(words: list[str], settings: ValidationSettings, jobs: int | None) -> dict[str, Any]:

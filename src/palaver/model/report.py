@@ -2,7 +2,7 @@
 
 import pickle
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +80,8 @@ class Report:
     sources: SourceReports = field(default_factory=SourceReports)
     unclaimed: list[str] = field(default_factory=list[str])
     """Files inside folders that no importer reads."""
+    unread: dict[str, str] = field(default_factory=dict[str, str])
+    """Of the unclaimed files, those of known formats that have no importer yet, each with its format."""
     refused: list[str] = field(default_factory=list[str])
     """Paths that could not be read at all, each with the reason."""
     unchanged: list[str] = field(default_factory=list[str])
@@ -90,6 +92,10 @@ class Report:
     """How many sources are read again because a higher revision of their importer reads them; None without archive."""
     archive: dict[str, int] | None = None
     """Conversations by outcome, if the import went into the archive."""
+
+    def add_unclaimed(self, labels: Iterable[str], unread: Mapping[str, str]) -> None:
+        self.unclaimed += labels
+        self.unread |= unread
 
     @property
     def exit_code(self) -> int:

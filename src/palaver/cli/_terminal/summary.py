@@ -22,6 +22,7 @@ from palaver.cli._terminal.words import (
     usage_records,
 )
 from palaver.importers import importer, load_all_modules
+from palaver.importers._shared.unread_formats import sentences_on_formats
 from palaver.model.finding import KINDS
 from palaver.model.ledger import Ledger
 
@@ -51,7 +52,7 @@ def summary(report: "Report", effort: "Effort", messages: "ResultMessages") -> "
     if failed := [source for source in report.sources if source.failure]:
         yield _apart(_failures(failed))
     if report.unclaimed:
-        yield _apart(_unclaimed(report.unclaimed))
+        yield _apart(_unclaimed(report))
     yield _apart(_closing(report, messages))
     if report.sources:
         yield _apart(import_verdict(report))
@@ -188,10 +189,13 @@ def _failures(failed: "list[SourceReport]") -> Table:
     return table
 
 
-def _unclaimed(labels: list[str]) -> Group:
-    opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
-    lines: list[RenderableType] = [Text(f"{opening} no conversation that an importer reads:", "dim")]
-    lines += [_PathLine(label, before="  ") for label in labels[:_UNCLAIMED_SHOWN]]
+def _unclaimed(report: "Report") -> Group:
+    lines: list[RenderableType] = [Text(f"{line}.") for line in sentences_on_formats(report.unread)]
+    labels = [label for label in report.unclaimed if label not in report.unread]
+    if labels:
+        opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
+        lines.append(Text(f"{opening} no conversation that an importer reads:", "dim"))
+        lines += [_PathLine(label, before="  ") for label in labels[:_UNCLAIMED_SHOWN]]
     if len(labels) > _UNCLAIMED_SHOWN:
         lines.append(Text(f"  and {len(labels) - _UNCLAIMED_SHOWN:,} more", "dim"))
     return Group(*lines)
