@@ -38,8 +38,8 @@ class UnreadFormat:
     plural: str
     path: str = ""
     """A pattern that is searched for in the path, with forward slashes."""
-    text: bytes = b""
-    """A pattern that is searched for in the first 64 KB."""
+    texts: tuple[bytes, ...] = ()
+    """Texts in the first 64 KB, all of them."""
     is_record: Callable[[JsonObject], bool] = _never
     """Return whether one of the first JSON objects of a file, possibly truncated, belongs to this format."""
     tables: frozenset[str] = frozenset()
@@ -100,10 +100,11 @@ def _matching_format(source: Source) -> UnreadFormat | None:
     head = source.head()
     if is_sqlite(head):
         return _matching_database(source)
-    records = list(_first_records(source))
+    records = list(_first_records(source)) if record_shapes.MARKS.search(head) else []
     for known in UNREAD_FORMATS:
         is_named = bool(known.path) and re.search(known.path, path) is not None
-        if is_named or (known.text and re.search(known.text, head)) or any(map(known.is_record, records)):
+        has_texts = bool(known.texts) and all(text in head for text in known.texts)
+        if is_named or has_texts or any(map(known.is_record, records)):
             return known
     return None
 
@@ -182,7 +183,7 @@ UNREAD_FORMATS: tuple[UnreadFormat, ...] = (
         "Gemini export",
         "Gemini exports",
         path=r"/(?:Gemini Apps|Bard)/My ?Activity\.html$",  # its style sheet fills the head
-        text=rb'(?s)(?:Gemini|Bard).*class="outer-cell |class="outer-cell .*(?:Gemini Apps|Bard)',
+        texts=(b'class="outer-cell ', b"Gemini"),
         is_record=record_shapes.is_gemini_activity,
     ),
     UnreadFormat(
@@ -217,7 +218,7 @@ UNREAD_FORMATS: tuple[UnreadFormat, ...] = (
         "Grok",
         "Grok export",
         "Grok exports",
-        text=rb"window\.YTD\.grok_chat_item",
+        texts=(b"window.YTD.grok_chat_item",),
         is_record=record_shapes.is_grok,
     ),
     UnreadFormat(
@@ -235,7 +236,7 @@ UNREAD_FORMATS: tuple[UnreadFormat, ...] = (
         "aider chat history",
         "aider chat histories",
         path=r"(?:^|/)\.aider\.(?:chat\.history\.md|input\.history)$",
-        text=rb"(?m)^# aider chat started at \d{4}-\d\d-\d\d",
+        texts=(b"# aider chat started at ",),
     ),
     UnreadFormat(
         "crush",
@@ -276,7 +277,11 @@ UNREAD_FORMATS: tuple[UnreadFormat, ...] = (
     UnreadFormat("kiro", "Kiro", "Kiro database", "Kiro databases", tables=frozenset({"conversations_v2"})),
     UnreadFormat("atif", "ATIF", "ATIF trajectory", "ATIF trajectories", is_record=record_shapes.is_atif),
     UnreadFormat(
-        "otlp", "OpenTelemetry", "OpenTelemetry trace", "OpenTelemetry traces", is_record=record_shapes.is_otlp
+        "otlp",
+        "OpenTelemetry traces other than Copilot's",
+        "OpenTelemetry trace",
+        "OpenTelemetry traces",
+        is_record=record_shapes.is_otlp,
     ),
     UnreadFormat("pi", "pi", "pi session", "pi sessions", is_record=record_shapes.is_pi),
     UnreadFormat(
@@ -284,7 +289,7 @@ UNREAD_FORMATS: tuple[UnreadFormat, ...] = (
     ),
     UnreadFormat(
         "claude_cowork",
-        "Claude Cowork",
+        "Claude Cowork records",
         "Claude Cowork record",
         "Claude Cowork records",
         is_record=record_shapes.is_cowork,

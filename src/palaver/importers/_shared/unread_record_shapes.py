@@ -1,6 +1,16 @@
 """The JSON records of formats that have no importer yet, each recognized by the keys that it must have."""
 
+import re
+
 from palaver.model.build import JsonObject
+
+MARKS = re.compile(
+    rb'"(?:payload|record_type|instructions|session_id|thread_name|message|projectHash|messageId|projectID|sessionID'
+    rb"|history|products|conversation_turns|chunkedPrompt|textPrompt|dataPrompt|responses|conversationId|folders"
+    rb"|working_dir|parentUuid|T-[^\"]+|kind|ATIF-v[^\"]+|resourceSpans|resourceLogs|cwd|cliSessionId"
+    rb'|currentlySelected|chatId)"'
+)
+"""Every record of these formats contains one of these texts, so that most other files need not be parsed."""
 
 _CODEX_LINES = frozenset(
     {
