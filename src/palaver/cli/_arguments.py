@@ -109,6 +109,9 @@ def _option_owner(name: str, word: str) -> str:
         raise OptionError(f"-O {word}: {error}") from error
 
 
-def output_path(word: str | Path) -> Path:
+def output_path(word: str | Path, option: str = "--output") -> Path:
+    """Return the path to write to; raise SourceError if the option has an empty value."""
+    if not word or word == Path():  # typer makes the path `.` of an empty text
+        raise SourceError(f"{option} needs the name of a file")
     # Shells expand `~` only at the start of a word, so `--output=~/x` arrives unexpanded.
     return Path(word).expanduser()

@@ -63,18 +63,19 @@ def convert(
             raise OptionError(f"{option} {name}: there are {', '.join(format_names())}")
     if dialect not in DIALECTS:
         raise OptionError(f"--dialect {dialect}: there are {', '.join(DIALECTS)}")
+    destination = None if out == STANDARD else output_path(out)
     [path] = input_paths([word])
     if word != STANDARD and not path.is_file():
         raise SourceError(f"{path} is no file" if path.exists() else f"{path} does not exist")
     losses = _Losses()
     with ExitStack() as closing:
         if losses_file:
-            losses.file = closing.enter_context(open_atomically(output_path(losses_file)))
+            losses.file = closing.enter_context(open_atomically(output_path(losses_file, "--losses")))
         opened = Source.at(path)
         convert_value = partial(
             convert_payload, source=source, target=target, dialect=dialect, time=opened.written_at()
         )
-        _write(_payloads(path, read_records(opened, source), convert_value, losses), out)
+        _write(_payloads(path, read_records(opened, source), convert_value, losses), destination)
     if losses.total:
         _show(losses)
     raise typer.Exit(1 if losses.failures or (strict and losses.total) else 0)
@@ -132,11 +133,11 @@ def _outcome(record: Record, convert_value: "Callable[[Any], Converted]") -> "Co
         return Refusal(record.where, f"{type(error).__name__}: {error} (this is a bug of palaver)")
 
 
-def _write(payloads: "Iterator[bytes]", out: str) -> None:
-    if out == STANDARD:
+def _write(payloads: "Iterator[bytes]", destination: Path | None) -> None:
+    if destination is None:
         output.answer_bytes(_pieces(payloads))
         return
-    with open_atomically(output_path(out)) as stream:
+    with open_atomically(destination) as stream:
         for piece in _pieces(payloads):
             stream.write(piece)
 

@@ -63,6 +63,7 @@ def cook(
         raise OptionError(f"--format {format_name}: there are {', '.join((_AUTO, *FORMATS))}")
     if as_json and out == STANDARD and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
+    destination = None if out == STANDARD else output_path(out)
     builder = CookBuilder(keeps_order=keep_order)
     if words:
         if filters.where()[0] != "true":
@@ -70,7 +71,6 @@ def cook(
         reports, refused, unclaimed = _from_paths(words, builder, format_name)
     else:
         reports, refused, unclaimed = _from_archive(builder, filters), [], []
-    destination = None if out == STANDARD else output_path(out)
     if builder.requests and not dry_run:
         _write(builder, destination)
     written_to = str(destination) if destination and builder.requests and not dry_run else None

@@ -45,9 +45,10 @@ def merge(
     """
     if as_json and out == STANDARD and not dry_run:
         raise SourceError("--output - and --json both want standard output: give --output a file")
+    written = None if out == STANDARD else output_path(out)
+    destination = None if dry_run else written
     collect_rarely()
     log, chunk_files = _sources(word, chunk_words)
-    destination = None if out == STANDARD or dry_run else output_path(out)
     if destination is not None:
         _refuse_to_overwrite(destination, [log, *chunk_files])
     merged = _merge(log, chunk_files, destination, dry_run=dry_run)
