@@ -431,7 +431,7 @@ def test_an_unwritable_quarantine_ends_the_run(run, damaged, tmp_path, out):
     (tmp_path / "file").write_text("in the way")
     result = run("import", damaged, "-o", out, "--quarantine", tmp_path / "file" / "aside.jsonl")
     assert result.exit_code == 2
-    assert "cannot make the folder" in result.stderr
+    assert "cannot create the folder" in result.stderr
     assert not out.exists()
 
 
@@ -486,7 +486,7 @@ def test_a_failure_in_one_source_is_told_and_the_others_are_imported(run, sessio
     monkeypatch.setattr(type(reader), "read", failing)
     result = run("import", session, damaged, "--dry-run")
     assert result.exit_code == 1
-    assert "failed  ZeroDivisionError: as if by a bug (this is a bug of palaver)" in result.stderr
+    assert "failed  ZeroDivisionError: as if by a bug (this is a bug in palaver)" in result.stderr
     assert "1 conversation read" in result.stderr
     assert "Traceback" not in result.stderr
     monkeypatch.setenv("PALAVER_DEBUG", "1")

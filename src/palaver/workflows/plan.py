@@ -117,7 +117,7 @@ class Planner:
         for unit, files, known in scan.changed:
             if self._is_this_archive(unit):
                 if Path(unit.source.label) in given:
-                    plan.report.refused.append(f"{unit.source.label} is this archive itself: it has all of it already")
+                    plan.report.refused.append(f"{unit.source.label} is this archive: nothing to import")
                 continue
             plan.tasks.append(self._task(unit, files, known, resumed.get(known.key, ()) if known else ()))
         plan.report.unchanged = sorted(map(self.known_files.label, scan.unchanged))
