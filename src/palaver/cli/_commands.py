@@ -28,6 +28,7 @@ GROUPS = {
         "show": _Entry("show", "Show a conversation."),
         "search": _Entry("search", "Find messages, and conversations by their titles."),
         "stats": _Entry("stats", "Count messages, tokens and what they cost."),
+        "statusline": _Entry("statusline", "Print one line about the current session, for a status bar."),
         "export": _Entry("export", "Write conversations of the archive to files."),
     },
     "Check": {
