@@ -83,6 +83,7 @@ def test_outputs_are_rewritten_as_far_as_they_are_shown(shown, printed, now):
 def test_the_python_of_the_readme_works(home):
     (example,) = blocks(README, "python")
     environment = example_environment(home)
+    palaver_in(home, environment)(["palaver", "scan"])
     done = subprocess.run(
         [sys.executable, "-c", example], cwd=home, env=environment, capture_output=True, text=True, check=False
     )

@@ -308,7 +308,7 @@ def test_another_archive_comes_in_by_its_file_and_its_own_is_refused(run, archiv
     before = run("export").stdout
     result = run("import", archive)
     assert result.exit_code == 2
-    assert "this archive itself" in result.stderr
+    assert "is this archive: nothing to import" in result.stderr
     monkeypatch.setenv("PALAVER_HOME", str(tmp_path / "elsewhere"))
     assert run("import", archive).exit_code == 0
     assert run("export").stdout == before

@@ -71,9 +71,10 @@ def validate(
 
 
 def _report_file(path: Path) -> Path:
+    file = output_path(path, "--report")
     if path.suffix.lower() not in _FORMATS:
         raise OptionError(f"--report {path}: the name must end in {_FORMATS[0]} or {_FORMATS[2]}")
-    return output_path(path)
+    return file
 
 
 def _check_paths(words: list[str], settings: ValidationSettings, jobs: int | None) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class DeepSeek:
     revision = 1
     record = "node with a message"
     missing_usage = "DeepSeek's export has no token counts."
+    export_menu = "Settings > Data"
     options = no_options
 
     def locations(self) -> list[Path]:
