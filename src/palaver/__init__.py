@@ -33,7 +33,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from palaver import wire
-    from palaver.api import ValidationResult, calculate_cost, is_duplicate, message_hash, read, validate
+    from palaver.api.conversations import ValidationResult, calculate_cost, is_duplicate, message_hash, read, validate
     from palaver.model import build, compose
     from palaver.model.conversation import Conversation
     from palaver.model.ids import deterministic_uuid
@@ -59,5 +59,5 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(_MODULES[name])
     if name in __all__:
-        return getattr(import_module(_PLACES.get(name, "palaver.api")), name)
+        return getattr(import_module(_PLACES.get(name, "palaver.api.conversations")), name)
     raise AttributeError(f"module 'palaver' has no attribute {name!r}")

@@ -196,7 +196,7 @@ def test_what_the_shell_opened_is_added_to_and_never_replaced(case, tmp_path, na
         )
     assert ended.returncode == 1
     assert "palaver validate" not in ended.stderr.decode()
-    assert "Records were refused; with --quarantine FILE" in ended.stderr.decode()
+    assert "Records were quarantined; with --quarantine FILE" in ended.stderr.decode()
     first, *lines = kept.read_text().splitlines()
     assert first == "before"
     assert len(lines) == 1

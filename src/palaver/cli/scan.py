@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from palaver.archive.filter_times import parse_time
 from palaver.cli import _import_run
 from palaver.cli._archive import archive_path, platform_title
 from palaver.cli._arguments import Again, AsJson, DryRun, ImporterOptions, Jobs, importer_options
 from palaver.cli._filters import Since
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import counted, display_path
-from palaver.cli._times import parse_time
 from palaver.importers import locations
 from palaver.model.timestamps import milliseconds_of
 from palaver.workflows.plan import Plan, Planner

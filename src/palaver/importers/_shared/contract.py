@@ -20,6 +20,8 @@ __all__ = [
     "HasDescription",
     "HasExport",
     "HasFolderSetting",
+    "HasMissingUsage",
+    "HasReopening",
     "HasRetention",
     "Importer",
     "Match",
@@ -138,6 +140,28 @@ class HasDescription(Protocol):
     """An importer that describes its documents."""
 
     def describes(self) -> Description: ...
+
+
+@runtime_checkable
+class HasMissingUsage(Protocol):
+    """An importer of a platform whose files hold no token counts."""
+
+    @property
+    def missing_usage(self) -> str:
+        """The reason as a sentence, for people who look for the tokens in statistics."""
+        ...
+
+
+@runtime_checkable
+class HasReopening(Protocol):
+    """An importer of a product in which an archived conversation can be opened again."""
+
+    def reopening(self, conversation_id: str, project: str | None, files: list[Path]) -> str | None:
+        """Return the command that resumes a conversation, or its address on the web; None if it has neither.
+
+        `files` are those that the conversation was imported from, some of which may be gone.
+        """
+        ...
 
 
 @runtime_checkable

@@ -19,10 +19,10 @@ What comes out
 What is left out, and counted under these rules
     `account` (`user.json` and `user_settings.json` are never opened), `viewer-page` (`chat.html` repeats the
     conversations), `no-conversation` (files about advertisements, purchases, videos and the like), `copy` (a
-    conversation that the export holds twice, byte by byte), `not-exported` (feedback, links and rows of the file
-    library for what the export does not hold), `odd-side-row` (rows of these files that name nothing, with a note),
-    `unreferenced-asset` (files that no message shows). Dropped: fields
-    without information (null, false, empty, the status of a complete message, its weight of 1, the recipient `all`),
+    conversation that the export holds twice, byte by byte), `not-exported` (ratings, links and rows of the file
+    library for what the export does not hold; a note counts the ratings and links), `odd-side-row` (rows of these files
+    that name nothing, with a note), `unreferenced-asset` (files that no message shows). Dropped: fields without
+    information (null, false, empty, the status of a complete message, its weight of 1, the recipient `all`),
     the `children` of nodes, which follow from their parents, the ids of users and workspaces in feedback, and data
     about the user's network in comparisons.
 """
@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 class ChatGPT:
     title = "ChatGPT"
     platform = "chatgpt"
-    revision = 2
+    revision = 3
     record = "node with a message"
+    missing_usage = "ChatGPT's export has no token counts."
     export_menu = "Settings > Data controls"
 
     @property
@@ -64,6 +65,12 @@ class ChatGPT:
         from palaver.importers.chatgpt.export import Export
 
         yield from Export(source, run, run.options.assets if run.options else None).read()
+
+    def reopening(self, conversation_id: str, project: str | None, files: list[Path]) -> str | None:  # noqa: ARG002 - the protocol's parameters
+        """Return the address of a conversation whose id is the service's own."""
+        from palaver.model.ids import is_platform_uuid
+
+        return f"https://chatgpt.com/c/{conversation_id}" if is_platform_uuid(conversation_id) else None
 
     def describes(self) -> Description:
         from palaver.importers.chatgpt.description import DESCRIPTION

@@ -35,6 +35,9 @@ from palaver.sources.source import Source
 ODD_SIDE_ROW = finding_kind(
     "odd-side-row", "note", "A row of a file beside the conversations concerns none of them; it is left out."
 )
+NOT_EXPORTED = finding_kind(
+    "not-exported", "note", "A file beside the conversations rates or shares chats that are not in the export."
+)
 MISSING_MEMBER = finding_kind(
     "missing-member", "error", "A file that the export's own list names is not in the export."
 )
@@ -230,11 +233,18 @@ class Export:
             self._run.folded("conversation", linked)
         if rated:
             self._run.folded("message", rated)
-        if unused := self._context.feedback.unused + sum(map(len, shared.values())) - linked:
-            self._run.skipped("not-exported", unused)
+        unlinked = sum(map(len, shared.values())) - linked
+        self._skip_not_exported(FEEDBACK, self._context.feedback.unused, "rating")
+        self._skip_not_exported(SHARED, unlinked, "shared link")
         if unseen := len(self._context.assets.unused()):
             self._run.read(unseen)
             self._run.skipped("unreferenced-asset", unseen)
+
+    def _skip_not_exported(self, file: str, count: int, noun: str) -> None:
+        if count:
+            chats = f"{noun} belongs to a chat that is" if count == 1 else f"{noun}s belong to chats that are"
+            self._run.note(NOT_EXPORTED, file, f"{count:,} {chats} not in the export", kept=False)
+            self._run.skipped("not-exported", count)
 
 
 def _describe_broken(raw: Any) -> str:

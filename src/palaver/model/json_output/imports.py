@@ -133,13 +133,18 @@ class IdentifiedFile(Part):
         description="How sure that importer is; `no` when there is none, `conflict` when several claim the file, "
         "`problem` when it cannot be read."
     )
-    reason: str = Field(description="What tells it; empty when nobody knows the file.")
+    reason: str = Field(description="What the importer recognized, or what is wrong; may be empty.")
+    kind: str | None = Field(
+        description="What a file is that no importer reads, such as `Codex CLI session`; null for any other."
+    )
     members: list[str] = Field(description="Files and folders beside it that belong to it.")
     claimed_by: list[str] = Field(description="The importers of a conflict; otherwise empty.")
 
 
 class IdentifyAnswer(Answer):
     """Which importer reads each file, and why."""
+
+    SCHEMA_VERSION: ClassVar[str] = "1.1.0"
 
     files: list[IdentifiedFile] = Field(description="Every file at or below the paths.")
     refused: list[str] = Field(description="A sentence for each path that could not be looked at.")
