@@ -7,15 +7,21 @@ import sys
 
 
 def main() -> None:
-    if sys.argv[1:] == ["statusline"]:
-        # It runs at every prompt: without the command line, which takes several times as long to import.
-        from palaver.workflows.statusline import read_input, statusline, write_line
+    match sys.argv[1:]:
+        case ["statusline"]:
+            # It runs at every prompt: without the command line, which takes several times as long to import.
+            from palaver.workflows.statusline import read_input, statusline, write_line
 
-        write_line(statusline(read_input()))
-        return
-    from palaver.cli import main as command
+            write_line(statusline(read_input()))
+        case ["complete-values", *arguments]:
+            # A shell waits for it at every Tab.
+            from palaver.archive.completion_values import main as complete_values
 
-    command()
+            sys.exit(complete_values(arguments))
+        case _:
+            from palaver.cli import main as command
+
+            command()
 
 
 if __name__ == "__main__":
