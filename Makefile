@@ -89,12 +89,18 @@ $(READY_DEV): $(READY)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build site .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 # Outputs that README and the first steps show, as the commands print them now; review the difference.
 update-shown: $(READY_DEV)
 	$(BIN)/python -m pytest -q --update-golden -k what_it_shows tests/test_readme.py
 
-# The pictures of docs/images/; needs Chromium for the page. ONLY_PICTURES names some: show stats report.
+# The pictures of docs/images/; needs Chromium for the page. ONLY_PICTURES names some: show report.
 screenshots: $(READY_DEV) browser
 	$(BIN)/python docs/screenshots.py $(ONLY_PICTURES)
+
+# The documentation as a site in site/, which works offline; a broken link stops it.
+site: $(READY_DEV)
+	$(BIN)/python docs/site_pages.py
+
+.PHONY: update-shown screenshots site

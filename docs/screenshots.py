@@ -1,6 +1,6 @@
 """The pictures in `docs/images/`: commands in a terminal as SVG, the report page as PNG, each for light and dark pages.
 
-    python docs/screenshots.py [NAME...]    all of them, or those that are named: show, stats, report
+    python docs/screenshots.py [NAME...]    all of them, or those that are named: show, report
 
 Everything is printed by the real commands about the example home, so the SVG files change only when palaver's output
 does. The PNG files need Chromium, whose version and fonts decide their bytes: commit them when they look different.
@@ -20,10 +20,7 @@ from rich.text import Text
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-TERMINALS = {
-    "show": ("palaver", "show", "237cdee7"),
-    "stats": ("palaver", "stats", "--by", "model", "--since", "2026"),
-}
+TERMINALS = {"show": ("palaver", "show", "237cdee7")}
 """The commands that are shown in a terminal, by the name of their pictures."""
 _PAGE_SIZE = {"width": 1200, "height": 880}
 _CHECKED_AT = "13 July 2026, 12:00 UTC"

@@ -1,6 +1,6 @@
 """The documentation as a site: pages gathered for Zensical, with links that work there, and `llms.txt`.
 
-    python docs/site_pages.py    gathers everything in build/pages; `make site` then runs `zensical build`
+    python docs/site_pages.py    gathers everything in build/pages, and builds site/ from it
 
 The pages of the repository link to each other where they are, `../benchmarks/README.md` for one. The site is flat, so
 links are rewritten; a link to a file that is no page of the site becomes plain text.
@@ -10,12 +10,14 @@ import os
 import posixpath
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "build" / "pages"
+SITE = ROOT / "site"
 OUTSIDE = {
     "README.md": "overview.md",
     "CHANGELOG.md": "changelog.md",
@@ -74,6 +76,7 @@ def gather() -> None:
             place.write_text(page_for_site(source, (ROOT / source).read_text("utf-8"), paths), "utf-8")
         else:
             shutil.copyfile(ROOT / source, place)
+    shutil.copytree(ROOT / "docs" / "site_files", PAGES, dirs_exist_ok=True)
     index = page_for_site("docs/llms.txt", (ROOT / "docs" / "llms.txt").read_text("utf-8"), paths)
     (PAGES / "llms.txt").write_text(index, "utf-8")
 
@@ -101,6 +104,16 @@ def _target_on_site(source: str, target: str, paths: dict[str, str]) -> str | No
     return os.path.relpath(there, here or ".").replace(os.sep, "/") + mark + anchor
 
 
+def build() -> int:
+    """Build the site; a broken link stops it. The sources of the pages lie beside them, as llms.txt promises."""
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    done = subprocess.run(command, cwd=ROOT, check=False)  # noqa: S603 - the generator of this environment
+    if done.returncode == 0:
+        for page in PAGES.glob("*.md"):
+            shutil.copyfile(page, SITE / page.name)
+    return done.returncode
+
+
 if __name__ == "__main__":
     gather()
-    sys.exit(0)
+    sys.exit(build())

@@ -112,7 +112,7 @@ class Imported:
 
     @property
     def report(self) -> Report:
-        return Report(self.reports, self.found.unclaimed, self.found.refused)
+        return Report(self.reports, self.found.unclaimed, refused=self.found.refused)
 
     def skipped_rules(self) -> set[str]:
         return {rule for report in self.reports for rule in report.ledger.skipped}

@@ -58,9 +58,32 @@ def test_unknown_commands_and_options_are_seen():
     assert unknown_parts(["palaver", "quarantine", "list", "--json"]) == []
 
 
+@pytest.mark.parametrize(
+    ("shown", "printed", "now"),
+    [
+        ("old", "new\n", "new"),
+        ("took 0.10 s, 3 kB/s", "took 1.25 s, 90.1 MB/s\n", "took 0.10 s, 3 kB/s"),
+        ("took 0.10 s\n4 files", "took 0.20 s\n5 files\n", "took 0.20 s\n5 files"),
+        ("a\n…", "A\nB\nC\n", "A\n…"),
+        ("…\nb\nc", "A\nB\nC\nD\n", "…\nC\nD"),
+        ("a\n…\nc", "A\nB\nC\n", "A\n…\nC"),
+        ("a\n…\nc", "A\nC\n", "A\nC"),
+        ("", "not shown\n", ""),
+        ("x", "\x1b[1mbold\x1b[0m\n", "bold"),
+    ],
+)
+def test_outputs_are_rewritten_as_far_as_they_are_shown(shown, printed, now):
+    def block(output):
+        lines = ["```console", "$ palaver list", *filter(None, output.split("\n")), "```"]
+        return "\n".join(["before", *lines, "after"])
+
+    assert rewritten(block(shown), lambda words: printed if words == ["palaver", "list"] else "") == block(now)
+
+
 def test_the_python_of_the_readme_works(home):
     (example,) = blocks(README, "python")
     environment = example_environment(home)
+    palaver_in(home, environment)(["palaver", "scan"])
     done = subprocess.run(
         [sys.executable, "-c", example], cwd=home, env=environment, capture_output=True, text=True, check=False
     )

@@ -33,7 +33,7 @@ def test_an_explicit_path_without_a_reader_exits_with_1(run, session, tmp_path):
     (tmp_path / "note.txt").write_text("a note")
     result = run("identify", session, tmp_path / "note.txt")
     assert result.exit_code == 1
-    assert f"{tmp_path / 'note.txt'}: no importer reads it" in result.stdout
+    assert f"{tmp_path / 'note.txt'}: no importer reads it (text file)\n" in result.stdout
 
 
 def test_a_folder_without_a_reader_exits_with_1(run, home):
@@ -82,7 +82,41 @@ def test_the_verdicts_as_json(run, case, tmp_path):
         "reason": "",
         "members": [],
         "claimed_by": [],
+        "kind": "text file",
     }
+    assert session["kind"] is None
+
+
+CODEX_LINE = b'{"timestamp": "2026-02-03T10:00:00Z", "type": "session_meta", "payload": {"id": "s1"}}\n'
+
+
+def test_a_known_but_unread_format_is_named(run, tmp_path):
+    path = tmp_path / "rollout.jsonl"
+    path.write_bytes(CODEX_LINE)
+    result = run("identify", path)
+    assert (result.exit_code, result.stdout) == (1, f"{path}: a Codex CLI session, which palaver does not read yet\n")
+    [verdict] = json.loads(run("identify", path, "--json").stdout)["files"]
+    assert (verdict["verdict"], verdict["kind"]) == ("no", "Codex CLI session")
+
+
+def test_a_problem_names_the_file_once(run, tmp_path):
+    path = tmp_path / "export.zip"
+    path.write_bytes(b"PK\3\4 and nothing more")
+    assert run("identify", path).stdout.count("export.zip") == 1
+
+
+def test_a_narrow_terminal_gets_the_path_on_a_line_of_its_own(run, tmp_path, monkeypatch):
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.setenv(name, "1")
+    path = tmp_path / "a folder with a very long name" / "sessions of a whole year" / "rollout-2026-02-03.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(CODEX_LINE)
+    for columns in (60, 80):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        lines = run("identify", path).stdout.splitlines()
+        assert lines[0].endswith("/rollout-2026-02-03.jsonl:")
+        assert lines[1:] == ["    a Codex CLI session, which palaver does not read yet"]
+        assert max(map(len, lines)) <= columns
 
 
 @pytest.fixture

@@ -87,11 +87,6 @@ def test_the_version(run):
     assert run("--version").stdout == f"palaver {__version__}\n"
 
 
-def test_without_a_command_the_help_is_shown(run):
-    result = run()
-    assert "Bring in:" in result.output
-
-
 @needs_posix
 def test_an_interrupt_leaves_no_partial_file(start, session, tmp_path):
     out = tmp_path / "out.jsonl"
@@ -201,7 +196,7 @@ def test_what_the_shell_opened_is_added_to_and_never_replaced(case, tmp_path, na
         )
     assert ended.returncode == 1
     assert "palaver validate" not in ended.stderr.decode()
-    assert "Records were refused; with --quarantine FILE" in ended.stderr.decode()
+    assert "Records were quarantined; with --quarantine FILE" in ended.stderr.decode()
     first, *lines = kept.read_text().splitlines()
     assert first == "before"
     assert len(lines) == 1

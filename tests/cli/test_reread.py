@@ -173,12 +173,12 @@ def test_the_doctor_counts_what_is_gone(run, sources):
     install(2)
     shutil.rmtree(sources[1])
     said = " ".join(run("doctor").stdout.split())
-    assert "1 source was read by earlier importers; 2 that earlier importers read are gone" in said
+    assert "1 source was read by earlier importers; 2 read by earlier importers are gone" in said
     run("scan")
     result = run("doctor", "--json")
     (check,) = [check for check in json.loads(result.stdout)["checks"] if check["name"] == "importers"]
     assert (check["verdict"], len(check["details"])) == ("ok", 2)
-    assert "2 that earlier importers read are gone" in check["told"]
+    assert "2 read by earlier importers are gone" in check["told"]
     assert result.exit_code == 0
 
 

@@ -108,7 +108,7 @@ def test_stats_tell_of_records_by_whom_they_are(run, records, session):
     assert "suggestions" in shown
     assert "2 records are sums over a time" in shown
     everything = run("stats").stdout
-    assert "4 answers by calls that only usage records tell of" in everything
+    assert "4 answers known only from usage records" in everything
     totals = StatsAnswer.model_validate_json(run("stats", "--by", "conversation", "--json").stdout)
     assert totals.totals.usage_records == 4
     assert sum(group.tokens.output for group in totals.groups) == totals.totals.tokens.output

@@ -453,7 +453,7 @@ def test_without_its_directory_every_member_is_found(tmp_path, making):
     assert folder.names() == sorted(MEMBERS)
     assert {name: handed_out(folder, name) for name in MEMBERS} == {name: (data, "") for name, data in MEMBERS.items()}
     assert told(folder) == [("zip-salvaged", "")]
-    assert "5 found by their own headers" in folder.remarks()[0][2]
+    assert "5 members were found by their own headers" in folder.remarks()[0][2]
 
 
 @settings(max_examples=400)
@@ -649,7 +649,7 @@ def test_no_more_members_are_salvaged_than_memory_holds(tmp_path, monkeypatch):
     monkeypatch.setattr(directory, "MAX_MEMBERS", 2)
     folder = put(tmp_path, made("deflated")[:-30])
     assert folder.names() == ["a.jsonl", "empty"]
-    assert "the first 2 found by their own headers" in folder.remarks()[0][2]
+    assert "the first 2 members were found by their own headers" in folder.remarks()[0][2]
 
 
 def test_marks_at_the_edge_of_the_window_are_seen(tmp_path, monkeypatch):

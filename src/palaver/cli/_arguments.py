@@ -16,6 +16,7 @@ STANDARD = "-"
 # Hidden from the list of arguments: each command's help text explains its own, and a type such as `list[str]` does not.
 Paths = Annotated[list[str], typer.Argument(metavar="PATH", hidden=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print on a terminal without a pager.")]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at a time.", show_default="all cores"),
@@ -108,6 +109,9 @@ def _option_owner(name: str, word: str) -> str:
         raise OptionError(f"-O {word}: {error}") from error
 
 
-def output_path(word: str | Path) -> Path:
+def output_path(word: str | Path, option: str = "--output") -> Path:
+    """Return the path to write to; raise SourceError if the option has an empty value."""
+    if not word or word == Path():  # typer makes the path `.` of an empty text
+        raise SourceError(f"{option} needs the name of a file")
     # Shells expand `~` only at the start of a word, so `--output=~/x` arrives unexpanded.
     return Path(word).expanduser()

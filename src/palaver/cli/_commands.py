@@ -28,13 +28,14 @@ GROUPS = {
         "show": _Entry("show", "Show a conversation."),
         "search": _Entry("search", "Find messages, and conversations by their titles."),
         "stats": _Entry("stats", "Count messages, tokens and what they cost."),
+        "statusline": _Entry("statusline", "Print one line about the current session, for a status bar."),
         "export": _Entry("export", "Write conversations of the archive to files."),
     },
     "Check": {
-        "validate": _Entry("validate", "Report what is wrong or odd, in sources or in the archive."),
-        "findings": _Entry("findings", "Show what was noticed when sources were read."),
-        "quarantine": _Entry("quarantine", "See and retry what could not be read."),
-        "duplicates": _Entry("duplicates", "Show what is there more than once, and why."),
+        "validate": _Entry("validate", "Check sources or the archive against the schema and rules."),
+        "findings": _Entry("findings", "Show problems and oddities found while reading sources."),
+        "quarantine": _Entry("quarantine", "List, show and retry records that could not be read."),
+        "duplicates": _Entry("duplicates", "Show duplicates and how they were handled."),
         "doctor": _Entry("doctor", "Check the health of the archive and its sources."),
     },
     "Yours": {
@@ -45,7 +46,7 @@ GROUPS = {
     },
     "API traffic": {
         "cook": _Entry("cook", "Deduplicate the requests, messages and tools of traces or conversations."),
-        "merge": _Entry("merge", "Merge the chunks of streams into the log of their requests."),
+        "merge": _Entry("merge", "Merge stream chunks into the log of their requests."),
         "convert": _Entry("convert", "Convert API payloads from one provider's format to another."),
         "schema": _Entry("schema", "Print a published JSON Schema."),
     },

@@ -35,6 +35,7 @@ EXAMPLES = {
     "quarantine list": ("palaver quarantine list", "palaver quarantine list --code bad-json"),
     "quarantine show": ("palaver quarantine show 1",),
     "quarantine retry": ("palaver quarantine retry", "palaver quarantine retry --code bad-json"),
+    "statusline": ("palaver statusline",),
     "duplicates": ("palaver duplicates", "palaver duplicates --level 3"),
     "doctor": ("palaver doctor", "palaver doctor --json"),
     "tag": (

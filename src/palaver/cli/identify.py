@@ -10,28 +10,36 @@ from palaver import importers
 from palaver.cli._arguments import STANDARD, AsJson, Paths, input_paths
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import display_path, escaped_line
+from palaver.errors import PalaverError
 from palaver.importers._shared.contract import Match
-from palaver.sources.discovery import Unclaimed, Unit, discover
+from palaver.importers._shared.unread_formats import article, format_named
+from palaver.sources.discovery import Unclaimed, Unit, discover, missing_path_sentence
 from palaver.sources.match import Claim
 from palaver.sources.source import Source
+from palaver.workflows.unread_paths import kind_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.text import Text
+
+_INDENT = "    "
 
 
 def identify(paths: Paths, *, as_json: AsJson = False) -> None:
     """Show which importer reads a path, and why.
 
-    PATH is a file, a ZIP, a folder (every file below it is told), or - for standard input.
+    PATH is a file, a ZIP, a folder, or - for standard input; every file in a ZIP or below a folder gets a line. A file
+    that no importer reads is named by its format or kind, such as "Codex CLI session" or "PNG picture".
 
-    Exit codes: 0 every path has something that an importer reads, 1 one of them has not, 2 one does not exist.
+    Exit codes: 0 an importer reads something at every path, 1 there is a path where none does, 2 a path does not exist.
     """
     exit_code = 0
     files: list[dict[str, Any]] = []
     refused: list[str] = []
     for path in input_paths(paths):
         if str(path) != STANDARD and not path.exists():
-            refused.append(f"{path} does not exist")
+            refused.append(missing_path_sentence(path))
             output.report_error(refused[-1])
             exit_code = 2
             continue
@@ -41,7 +49,8 @@ def identify(paths: Paths, *, as_json: AsJson = False) -> None:
             exit_code = max(exit_code, 1)
         if not as_json:
             for verdict in verdicts:
-                output.answer(_shown(verdict))
+                for line in _lines(verdict, output.terminal_width()):
+                    output.answer(line)
             if not verdicts:
                 output.answer(f"{display_path(path)}: an empty folder")
     if as_json:
@@ -70,7 +79,15 @@ def _verdicts(path: Path) -> list[dict[str, Any]]:
 def _verdict(found: Unit | Unclaimed, matcher: _Matcher) -> dict[str, Any]:
     label = found.source.label if isinstance(found, Unit) else found.label
     matches = matcher.matches.get(label, {})
-    verdict = {"path": label, "platform": None, "verdict": "no", "reason": "", "members": [], "claimed_by": []}
+    verdict = {
+        "path": label,
+        "platform": None,
+        "verdict": "no",
+        "reason": "",
+        "members": [],
+        "claimed_by": [],
+        "kind": None,
+    }
     if isinstance(found, Unit):
         match = matches[found.platform]
         beside = [member for member in match.members if found.source.sibling(member).exists()]
@@ -86,26 +103,68 @@ def _verdict(found: Unit | Unclaimed, matcher: _Matcher) -> dict[str, Any]:
         word = "conflict" if claimants else "problem"
         return {**verdict, "verdict": word, "reason": found.problem, "claimed_by": claimants}
     reasons = [match.reason for match in matches.values() if match.reason]
-    return {**verdict, "reason": "; ".join(reasons)}
+    return {**verdict, "reason": "; ".join(reasons), "kind": _kind(found)}
 
 
-def _shown(verdict: dict[str, Any]) -> "Text":
+def _kind(found: Unclaimed) -> str | None:
+    if found.source is None:
+        return "ZIP"  # whose members are listed before it
+    try:
+        return kind_name(found.source)
+    except (PalaverError, OSError):
+        return None
+
+
+def _lines(verdict: dict[str, Any], width: int | None) -> "Iterator[Text]":
+    """Yield a verdict on one line, or with its path on a line of its own where the terminal is too narrow for both."""
     from rich.text import Text
 
-    line = Text(f"{display_path(verdict['path'])}: ")
+    path, outcome = display_path(verdict["path"]), _outcome(verdict)
+    if verdict["verdict"] in {"problem", "conflict"} and verdict["path"] in verdict["reason"]:
+        yield outcome
+        return
+    line = Text.assemble(f"{path}: ", outcome)
+    if width is None or line.cell_len <= width:
+        yield line
+        return
+    from palaver.cli._terminal.layout import wrapped
+
+    yield Text(_cut_in_the_middle(f"{path}:", width))
+    for piece in wrapped(outcome.plain, width - len(_INDENT)):
+        yield Text(f"{_INDENT}{piece}", outcome.spans[0].style if outcome.spans else "")
+
+
+def _outcome(verdict: dict[str, Any]) -> "Text":
+    from rich.text import Text
+
     match verdict["verdict"]:
         case "yes" | "maybe" as word:
-            line.append(verdict["platform"], "bold green" if word == "yes" else "bold yellow")
+            line = Text.assemble((verdict["platform"], "bold green" if word == "yes" else "bold yellow"))
             line.append(f"  {'' if word == 'yes' else 'perhaps: '}{escaped_line(verdict['reason'])}", "dim")
             if verdict["members"]:
                 line.append(f", with {escaped_line(_some(verdict['members']))}", "dim")
+            return line
+        case "no" if known := format_named(verdict["kind"]):
+            return Text.assemble(
+                (f"{article(known.singular)} {known.singular}", "yellow"), ", which palaver does not read yet"
+            )
         case "no" if verdict["reason"]:
-            line.append(f"no conversation: {escaped_line(verdict['reason'])}", "dim")
+            return Text(f"no conversation: {escaped_line(verdict['reason'])}", "dim")
         case "no":
-            line.append("no importer reads it", "yellow")
+            return Text.assemble(("no importer reads it", "yellow"), f" ({verdict['kind']})" if verdict["kind"] else "")
         case _:
-            line.append(escaped_line(verdict["reason"]), "red")
-    return line
+            return Text.assemble((escaped_line(verdict["reason"]), "red"))
+
+
+def _cut_in_the_middle(path: str, width: int) -> str:
+    """Return a path that fits the width: where it begins and its name tell more than what is between."""
+    from rich.cells import cell_len
+
+    excess = cell_len(path) - width
+    if excess <= 0:
+        return path
+    end = (len(path) - excess) // 3
+    return f"{path[:end]}…{path[end + excess + 1 :]}"
 
 
 def _some(names: list[str]) -> str:

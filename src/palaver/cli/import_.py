@@ -24,7 +24,7 @@ from palaver.cli._arguments import (
     platform_and_paths,
 )
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import counted, display_path
+from palaver.cli._terminal.words import display_path
 from palaver.errors import SourceError
 from palaver.model.report import Report
 
@@ -38,16 +38,22 @@ def import_(
     out: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="JSON Lines; - is standard output.", show_default="the archive"
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write JSON Lines to FILE; - is standard output.",
+            show_default="the archive",
         ),
     ] = None,
     quarantine: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The bytes of refused records.", show_default="beside the output"),
+        typer.Option(
+            metavar="FILE", help="Write the bytes of quarantined records to FILE.", show_default="beside the output"
+        ),
     ] = None,
     usage: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="What was used without a conversation, as JSON Lines.", show_default="none"),
+        typer.Option(metavar="FILE", help="Write usage records to FILE as JSON Lines.", show_default="none"),
     ] = None,
     with_cost: WithCost = False,
     options: ImporterOptions = None,
@@ -58,14 +64,17 @@ def import_(
 ) -> None:
     """Import conversations from files, folders and ZIPs.
 
-    PATH may also be - for standard input. PLATFORM is recognised when it is left out; `palaver sources` lists them.
-    The archive is in $PALAVER_HOME, or in the place that this system has for such things; what is in it and did not
-    change since is not read again, unless this palaver reads it better than the one that imported it. Usage records
-    (calls that were logged without their words, sums by day) go to the archive as well; with --output they are written
-    to the file that --usage names. With --output, --with-cost adds to each message the cost that `palaver export
-    --with-cost` adds.
+    PATH is a file, a folder, a ZIP, or - for standard input. PLATFORM is recognised when it is left out; `palaver
+    sources` lists the platforms. The archive is in $PALAVER_HOME, or in the platform's data directory. Unchanged files
+    are skipped, unless this version of palaver reads them better than the one that imported them.
 
-    Exit codes: 0 everything was imported, 1 some records were refused, 2 a path could not be read.
+    Usage records (token counts logged without the conversation, daily totals) go to the archive, too; with --output,
+    they are written to the file that --usage names. With --output, --with-cost adds to each message what it would cost
+    by public prices, as `palaver export --with-cost` does.
+
+    Files in a folder that palaver does not read are listed and skipped; a PATH with nothing to import is an error.
+
+    Exit codes: 0 everything was imported, 1 some records were quarantined, 2 a path could not be read.
     """
     began = time.perf_counter()
     if out == STANDARD and as_json and not dry_run:
@@ -79,6 +88,9 @@ def import_(
         raise SourceError("--usage goes with --output: the archive keeps usage records itself")
     if with_cost and out is None:
         raise SourceError("--with-cost goes with --output: the archive computes costs whenever it is read")
+    file = None if out is None or out == STANDARD else _documents_file(out)
+    quarantine = output_path(quarantine, "--quarantine") if quarantine else None
+    usage = output_path(usage, "--usage") if usage else None
     platform, paths = platform_and_paths(words)
     chosen = importer_options(options, platform)
     if out is None:
@@ -88,9 +100,9 @@ def import_(
 
     from palaver.workflows.find_units import find_units
 
-    units, report = find_units(paths, platform)
+    units, report = find_units(paths, platform, refuses_barren=True)
     _report_refused(report, is_anything_found=bool(units), as_json=as_json)
-    destination = _import_run.dry_run_destination() if dry_run else _destination(out, quarantine, usage, paths, units)
+    destination = _import_run.dry_run_destination() if dry_run else _destination(file, quarantine, usage, paths, units)
     effort = _import_run.import_units(units, report, destination, chosen, jobs=jobs, began=began, with_cost=with_cost)
     _finish(report, effort, destination.messages, as_json=as_json)
 
@@ -110,10 +122,11 @@ def _import_into_archive(
     from palaver.workflows.reread_plan import add_rereads
 
     planner = Planner(archive_path(), options, is_again=again)
-    plan = planner.plan(paths, platform)
+    plan = planner.plan(paths, platform, refuses_barren=True)
     add_rereads(plan, planner)
     report = plan.report
-    is_anything_found = bool(plan.tasks or plan.released or report.unchanged)
+    # Files in folders are remembered, so that they are read once a later version of palaver can.
+    is_anything_found = bool(plan.tasks or plan.released or report.unchanged or report.unclaimed)
     _report_refused(report, is_anything_found=is_anything_found, as_json=as_json)
     _import_run.announce_rereads(plan)
     if dry_run:
@@ -144,27 +157,40 @@ def _finish(
         from palaver.cli._terminal.summary import summary
 
         output.notify(*summary(report, effort, messages))
-    else:
-        files = counted(len(report.unclaimed), "file")
-        output.notify(f"There is nothing to import: {files} found, none of which an importer reads.")
-        output.notify("`palaver sources` says what is known, `palaver identify PATH` what each file is.")
     raise typer.Exit(report.exit_code)
 
 
+def _documents_file(out: str) -> Path:
+    """Return the file for documents; refuse a name that promises another format than JSON Lines."""
+    file = output_path(out)
+    if file.suffix.lower() in _OTHER_FORMATS:
+        raise SourceError(
+            f"--output {out}: an import writes JSON Lines, so the name must end in .jsonl, .ndjson or .json; "
+            "for other formats, import into the archive, then use `palaver export`"
+        )
+    return file
+
+
+_OTHER_FORMATS = frozenset(
+    {
+        *(".html", ".htm", ".md", ".markdown", ".txt", ".pdf", ".docx", ".xml", ".yaml", ".yml"),
+        *(".csv", ".tsv", ".xlsx", ".parquet", ".arrow", ".db", ".sqlite", ".sqlite3", ".duckdb"),
+        *(".zip", ".tar", ".gz", ".tgz", ".zst", ".bz2", ".xz", ".7z"),
+    }
+)
+
+
 def _destination(
-    out: str | None, quarantine: Path | None, usage: Path | None, paths: list[Path], units: "list[Unit]"
+    file: Path | None, quarantine: Path | None, usage: Path | None, paths: list[Path], units: "list[Unit]"
 ) -> _import_run.Destination:
     from palaver.workflows.outputs import JsonLinesFile, StandardOutput, is_replaceable
 
-    quarantine = output_path(quarantine) if quarantine else None
-    usage = output_path(usage) if usage else None
-    file = output_path(out) if out and out != STANDARD else None
     _refuse_shared_file({"--output": file, "--quarantine": quarantine, "--usage": usage})
     for written in (file, quarantine, usage):
         if written and written.exists():
             _refuse_to_overwrite_source(written, paths, units)
     usage_message = "{records} written to " + display_path(usage) + "." if usage else _import_run.USAGE_NOT_WRITTEN
-    refused_message = f"The records that were refused are in {display_path(quarantine)}." if quarantine else ""
+    refused_message = f"The quarantined records are in {display_path(quarantine)}." if quarantine else ""
     if file is None:
         messages = _import_run.ResultMessages(
             "Written to standard output.",
@@ -183,14 +209,14 @@ def _destination(
     return _import_run.Destination(JsonLinesFile(file, quarantine, usage), display_path(file), messages)
 
 
-_REFUSED_MESSAGE = "Records were refused; with --quarantine FILE their bytes are kept."
+_REFUSED_MESSAGE = "Records were quarantined; with --quarantine FILE their bytes are kept."
 
 
 def _refused_message(file: Path) -> str:
     from palaver.workflows.outputs import quarantine_path
 
     beside = quarantine_path(file)
-    return f"The records that were refused are in {display_path(beside)}." if beside else _REFUSED_MESSAGE
+    return f"The quarantined records are in {display_path(beside)}." if beside else _REFUSED_MESSAGE
 
 
 def _refuse_shared_file(files: dict[str, Path | None]) -> None:

@@ -9,12 +9,12 @@ import typer
 
 from palaver.archive.filter_times import parse_time
 from palaver.cli import _import_run
-from palaver.cli._archive import archive_path
+from palaver.cli._archive import archive_path, platform_title
 from palaver.cli._arguments import Again, AsJson, DryRun, ImporterOptions, Jobs, importer_options
 from palaver.cli._filters import Since
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import counted, display_path
-from palaver.importers import importer, locations, platforms
+from palaver.importers import locations
 from palaver.model.timestamps import milliseconds_of
 from palaver.workflows.plan import Plan, Planner
 from palaver.workflows.reread_plan import add_rereads
@@ -56,7 +56,9 @@ def scan(
         elif since:
             output.notify(f"No file has changed since {parse_time(since)}.")
         else:
-            _notify_of_nothing()
+            from palaver.cli._terminal.empty_machine import EmptyMachine
+
+            output.notify(EmptyMachine())
     else:
         messages = _import_run.archive_messages()
         _import_run.announce_rereads(plan)
@@ -77,6 +79,8 @@ def scan(
                 report, {name: [str(path) for path in paths] for name, paths in paths_by_platform.items()}
             )
             output.notify(*([table, ""] if table else []), *summary(report, effort, messages))
+    if not as_json:
+        _notify_of_exports()
     if watch and not dry_run:
         output.flush()  # print the answer now, not when the watch ends
 
@@ -105,24 +109,13 @@ def _plan(
     return plan
 
 
-def _notify_of_nothing() -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _notify_of_exports() -> None:
+    from palaver.workflows.find_exports import find_exports
 
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for platform in platforms():
-        title = importer(platform).title
-        for path in importer(platform).locations():
-            table.add_row(f"  {title}", Text(display_path(path), "dim", overflow="fold"))
-            title = ""
-    output.notify(
-        "No conversations were found on this machine. These places were looked at:",
-        "",
-        table,
-        "",
-        "If yours are elsewhere, `palaver import PATH` reads them from there.",
-        "A Claude Code folder in another place is found when CLAUDE_CONFIG_DIR names it.",
-    )
+    if exports := find_exports(archive_path()):
+        from palaver.cli._terminal.next_steps import exports_to_import
+
+        output.notify("", *exports_to_import([(export.path, platform_title(export.platform)) for export in exports]))
 
 
 def _watch(

@@ -2,7 +2,7 @@
 
 import pickle
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +82,8 @@ class Report:
     """Files inside folders that no importer reads."""
     unclaimed_before: set[str] = field(default_factory=set[str])
     """Those that the archive knows from an earlier import, which has listed them."""
+    unread: dict[str, str] = field(default_factory=dict[str, str])
+    """Of the unclaimed files, those of known formats that have no importer yet, each with its format."""
     refused: list[str] = field(default_factory=list[str])
     """Paths that could not be read at all, each with the reason."""
     unchanged: list[str] = field(default_factory=list[str])
@@ -92,6 +94,10 @@ class Report:
     """How many sources are read again because a higher revision of their importer reads them; None without archive."""
     archive: dict[str, int] | None = None
     """Conversations by outcome, if the import went into the archive."""
+
+    def add_unclaimed(self, labels: Iterable[str], unread: Mapping[str, str]) -> None:
+        self.unclaimed += labels
+        self.unread |= unread
 
     @property
     def exit_code(self) -> int:

@@ -12,7 +12,7 @@ from palaver.sources.folders import ZIP_MAGIC, DiskFolder, files_of, walk_folder
 from palaver.sources.inventory import FileStamps, distinct_paths, inventory
 from palaver.sources.match import NAMED, Claim, Match
 from palaver.sources.source import Source
-from palaver.sources.zip.folder import Remark, ZipFolder
+from palaver.sources.zip.folder import ENCRYPTED, NESTED, Remark, ZipFolder
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def units_at(paths: Iterable[Path], judge: Judge, nothing: str) -> UnitsFound:
     found = UnitsFound()
     for path in distinct_paths(paths):
         if str(path) != "-" and not path.exists():
-            found.refused.append(f"{path} does not exist")
+            found.refused.append(missing_path_sentence(path))
             continue
         before = len(found.units) + len(found.refused)
         reasons: list[str] = []
@@ -82,6 +82,19 @@ def units_at(paths: Iterable[Path], judge: Judge, nothing: str) -> UnitsFound:
         if has_nothing and not reasons:
             found.refused.append(f"{path} holds {nothing}")
     return found
+
+
+def missing_path_sentence(path: Path) -> str:
+    """Say that a path does not exist, and which name in the same folder is a typo away."""
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        names = []
+    from difflib import get_close_matches
+
+    if close := get_close_matches(path.name, names, n=1, cutoff=0.75):
+        return f"{path} does not exist: did you mean {close[0]}?"
+    return f"{path} does not exist"
 
 
 def discover(path: Path, judge: Judge, recall: Recall = lambda _: None) -> Iterator[Unit | Unclaimed]:
@@ -149,8 +162,25 @@ def _discover_in_zip(source: Source, judge: Judge) -> Iterator[Unit | Unclaimed]
         else:
             yield found
     if not found_any:
-        problems = [f"{source.label}: {message} ({where})" for _, where, message in remarks]
-        yield Unclaimed(source.label, "; ".join(problems))
+        yield Unclaimed(source.label, _zip_problem(source, remarks))
+
+
+def _zip_problem(source: Source, remarks: list[Remark]) -> str:
+    """Say why nothing in a ZIP could be read, in one sentence for each kind of remark; empty without any."""
+    if any(kind is ENCRYPTED for kind, _, _ in remarks):
+        return (
+            f"{source.label} is protected by a password: unpack it with its password "
+            f"(for example `7z x {source.name}`), then import the folder"
+        )
+    nested = [where for kind, where, _ in remarks if kind is NESTED]
+    if nested and len(nested) == len(remarks):
+        more = f" and {len(nested) - 1:,} more" if len(nested) > 1 else ""
+        return f"{source.label} holds another ZIP ({nested[0]}{more}): unpack it, then import the folder"
+    by_kind: dict[str, list[str]] = {}
+    for kind, where, message in remarks:
+        by_kind.setdefault(kind.code, []).append(f"{where}: {message}" if where else message)
+    problems = [f"{first} (and {len(others):,} more)" if others else first for first, *others in by_kind.values()]
+    return f"{source.label}: {'; '.join(problems)}" if problems else ""
 
 
 def _discover_in_zip_folders(archive: ZipFolder, names: list[str], judge: Judge) -> Iterator[Unit | Unclaimed]:

@@ -22,13 +22,11 @@ from palaver.archive.source_records import CursorRow, SourceDescription
 from palaver.importers import platforms, revision
 from palaver.model.report import Report
 from palaver.sources.inventory import FileStamps, distinct_paths, inventory, storable_text
-from palaver.sources.match import NAMED, Claim, Match
+from palaver.sources.match import NAMED, UNCHANGED, UNREAD_FORMAT, Claim, Match
 
 if TYPE_CHECKING:
     from palaver.sources.discovery import Unit, UnitFiles
 
-
-UNCHANGED = "as it was when it was read"
 _HASHED_HEAD_BYTES = 1 << 12
 
 
@@ -53,7 +51,7 @@ class Plan:
 
     def add(self, other: "Plan") -> None:
         self.tasks += other.tasks
-        self.report.unclaimed += other.report.unclaimed
+        self.report.add_unclaimed(other.report.unclaimed, other.report.unread)
         self.report.unclaimed_before |= other.report.unclaimed_before
         self.report.refused += other.report.refused
         self.report.unchanged += other.report.unchanged
@@ -92,10 +90,20 @@ class Planner:
         """Return a planner with the same knowledge and other options, which plans every source that it finds."""
         return Planner(self.archive, options, is_again=True, known_files=self.known_files)
 
-    def plan(self, paths: Iterable[Path], platform: str | None = None) -> Plan:
-        """Plan what to read at or below some paths, by one importer or by the one that recognizes each source."""
+    def plan(self, paths: Iterable[Path], platform: str | None = None, *, refuses_barren: bool = False) -> Plan:
+        """Plan what to read at or below some paths, by one importer or by the one that recognizes each source.
+
+        `refuses_barren` refuses paths where there is nothing to read, as the user gave them by name.
+        """
         plan = Plan()
-        scan = _Scan(self, self._options, platform, is_partial=bool(self._since_ns), is_again=self._is_again)
+        scan = _Scan(
+            self,
+            self._options,
+            platform,
+            is_partial=bool(self._since_ns),
+            is_again=self._is_again,
+            refuses_barren=refuses_barren,
+        )
         given = distinct_paths(_absolute(paths))
         for path in given:
             files = inventory(path)
@@ -109,7 +117,7 @@ class Planner:
         for unit, files, known in scan.changed:
             if self._is_this_archive(unit):
                 if Path(unit.source.label) in given:
-                    plan.report.refused.append(f"{unit.source.label} is this archive itself: it has all of it already")
+                    plan.report.refused.append(f"{unit.source.label} is this archive: nothing to import")
                 continue
             plan.tasks.append(self._task(unit, files, known, resumed.get(known.key, ()) if known else ()))
         plan.report.unchanged = sorted(map(self.known_files.label, scan.unchanged))
@@ -164,6 +172,7 @@ class _Scan:
         *,
         is_partial: bool,
         is_again: bool,
+        refuses_barren: bool,
     ) -> None:
         self._planner = planner
         self._known_files = planner.known_files
@@ -171,6 +180,7 @@ class _Scan:
         self._platform = platform
         self._is_partial = is_partial
         self._is_again = is_again
+        self._refuses_barren = refuses_barren
         self.changed: list[tuple[Unit, FileStamps, KnownSource | None]] = []
         self.unchanged: set[int] = set()
 
@@ -183,13 +193,14 @@ class _Scan:
         if self._is_again or not files:
             return False
         sources = self._known_files.unchanged_sources(files, lambda: self._asked)
-        if sources is None or not self.would_read_alike(sources):
+        if sources is None or not self.would_read_alike(sources) or (self._refuses_barren and not sources):
             return False
         self.unchanged |= sources
         unclaimed = self._known_files.unclaimed
-        plan.report.unclaimed += sorted(
-            name for name in files if (known := unclaimed.get(storable_text(name))) and not known.reason
-        )
+        reasons = {name: known.reason for name in sorted(files) if (known := unclaimed.get(storable_text(name)))}
+        unread = {name: reason for name, reason in reasons.items() if reason.startswith(UNREAD_FORMAT)}
+        unknown = [name for name, reason in reasons.items() if not reason or name in unread]
+        plan.report.add_unclaimed(unknown, unread)
         return True
 
     def classify(self, path: Path, files: FileStamps, plan: Plan) -> None:
@@ -198,8 +209,14 @@ class _Scan:
         from palaver.workflows.find_units import find_units
 
         unclaimed: dict[str, str] = {}
-        units, report = find_units([path], self._platform, lambda name: self._recall(name, files), unclaimed)
-        plan.report.unclaimed += report.unclaimed
+        units, report = find_units(
+            [path],
+            self._platform,
+            lambda name: self._recall(name, files),
+            unclaimed,
+            refuses_barren=self._refuses_barren,
+        )
+        plan.report.add_unclaimed(report.unclaimed, report.unread)
         plan.report.refused += report.refused
         unit_files = UnitFiles(files, is_single_file=path.is_file())
         for unit in units:

@@ -72,5 +72,10 @@ def shell_path(path: str | os.PathLike[str]) -> str:
         return escaped_line(subprocess.list2cmdline([text]))
     home = os.path.expanduser("~").rstrip(os.sep)  # noqa: PTH111 - unlike `Path.home`, it never raises
     if home and text.startswith(home + os.sep):
-        return escaped_line(f"~{os.sep}{shlex.quote(text[len(home) + 1 :])}")
-    return escaped_line(shlex.quote(text))
+        return escaped_line(f"~{_SEPARATOR}{_quoted(text[len(home) + 1 :])}")
+    return escaped_line(_quoted(text))
+
+
+def _quoted(path: str) -> str:
+    """Quote only the names that need it, so that the others stay readable."""
+    return _SEPARATOR.join(shlex.quote(name) if name else "" for name in path.split(_SEPARATOR))

@@ -17,10 +17,11 @@ from palaver.cli._terminal.paths import PathLine
 from palaver.cli._terminal.verdict import import_verdict
 from palaver.cli._terminal.words import counted, duration, listed, rate, size, tallied, usage_records
 from palaver.importers import importer
+from palaver.importers._shared.unread_formats import sentences_on_formats
 from palaver.model.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rich.console import RenderableType
 
@@ -43,14 +44,14 @@ def summary(report: "Report", effort: "Effort", messages: "ResultMessages") -> "
         yield from _ledger(report)
     if report.unchanged and not report.sources:
         yield Text(f"Nothing new ({counted(len(report.unchanged), 'source')} unchanged)")
-    if is_archived and report.archive["removed"]:
-        yield Text(f"{counted(report.archive['removed'], 'conversation')} removed: no source yields them any more")
+    if report.archive and (removed := report.archive["removed"]):
+        yield Text(f"{counted(removed, 'conversation')} removed: no source yields them any more")
     if not is_archived and (findings := finding_table(report)):
         yield _apart(findings)
     if failed := [source for source in report.sources if source.failure]:
         yield _apart(failure_table(failed))
     if new := [label for label in report.unclaimed if label not in report.unclaimed_before]:
-        yield _apart(_unclaimed(new))
+        yield _apart(_unclaimed(new, report.unread))
     if is_archived:
         yield from _archive_closing(report, messages)
     else:
@@ -104,13 +105,19 @@ def _ledger(report: "Report") -> "Iterator[Text]":
     )
 
 
-def _unclaimed(labels: list[str]) -> Group:
-    if len(labels) == 1:
-        return Group(Text("1 file skipped: not a conversation", "dim"), PathLine(labels[0], before="  "))
-    lines: list[RenderableType] = [Text(f"{len(labels):,} files skipped: not conversations", "dim")]
-    lines += [PathLine(label, before="  ") for label in labels[:_UNCLAIMED_SHOWN]]
-    if len(labels) > _UNCLAIMED_SHOWN:
-        lines.append(Text(f"  and {len(labels) - _UNCLAIMED_SHOWN:,} more", "dim"))
+def _unclaimed(labels: list[str], unread: "Mapping[str, str]") -> Group:
+    """Return a sentence for each known format without an importer, and the first of the other files."""
+    lines: list[RenderableType] = [
+        Text(f"{sentence}.")
+        for sentence in sentences_on_formats({label: unread[label] for label in labels if label in unread})
+    ]
+    others = [label for label in labels if label not in unread]
+    if others:
+        opening = "1 file skipped: not a conversation" if len(others) == 1 else ""
+        lines.append(Text(opening or f"{len(others):,} files skipped: not conversations", "dim"))
+        lines += [PathLine(label, before="  ") for label in others[:_UNCLAIMED_SHOWN]]
+    if len(others) > _UNCLAIMED_SHOWN:
+        lines.append(Text(f"  and {len(others) - _UNCLAIMED_SHOWN:,} more", "dim"))
     return Group(*lines)
 
 

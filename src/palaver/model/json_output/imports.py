@@ -1,4 +1,4 @@
-"""Output of `import`, `scan`, `sources` and `identify`."""
+"""Output of `import`, `scan`, `sources`, `identify`, and of `palaver` without a command."""
 
 from typing import ClassVar, Literal
 
@@ -133,7 +133,10 @@ class IdentifiedFile(Part):
         description="How sure that importer is; `no` when there is none, `conflict` when several claim the file, "
         "`problem` when it cannot be read."
     )
-    reason: str = Field(description="What tells it; empty when nobody knows the file.")
+    reason: str = Field(description="What the importer recognized, or what is wrong; may be empty.")
+    kind: str | None = Field(
+        description="What a file is that no importer reads, such as `Codex CLI session`; null for any other."
+    )
     members: list[str] = Field(description="Files and folders beside it that belong to it.")
     claimed_by: list[str] = Field(description="The importers of a conflict; otherwise empty.")
 
@@ -141,5 +144,35 @@ class IdentifiedFile(Part):
 class IdentifyAnswer(Answer):
     """Which importer reads each file, and why."""
 
+    SCHEMA_VERSION: ClassVar[str] = "1.1.0"
+
     files: list[IdentifiedFile] = Field(description="Every file at or below the paths.")
     refused: list[str] = Field(description="A sentence for each path that could not be looked at.")
+
+
+class PlatformHoldings(Part):
+    """What the archive holds of one platform."""
+
+    platform: str = Field(description="Its name on the command line and in documents.")
+    conversations: Count = Field(description="Conversations, those of agents included.")
+    agents: Count = Field(description="How many of them are those of agents.")
+    messages: Count = Field(description="Messages in them.")
+    newest: str = Field(description="When the newest of them last changed.")
+
+
+class HomeAnswer(Answer):
+    """What is in the archive, what is new since the last import, and what to do next."""
+
+    archive: str = Field(description="Path of the archive, which need not exist yet.")
+    conversations: Count = Field(description="All conversations in the archive.")
+    messages: Count = Field(description="All messages in them.")
+    platforms: list[PlatformHoldings] = Field(description="By platform, the most conversations first.")
+    last_import: str | None = Field(description="When a source was last read; null if none was.")
+    new_files: dict[str, Count] = Field(
+        description="Files on this machine that are new or have changed since they were last read, by platform."
+    )
+    outdated_sources: dict[str, Count] = Field(
+        description="Unchanged sources that this version reads better than the one that imported them, by platform."
+    )
+    is_complete: bool = Field(description="Whether all places could be looked at in about a second.")
+    next: list[str] = Field(description="Commands that fit now.")

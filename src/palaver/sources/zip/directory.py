@@ -39,6 +39,7 @@ _WINDOW_BYTES = 1 << 20
 _STEP_BYTES = 1 << 16
 # zipfile trusts what it reads: damaged headers make it raise any of these.
 _NOT_A_ZIP = (OSError, zipfile.BadZipFile, RuntimeError, KeyError, ValueError, EOFError, struct.error, OverflowError)
+_WITHOUT_END = {"File is not a zip file": "its directory, at the end, is missing"}
 _END_RECORD = struct.Struct("<4s4H2LH")
 _END_MAGIC = b"PK\x05\x06"
 _SPLIT_MAGIC = b"PK\x07\x08"
@@ -61,14 +62,19 @@ def read_directory(path: Path, label: str, limits: Limits) -> Directory:
             try:
                 return Directory(_listed_members(file), archive_bytes)
             except _NOT_A_ZIP as error:
-                problem = _split_problem(file) or " ".join(str(error).split())
+                split_problem = _split_problem(file)
+                problem = split_problem or _WITHOUT_END.get(str(error)) or " ".join(str(error).split())
         members = list(salvage_members(path, limits))
     except OSError as error:
         raise SourceError(f"cannot open {label} as a ZIP: {error.strerror or error}") from error
     if not members:
-        raise SourceError(f"cannot open {label} as a ZIP: {problem}")
-    count = f"the first {MAX_MEMBERS}" if len(members) == MAX_MEMBERS else str(len(members))
-    return Directory(members, archive_bytes, f"{problem}; {count} found by their own headers")
+        advice = "" if split_problem else ", and no file could be found in it: download it again"
+        raise SourceError(f"cannot open {label} as a ZIP: {problem}{advice}")
+    count = f"the first {MAX_MEMBERS:,}" if len(members) == MAX_MEMBERS else f"{len(members):,}"
+    members_found = (
+        "1 member was found by its own header" if count == "1" else f"{count} members were found by their own headers"
+    )
+    return Directory(members, archive_bytes, f"{problem}; {members_found}")
 
 
 def data_start(file: BinaryIO, member: Member) -> int | None:
