@@ -1,6 +1,7 @@
 """The command `palaver`, also as `python -m palaver`.
 
-Worker processes import this module too, whichever way it was started: they need none of the command line.
+Worker processes import this module too, whichever way it was started: they need none of the command line. Nor do the
+entries that run at every prompt or every Tab: the command line takes several times as long to import.
 """
 
 import sys
@@ -9,15 +10,13 @@ import sys
 def main() -> None:
     match sys.argv[1:]:
         case ["statusline"]:
-            # It runs at every prompt: without the command line, which takes several times as long to import.
             from palaver.workflows.statusline import read_input, statusline, write_line
 
             write_line(statusline(read_input()))
         case ["complete-values", *arguments]:
-            # A shell waits for it at every Tab.
-            from palaver.archive.completion_values import main as complete_values
+            from palaver.archive.completion_values import write_values
 
-            sys.exit(complete_values(arguments))
+            write_values(arguments)
         case _:
             from palaver.cli import main as command
 

@@ -78,6 +78,7 @@ OFFERED = {
     "palaver list --sort ": {"updated", "created", "messages", "tokens"},
     "palaver list --has ta": {"tag"},
     "palaver list --limit 5 --has ra": {"rating"},
+    "palaver list --json --so": {"--sort"},
     "palaver list --json --sort messages --has ra": {"rating"},
     "palaver list --platform=chatgpt --has ra": {"rating"},
     "palaver list --has=ra": {"rating"},
@@ -231,7 +232,7 @@ def test_the_newest_ids_come_first_and_no_more_than_the_limit(archive):
     ],
 )
 def test_values_of_the_archive(kind, prefix, wanted, capfd):
-    assert completion_values.main([kind, prefix]) == 0
+    completion_values.write_values([kind, prefix])
     printed = capfd.readouterr().out.splitlines()
     assert [line.partition("\t")[0] for line in printed] == (wanted or [])
 
@@ -248,7 +249,7 @@ def test_titles_stay_on_one_line_and_names_that_could_steer_a_terminal_are_left_
         connection.execute("update conversation set title = ? where conversation_id = ?", ("a\nb\x1b[31m\tc", SESSION))
         connection.execute("update conversation set conversation_id = 'x\x1b[31m' where conversation_id = ?", (CHAT,))
     connection.close()
-    completion_values.main(["id", ""])
+    completion_values.write_values(["id", ""])
     printed = capfd.readouterr().out
     assert f"{SESSION}\ta b [31m c\n" in printed
     assert "\x1b" not in printed

@@ -1,8 +1,8 @@
 """Values of the archive for completion in a shell, written as quickly as possible.
 
-A shell runs `palaver complete-values KIND PREFIX` while somebody waits for a key to take effect, so this imports little
-more than sqlite3 (`palaver.__main__` calls it before anything else is imported), reads tables through their indexes,
-and never waits. Without an archive that can be read at once, there are no values and no messages.
+A shell runs `palaver complete-values KIND PREFIX` while somebody waits for a key to take effect. So `palaver.__main__`
+calls `write_values` before it imports anything else, this imports little more than sqlite3, reads tables through their
+indexes, and never waits. Without an archive that can be read at once, there are no values and no messages.
 """
 
 import contextlib
@@ -43,15 +43,14 @@ Value = tuple[str, str]
 """A value, and a description of it that may be empty."""
 
 
-def main(arguments: list[str]) -> int:
-    """Print the values of a kind that begin with a prefix, each with a tab and its description."""
+def write_values(arguments: list[str]) -> None:
+    """Print the values of a kind that begin with a prefix (KIND, PREFIX), each with a tab and its description."""
     kind, prefix = (*arguments, "", "")[:2]
     if kind in KINDS:
         lines = [f"{value}\t{_in_one_line(description)}\n" for value, description in values(kind, prefix)]
         with contextlib.suppress(OSError):
             sys.stdout.buffer.write("".join(lines).encode(errors="replace"))
             sys.stdout.flush()
-    return 0
 
 
 def values(kind: str, prefix: str) -> list[Value]:

@@ -20,7 +20,7 @@ from palaver.importers import platforms
 from palaver.model.schemas import published_kinds
 from palaver.validation.judge import Level
 from palaver.workflows.convert import DIALECTS, format_names
-from palaver.workflows.cook import FORMATS
+from palaver.workflows.cook import FORMATS, WIRE_FORMAT_NAMES
 from palaver.workflows.validate import all_rules
 
 
@@ -89,7 +89,7 @@ _OPTIONS: dict[str, Callable[[], Values]] = {
     "list --sort": lambda: Values(tuple(Sort)),
     "stats --by": lambda: Values(tuple(dict.fromkeys((*GROUPINGS, *USAGE_GROUPINGS)))),
     "export --format": lambda: Values(tuple(export_formats())),
-    "cook --format": lambda: Values(("auto", *map(str, FORMATS))),
+    "cook --format": lambda: Values(("auto", *(WIRE_FORMAT_NAMES[name] for name in FORMATS))),
     "validate --level": lambda: Values(tuple(Level)),
     "duplicates --level": lambda: Values(("1", "2", "3", "4")),
     "show --branch": lambda: Values(("all",)),

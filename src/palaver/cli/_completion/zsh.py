@@ -52,7 +52,8 @@ def _function(node: CommandNode) -> Iterator[str]:
         yield "    local -a commands"
     else:
         specs += _argument_specs(node)
-    yield "    _arguments -C -s -S \\" if node.commands else "    _arguments -s -S \\"
+    # -A: what follows a command is the command's, also an option that both have.
+    yield "    _arguments -C -s -S -A '-*' \\" if node.commands else "    _arguments -s -S \\"
     yield " \\\n".join(f"        {spec}" for spec in specs)
     if node.commands:
         yield "    case $state in"
