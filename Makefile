@@ -9,7 +9,7 @@ endif
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: scan test test-large lint types layers unit browser bench bench-readme update-golden docs wheel clean
+.PHONY: scan test test-large lint types layers unit browser shells bench bench-readme update-golden docs wheel clean
 
 scan: $(READY)
 	@$(BIN)/palaver scan
@@ -26,7 +26,7 @@ types: $(READY_DEV)
 layers: $(READY_DEV)
 	$(BIN)/lint-imports
 
-unit: $(READY_DEV) browser
+unit: $(READY_DEV) browser shells
 	$(BIN)/python -m pytest -n auto
 
 # What the tests assert, at the sizes of real archives; takes minutes and some gigabytes.
@@ -43,6 +43,18 @@ browser: $(READY_DEV)
 				chromium fonts-dejavu-core >/dev/null; \
 		$(BIN)/python tests/browsing.py >/dev/null || \
 			echo "no browser for the tests: install Chromium or Chrome, or name one in PALAVER_BROWSER" >&2; \
+	}
+
+# Completion is tested in real shells, and the manual page with a real reader of it.
+shells:
+	@command -v zsh >/dev/null && command -v fish >/dev/null && command -v mandoc >/dev/null || { \
+		if [ "$$(id -u)" = 0 ]; then root="env"; else root="sudo -n env"; fi; \
+		command -v apt-get >/dev/null && $$root true 2>/dev/null \
+			&& $$root apt-get update -qq >/dev/null \
+			&& $$root DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+				zsh fish mandoc >/dev/null; \
+		command -v zsh >/dev/null && command -v fish >/dev/null && command -v mandoc >/dev/null || \
+			echo "the tests need zsh, fish and mandoc: install them with your package manager" >&2; \
 	}
 
 # ONLY names the platform, or a part of its name, whose expected output is written.

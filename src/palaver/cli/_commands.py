@@ -42,6 +42,7 @@ GROUPS = {
         "tag": _Entry("tag", "Tag conversations, or list the tags in use.", "[OPTIONS] [ID]"),
         "rate": _Entry("rate", "Rate a conversation from 0 to 5, or show its rating."),
         "forget": _Entry("forget", "Remove conversations from the archive for good."),
+        "completion": _Entry("completion", "Print a script that completes commands, options and ids in your shell."),
     },
     "API traffic": {
         "cook": _Entry("cook", "Deduplicate the requests, messages and tools of traces or conversations."),

@@ -49,6 +49,7 @@ EXAMPLES = {
         "palaver forget --project secret",
         "palaver forget --undo 0c182e15",
     ),
+    "completion": ("palaver completion bash", "palaver completion zsh"),
     "cook": ("palaver cook trace.jsonl", "palaver cook --project webshop --output cooked.json"),
     "merge": ("palaver merge requests.jsonl --chunks chunks.jsonl --output merged.jsonl",),
     "convert": ("palaver convert request.json --from openai-chat --to anthropic",),
