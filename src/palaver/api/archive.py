@@ -128,7 +128,7 @@ class Archive:
             platform=platform, project=project, model=model, since=since, until=until, has=has, tool=tool, tag=tag
         )
         with self._connection() as connection:
-            found, _ = search_archive(connection, words, filters, limit=limit, offset=offset)
+            found = search_archive(connection, words, filters, limit=limit, offset=offset).result
         return SearchHits(
             tuple(map(_search_hit, found.hits)),
             found.total,

@@ -1,16 +1,12 @@
 """`palaver search`: find messages and conversations."""
 
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from palaver.archive.filters import Filters
-from palaver.archive.hits import SearchRequest
-from palaver.archive.query import ScratchIndex, parse, parse_as_typed
-from palaver.archive.search import Hit, HitConversation, Neighbour, SearchResult, search_titles
-from palaver.archive.search import search as search_messages
+from palaver.archive.search import Hit, HitConversation, Neighbour, SearchResult
 from palaver.cli._archive import open_for_reading
 from palaver.cli._arguments import AsJson, NoPager
 from palaver.cli._commands import Command
@@ -18,6 +14,7 @@ from palaver.cli._filters import takes_filters
 from palaver.cli._terminal import output
 from palaver.cli._terminal.search_hits import reading, result_pieces, snippet_length, summary
 from palaver.errors import OptionError
+from palaver.workflows.search_archive import SearchWords, search_archive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,39 +121,19 @@ def search(
         raise OptionError("--page and --offset cannot be combined")
     offset = offset if offset is not None else ((page or 1) - 1) * limit
     query = " ".join(words)
-    scratch = ScratchIndex()
-    as_typed = parse_as_typed(query, scratch)
-    columns = tuple(column.value for column in where or () if column is not Where.TITLE)
-    request = SearchRequest(
-        as_typed or parse(query, scratch),
-        filters,
-        columns or (("tool",) if errors else ()),
-        tuple(roles or ()),
-        tuple(authors or ()),
-        errors,
-    )
-    in_titles = where is not None and Where.TITLE in where
-    if in_titles and request.has_message_filters:
+    if where and Where.TITLE in where and (roles or authors or errors or len(where) > 1):
         raise OptionError("--in title searches conversations: leave out --role, --by, --errors and any other --in")
-
-    def find(request: SearchRequest) -> SearchResult:
-        if in_titles:
-            return search_titles(connection, request, limit=limit, offset=offset)
-        return search_messages(
+    searched = SearchWords(query, tuple(roles or ()), tuple(authors or ()), tuple(where or ()), errors, ranked)
+    with open_for_reading() as connection:
+        found, request, is_as_typed = search_archive(
             connection,
-            request,
+            searched,
+            filters,
             limit=limit,
             offset=offset,
-            is_ranked=ranked,
             snippet_length=snippet_length(),
             context=context,
         )
-
-    with open_for_reading() as connection:
-        found = find(request)
-        if as_typed and not found.total and not found.titles_total:
-            request = replace(request, query=parse(query, scratch))
-            found = find(request)
     if as_json:
         output.answer_json(_answer(found, query, is_ranked=ranked, offset=offset, limit=limit))
     else:
@@ -165,7 +142,7 @@ def search(
         if output.is_terminal() and (found.hits or found.titles):
             output.notify("")
         has_filters = request.has_message_filters or filters.where()[0] != "true"
-        output.notify(*reading(request.query, is_as_typed=request.query is as_typed))
+        output.notify(*reading(request.query, is_as_typed=is_as_typed))
         output.notify(*summary(found, offset, limit, is_ranked=ranked, has_filters=has_filters))
     if not found.hits and not found.titles:
         raise typer.Exit(1)
