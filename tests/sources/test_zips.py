@@ -334,7 +334,7 @@ def test_an_encrypted_member_is_told_and_left_out(tmp_path):
     assert told(folder.subfolder("elsewhere")) == []
     with pytest.raises(SourceError, match="unpack it with its password"):
         folder.open("dir/a")
-    with pytest.raises(SourceError, match="there is no such member"):
+    with pytest.raises(SourceError, match="no such member"):
         folder.open("dir/c")
 
 

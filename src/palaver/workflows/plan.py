@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from palaver.sources.discovery import Unit, UnitFiles
 
 
-UNCHANGED = "as it was when it was read"
+UNCHANGED = "unchanged"
 _HASHED_HEAD_BYTES = 1 << 12
 
 
