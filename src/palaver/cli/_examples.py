@@ -23,7 +23,7 @@ EXAMPLES = {
     "stats": (
         "palaver stats",
         "palaver stats --by model --since 2026-02",
-        "palaver stats --explain --since today",
+        "palaver stats --budget 50 --since month",
     ),
     "export": (
         "palaver export --format markdown --output notes/",
