@@ -286,9 +286,10 @@ def test_what_is_known_in_a_mixed_folder_is_imported_and_the_rest_is_listed(run,
     first = run("import", downloads)
     assert first.exit_code == 0
     for result in (first, run("import", downloads)):
-        assert "\n1 file is a Codex CLI session; palaver does not read Codex yet.\n" in result.stderr
+        sentence = "1 file is a Codex CLI session; palaver does not read Codex yet"
+        assert f"\n{sentence}:\n  {downloads / 'rollout.jsonl'}\n" in result.stderr
         assert "\n4 files hold no conversation that an importer reads:\n" in result.stderr
-        assert "rollout.jsonl" not in result.stderr
+        assert result.stderr.count("rollout.jsonl") == 1
     unclaimed = json.loads(run("import", downloads, "--again", "--json").stdout)["unclaimed"]
     assert sorted(unclaimed) == [
         str(downloads / name) for name in ("a.txt", "b.txt", "c.txt", "d.txt", "rollout.jsonl")

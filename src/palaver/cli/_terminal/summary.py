@@ -22,7 +22,6 @@ from palaver.cli._terminal.words import (
     usage_records,
 )
 from palaver.importers import importer, load_all_modules
-from palaver.importers._shared.unread_formats import sentences_on_formats
 from palaver.model.finding import KINDS
 from palaver.model.ledger import Ledger
 
@@ -190,7 +189,13 @@ def _failures(failed: "list[SourceReport]") -> Table:
 
 
 def _unclaimed(report: "Report") -> Group:
-    lines: list[RenderableType] = [Text(f"{line}.") for line in sentences_on_formats(report.unread)]
+    lines: list[RenderableType] = []
+    if report.unread:
+        from palaver.importers._shared.unread_formats import sentences_on_formats  # imports the readers
+
+        for sentence, files in sentences_on_formats(report.unread).items():
+            more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+            lines += [Text(f"{sentence}:"), _PathLine(files[0], before="  ", after=more)]
     labels = [label for label in report.unclaimed if label not in report.unread]
     if labels:
         opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
