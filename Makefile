@@ -9,7 +9,7 @@ endif
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
-.PHONY: scan test test-large lint types layers unit browser bench bench-readme update-golden docs wheel clean
+.PHONY: scan test test-large lint types layers unit browser shells bench bench-readme update-golden docs wheel clean
 
 scan: $(READY)
 	@$(BIN)/palaver scan
@@ -26,7 +26,7 @@ types: $(READY_DEV)
 layers: $(READY_DEV)
 	$(BIN)/lint-imports
 
-unit: $(READY_DEV) browser
+unit: $(READY_DEV) browser shells
 	$(BIN)/python -m pytest -n auto
 
 # What the tests assert, at the sizes of real archives; takes minutes and some gigabytes.
@@ -45,6 +45,18 @@ browser: $(READY_DEV)
 			echo "no browser for the tests: install Chromium or Chrome, or name one in PALAVER_BROWSER" >&2; \
 	}
 
+# Completion is tested in real shells, and the manual page with a real reader of it.
+shells:
+	@command -v zsh >/dev/null && command -v fish >/dev/null && command -v mandoc >/dev/null || { \
+		if [ "$$(id -u)" = 0 ]; then root="env"; else root="sudo -n env"; fi; \
+		command -v apt-get >/dev/null && $$root true 2>/dev/null \
+			&& $$root apt-get update -qq >/dev/null \
+			&& $$root DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+				zsh fish mandoc >/dev/null; \
+		command -v zsh >/dev/null && command -v fish >/dev/null && command -v mandoc >/dev/null || \
+			echo "the tests need zsh, fish and mandoc: install them with your package manager" >&2; \
+	}
+
 # ONLY names the platform, or a part of its name, whose expected output is written.
 ONLY ?= golden
 update-golden: $(READY_DEV)
@@ -59,7 +71,7 @@ bench: $(READY_DEV)
 	$(BIN)/python benchmarks/run.py --scale $(SCALE)
 
 bench-readme: $(READY_DEV)
-	$(BIN)/python benchmarks/tables.py benchmarks/data/results.json README.md
+	$(BIN)/python benchmarks/tables.py benchmarks/data/results.json benchmarks/README.md
 
 wheel: $(READY_DEV)
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
@@ -77,4 +89,18 @@ $(READY_DEV): $(READY)
 	@touch $@
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist build site .cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# Outputs that README and the first steps show, as the commands print them now; review the difference.
+update-shown: $(READY_DEV)
+	$(BIN)/python -m pytest -q --update-golden -k what_it_shows tests/test_readme.py
+
+# The pictures of docs/images/; needs Chromium for the page. ONLY_PICTURES names some: show report.
+screenshots: $(READY_DEV) browser
+	$(BIN)/python docs/screenshots.py $(ONLY_PICTURES)
+
+# The documentation as a site in site/, which works offline; a broken link stops it.
+site: $(READY_DEV)
+	$(BIN)/python docs/site_pages.py
+
+.PHONY: update-shown screenshots site

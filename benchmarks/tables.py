@@ -1,7 +1,7 @@
-"""The results as a table: on the terminal, as Markdown, and between two markers of the README.
+"""The results as a table: on the terminal, as Markdown, or between two markers of a page.
 
-python benchmarks/tables.py RESULTS.json              Markdown, to standard output
-python benchmarks/tables.py RESULTS.json README.md    the same, put between the markers there
+python benchmarks/tables.py RESULTS.json                         print Markdown to standard output
+python benchmarks/tables.py RESULTS.json benchmarks/README.md    write it between the markers of that page
 """
 
 import argparse
@@ -27,20 +27,20 @@ Row = dict[str, Any]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Print results as Markdown, or put them into a README.")
+    parser = argparse.ArgumentParser(description="Print results as Markdown, or write them into a page.")
     parser.add_argument("results", type=Path)
-    parser.add_argument("readme", type=Path, nargs="?")
+    parser.add_argument("page", type=Path, nargs="?")
     asked = parser.parse_args()
     text = "\n".join(markdown(json.loads(asked.results.read_text())))
-    if asked.readme is None:
+    if asked.page is None:
         print(text)
         return 0
-    before, begin, rest = asked.readme.read_text().partition(BEGIN)
+    before, begin, rest = asked.page.read_text().partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        print(f"{asked.readme} has no place for the table: a line {BEGIN} and a line {END}", file=sys.stderr)
+        print(f"{asked.page} has no place for the table: a line {BEGIN} and a line {END}", file=sys.stderr)
         return 2
-    asked.readme.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    asked.page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
     return 0
 
 

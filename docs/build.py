@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from site_pages import llms_txt
 from traps import traps_page
 
 import palaver.cook
@@ -229,6 +230,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/exporters.md": exporters_page,
     "docs/wire.md": wire_page,
     "docs/traps.md": partial(traps_page, ROOT / "tests"),
+    "docs/llms.txt": llms_txt,
 }
 
 

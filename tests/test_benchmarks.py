@@ -72,23 +72,30 @@ def results(tmp_path):
     return tmp_path / "results.json"
 
 
-def test_the_results_go_between_the_markers_of_a_readme(results, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("before\n<!-- benchmarks: begin -->\nearlier\n<!-- benchmarks: end -->\nafter\n")
+def test_the_results_go_between_the_markers_of_a_page(results, tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text("before\n<!-- benchmarks: begin -->\nearlier\n<!-- benchmarks: end -->\nafter\n")
     for _ in range(2):
-        assert run(BENCHMARKS / "tables.py", results, readme).returncode == 0
-        text = readme.read_text()
+        assert run(BENCHMARKS / "tables.py", results, page).returncode == 0
+        text = page.read_text()
         assert text.startswith("before\n<!-- benchmarks: begin -->\nMeasured on P, 2 cores, S, ")
         assert text.endswith("<!-- benchmarks: end -->\nafter\n")
         assert "earlier" not in text
         assert text.count("| palaver --help |  | 0.100 s |") == 1
 
 
-def test_a_readme_without_a_place_is_left_alone(results, tmp_path):
-    readme = tmp_path / "README.md"
-    readme.write_text("no place\n")
-    done = run(BENCHMARKS / "tables.py", results, readme)
-    assert (done.returncode, readme.read_text()) == (2, "no place\n")
+def test_the_page_of_the_benchmarks_has_a_place_for_the_results():
+    page = (BENCHMARKS / "README.md").read_text("utf-8")
+    assert page.count("<!-- benchmarks: begin -->") == page.count("<!-- benchmarks: end -->") == 1
+    target = "benchmarks/tables.py benchmarks/data/results.json benchmarks/README.md"
+    assert target in (ROOT / "Makefile").read_text("utf-8")
+
+
+def test_a_page_without_a_place_is_left_alone(results, tmp_path):
+    page = tmp_path / "README.md"
+    page.write_text("no place\n")
+    done = run(BENCHMARKS / "tables.py", results, page)
+    assert (done.returncode, page.read_text()) == (2, "no place\n")
     assert "has no place" in done.stderr
 
 

@@ -2,8 +2,11 @@
 
 import ast
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 import tomllib
 from collections import Counter
 
@@ -14,6 +17,8 @@ import palaver.importers
 import palaver.sources
 import palaver.validation
 from importing import CHECKOUT
+from palaver.config import Config, load_config
+from palaver.errors import OptionError
 from palaver.model.finding import KINDS
 
 SOURCE = CHECKOUT / "src" / "palaver"
@@ -101,3 +106,82 @@ def test_every_package_is_on_the_page_of_the_architecture():
     packages = {path.stem for path in SOURCE.iterdir() if not path.name.startswith("__") and path.suffix in {"", ".py"}}
     table = ARCHITECTURE.split("## The way")[0]
     assert {package for package in packages if not re.search(rf"`{package}(/|\.py)`", table)} == set()
+
+
+CONFIGURATION = (CHECKOUT / "docs" / "configuration.md").read_text("utf-8")
+
+
+def test_the_example_of_the_configuration_page_has_every_setting(tmp_path):
+    """Settings are those that the reader accepts: it names them all when it meets another."""
+    (example,) = re.findall(r"^```toml\n(.*?)^```", CONFIGURATION, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "config.toml"
+    file.write_text(example, "utf-8")
+    config = load_config(file)
+    assert config.price_of("my-model")
+    assert config.duplicate_window_ms == Config().duplicate_window_ms
+    shown = tomllib.loads(example)
+    for table, heading in (
+        (shown, ""),
+        (shown["prices"]["my-model"], '[prices."m"]'),
+        (shown["duplicates"], "[duplicates]"),
+    ):
+        file.write_text(f"{heading}\nno_setting = 1\n", "utf-8")
+        with pytest.raises(OptionError) as refused:
+            load_config(file)
+        known = str(refused.value).partition("it has: ")[2].split(", ")
+        assert sorted(known) == sorted(table)
+
+
+def test_the_configuration_page_describes_every_setting():
+    shown = tomllib.loads(re.findall(r"^```toml\n(.*?)^```", CONFIGURATION, re.MULTILINE | re.DOTALL)[0])
+    for section, settings in (("prices", shown["prices"]["my-model"]), ("duplicates", shown["duplicates"])):
+        table = CONFIGURATION.split(f"\n### {section}\n")[1].split("\n#")[0]
+        assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(settings)
+
+
+def variables_in_source():
+    """Names of environment variables that the program asks for: text in capitals beside `environ`, or in a constant."""
+    for path in SOURCE.rglob("*.py"):
+        text = path.read_text("utf-8")
+        yield from re.findall(r'environ(?:\.get|\.setdefault)?[(\[]\s*"([A-Z][A-Z_]+)"', text)
+        yield from re.findall(r'"((?:PALAVER|CLINE)_[A-Z_]+)"', text)
+
+
+def test_the_configuration_page_has_every_environment_variable():
+    named = set(re.findall(r"`([A-Z]{2}[A-Z_]+)`", CONFIGURATION.split("## Environment variables")[1]))
+    asked = set(variables_in_source()) - {"PYDANTIC_DISABLE_PLUGINS"}  # set for pydantic, not read
+    libraries = {"COLUMNS", "XDG_DATA_HOME"}  # read by rich and platformdirs
+    assert named == asked | libraries
+
+
+FOLDERS = {
+    "linux": {"archive.db": ".local/share/palaver", "config.toml": ".config/palaver"},
+    "darwin": dict.fromkeys(("archive.db", "config.toml"), "Library/Application Support/palaver"),
+}
+"""Where files are, below the home. On Windows the system is asked for it, and not to be told otherwise."""
+
+
+@pytest.mark.parametrize("system", FOLDERS)
+def test_the_configuration_page_names_the_folders(system):
+    folders = FOLDERS[system]
+    assert f"| `~/{folders['archive.db']}` | `~/{folders['config.toml']}` |" in CONFIGURATION
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a test cannot move the folders of Windows")
+def test_files_are_where_the_configuration_page_says(tmp_path):
+    folders = FOLDERS[sys.platform]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PALAVER_", "XDG_"))}
+
+    def run(*words):
+        command = [sys.executable, "-m", "palaver", *words]
+        environment = {**kept, "HOME": str(tmp_path)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    assert run("import", str(CHECKOUT / "fixtures" / "claude_code" / "plain_session" / "source")).returncode == 0
+    assert (tmp_path / folders["archive.db"] / "archive.db").is_file()
+    settings = tmp_path / folders["config.toml"] / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("no_setting = 1\n")
+    refused = run("stats")
+    assert refused.returncode == 2
+    assert "no_setting" in refused.stderr

@@ -1,4 +1,4 @@
-"""What README and CONTRIBUTING tell a reader to do, done."""
+"""What CONTRIBUTING and the examples of the commands show a reader, done. README has tests of its own."""
 
 import importlib
 import os
@@ -17,7 +17,6 @@ from importing import CHECKOUT
 from palaver.cli._reference import commands as known_commands
 from palaver.sources.source import Source
 
-README = (CHECKOUT / "README.md").read_text("utf-8")
 CONTRIBUTING = (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8")
 _OR_TRUE = " || true"
 SCRIPTS = Path(sysconfig.get_path("scripts"))
@@ -55,7 +54,7 @@ def follow(text, reader):
 
 @pytest.fixture
 def reader(tmp_path):
-    """A folder that looks like a checkout to somebody who follows the README, and a home of its own."""
+    """A folder that looks like a checkout to somebody who follows an example, and a home of its own."""
     shutil.copytree(CHECKOUT / "fixtures", tmp_path / "fixtures")
     home = tmp_path / "home"
     home.mkdir()
@@ -68,14 +67,6 @@ def reader(tmp_path):
         return subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
     return run
-
-
-def test_the_readme_shows_commands():
-    assert len(commands(README)) >= 6
-
-
-def test_the_commands_of_the_readme_work_and_print_what_it_shows(reader):
-    follow(README, reader)
 
 
 @pytest.mark.parametrize("example", sorted((CHECKOUT / "docs" / "examples").iterdir()), ids=lambda file: file.stem)
@@ -94,19 +85,6 @@ def test_the_reference_shows_every_command_with_its_example():
         example = (CHECKOUT / "docs" / "examples" / f"{name.replace(' ', '-')}.md").read_text("utf-8")
         assert example.rstrip() in reference.split(f"\n## palaver {name}\n")[1].split("\n## ")[0]
     assert len(list((CHECKOUT / "docs" / "examples").iterdir())) == len(names), "an example is of no command"
-
-
-def test_the_library_example_of_the_readme_works(reader):
-    (example,) = blocks(README, "python")
-    done = reader([sys.executable, "-c", example])
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
-
-
-@pytest.mark.parametrize("target", ["scan", "test"])
-def test_the_two_commands_exist(target):
-    assert f"make {target}" in README
-    assert re.search(rf"^{target}:", (CHECKOUT / "Makefile").read_text("utf-8"), re.MULTILINE)
 
 
 LAWS = re.findall(

@@ -73,8 +73,10 @@ def load_config(path: Path) -> Config:
     except FileNotFoundError:
         return Config()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise OptionError(f"{path} cannot be read: {reason}; mend it or set PALAVER_CONFIG to another file") from error
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise OptionError(
+            f"{path} cannot be read: {reason}; correct it or set PALAVER_CONFIG to another file"
+        ) from error
     try:
         # Prices are decimal: 0.1 is a tenth, not the nearest float.
         settings = tomllib.loads(text, parse_float=Decimal)
@@ -143,9 +145,7 @@ class _ConfigReader:
     def _reject_unknown(self, table: dict[str, Any], prefix: str, known: tuple[str, ...]) -> None:
         for key in table:
             if key not in known:
-                raise OptionError(
-                    f"{self._path}: there is no setting {prefix}{_printable(key)}; it has: {', '.join(known)}"
-                )
+                raise OptionError(f"{self._path}: unknown setting {prefix}{_printable(key)}; known: {', '.join(known)}")
 
     def _error(self, key: str, allowed: str) -> OptionError:
         return OptionError(f"{self._path}: {_printable(key)} must be {allowed}")

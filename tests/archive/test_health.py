@@ -80,9 +80,29 @@ def test_words_that_are_not_in_the_index_are_found_out(archive):
     [(key, content)] = archive.execute("select search_key, content from body order by length(content) desc limit 1")
     remove = "insert into search (search, rowid, text, thinking, tool) values ('delete', ?, ?, ?, ?)"
     archive.execute(remove, (key, *index_texts(orjson.loads(content))))
-    assert health.check_search_index(archive).details[0] == "1 texts are not in the index"
+    assert health.check_search_index(archive).details[0] == "1 texts are missing from the index"
     archive.execute("insert into search (rowid, text) values (?, 'something else')", (key,))
-    assert health.check_search_index(archive).details == ("1 of the texts looked at are not found by their own words",)
+    assert health.check_search_index(archive).details == ("1 of the sampled texts cannot be found by a search",)
+
+
+def test_every_conversation_is_counted_once_despite_gaps_between_keys(archive):
+    (conversations,) = archive.execute("select count(*) from conversation").fetchone()
+    archive.execute("pragma foreign_keys = off")
+    last = "(select max(conversation_key) from conversation)"
+    for table, column in (("header_state", "conversation"), ("message", "conversation")):
+        archive.execute(f"update {table} set {column} = {column} + 5 where {column} = {last}")
+    archive.execute(f"update conversation set conversation_key = conversation_key + 5 where conversation_key = {last}")
+    sampled = list(health._sampled_keys(archive, "conversation", "conversation_key", is_full=False))
+    assert len(sampled) == len(set(sampled)) == conversations
+    assert health.check_headers(archive).message == "conversation headers are consistent"
+    assert health.check_documents(archive, is_valid).message == "conversations match the schema"
+
+
+def test_a_sample_says_how_much_of_the_archive_it_covers(archive, monkeypatch):
+    monkeypatch.setattr(health, "SAMPLE_SIZE", 1)
+    (conversations,) = archive.execute("select count(*) from conversation").fetchone()
+    checked = f"conversation headers are consistent (1 of {conversations} checked)"
+    assert health.check_headers(archive).message == checked
 
 
 def test_a_source_that_vanished_is_no_fault(archive):

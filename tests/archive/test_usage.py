@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import orjson
@@ -12,13 +13,16 @@ from hypothesis import strategies as st
 
 from archiving import keep_folder
 from importing import FIXTURES
+from palaver.archive import usage
 from palaver.archive.connection import open_to_read, open_to_write
 from palaver.archive.filters import Filters
 from palaver.archive.ingest import Ingest
 from palaver.archive.migrations import migrate
 from palaver.archive.rows import conversation_rows
-from palaver.archive.statistics import Tokens, conversation_titles, last_days, price_answer, statistics
+from palaver.archive.statistics import Tokens, conversation_titles, price_answer, statistics
 from palaver.archive.usage import Scope, counted_answers, usage_owner
+from palaver.archive.usage_record_statistics import usage_record_statistics
+from palaver.archive.usage_records import add_usage_records, usage_row
 from palaver.config import Config, OwnPrice
 from palaver.model import build
 from palaver.prices import Prices
@@ -217,8 +221,8 @@ def test_an_answer_is_partial_when_no_copy_saw_its_end(kept):
     partial, ended = said("m1", 5, USED, api="msg_1"), said("m2", 6, USED, api="msg_2")
     partial["metadata"]["tokens_partial"] = True
     copy = said("m9", 7, USED, api="msg_1")
-    assert counted(kept(conversation("a", [partial, ended]))).partial == 1
-    assert counted(kept(conversation("a", [partial, ended]), conversation("b", [copy]))).partial == 0
+    assert counted(kept(conversation("a", [partial, ended]))).partial == {"claude_code": 1}
+    assert counted(kept(conversation("a", [partial, ended]), conversation("b", [copy]))).partial == {}
 
 
 def test_a_late_line_of_a_huge_session_raises_its_answer(kept):
@@ -253,7 +257,6 @@ def test_weeks_begin_on_monday(kept):
         "2026-03-02": 2,
     }
     assert list(counted(connection, "month").groups) == ["2026-03"]
-    assert sorted(last_days(counted(connection).groups, 7)) == ["2026-03-02", "2026-03-08"]
 
 
 # -- laws -----------------------------------------------------------------------------------------------------------
@@ -381,3 +384,63 @@ def test_the_copies_in_a_forked_pair_are_told_with_their_owner(tmp_path):
             assert len({usage.conversation_id for usage in everyone}) == len(everyone)
         began = [answer.owner.timestamp for answer in counted_answers(connection, Scope(), in_time_order=True)]
         assert began == sorted(began)
+
+
+# -- ranges of time -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0, 10**9])
+@given(st.lists(conversations, max_size=5), st.integers(4, 9), st.integers(0, 3))
+def test_reading_a_range_by_an_index_changes_no_total(share, documents, first, days):
+    """Whether a range is narrow decides how it is read, never what is counted."""
+    times = {"since": f"2026-03-{first:02}T00:00:00.000Z", "until": f"2026-03-{first + days:02}T00:00:00.000Z"}
+    told = []
+    for narrow in (0, 10**9):
+        with pytest.MonkeyPatch.context() as patch, in_memory(documents) as connection:
+            patch.setattr(usage, "_NARROW", narrow)
+            patch.setattr(usage, "_NARROW_SHARE", share)
+            found = [counted(connection, by, **times) for by in ("day", "model", "tool", "block")]
+            told.append([(plain(one.total), one.groups, one.naive, one.copies, one.copied_answers) for one in found])
+    assert told[0] == told[1]
+
+
+@given(st.lists(conversations, max_size=5), st.integers(1, 9))
+def test_a_range_has_the_blocks_that_all_time_has(documents, first):
+    with in_memory(documents) as connection:
+        since = f"2026-03-{first:02}T00:00:00.000Z"
+        every = counted(connection, "block").blocks
+        assert counted(connection, "block", since=since).blocks == [block for block in every if block.last >= since]
+
+
+def test_blocks_that_run_on_into_a_range_begin_where_they_began(kept):
+    """A chain of blocks without a pause of five hours, days before the range."""
+    times = [datetime(2026, 3, 1, 10, 40, tzinfo=UTC) + timedelta(hours=4 * step) for step in range(60)]
+    answers = [
+        said(f"m{step}", 1, USED, api=f"msg_{step}") | {"timestamp": f"{time:%Y-%m-%dT%H:%M:%S}.000Z"}
+        for step, time in enumerate(times)
+    ]
+    connection = kept(conversation("a", answers))
+    since = "2026-03-10T12:00:00.000Z"
+    every = counted(connection, "block").blocks
+    assert len(every) == 30
+    assert counted(connection, "block", since=since).blocks == [block for block in every if block.last >= since]
+
+
+def test_a_record_without_a_date_is_in_no_range_and_on_no_day(kept):
+    connection = kept(conversation("a", [said("m1", 5, USED, api="msg_1")]))
+    record = build.usage(
+        usage_id="u1", platform={"name": "continue_dev"}, kind="request", started_at="2026-03-05T12:00:00.000Z",
+        tokens={"output_tokens": 5}, metadata={"timestamp_inferred": True, "estimated_tokens": {"input_tokens": 7}},
+    )  # fmt: skip
+    add_usage_records(connection, [usage_row(record)], None)
+    for count in (counted, counted_alone):
+        everything = count(connection)
+        assert (everything.groups[None].usage_records, everything.undated) == (1, 0)
+        in_march = count(connection, since="2026-03-01T00:00:00.000Z")
+        assert (in_march.total.usage_records, in_march.undated) == (0, 1)
+    assert counted_alone(connection).total.estimated == 7
+    assert counted_alone(connection, "week").groups.keys() == {None}
+
+
+def counted_alone(connection, by="day", **filters):
+    return usage_record_statistics(connection, Scope(Filters(**filters), is_utc=True), by, PRICES)

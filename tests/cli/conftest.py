@@ -20,7 +20,16 @@ def home(tmp_path, monkeypatch):
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("PALAVER_HOME", str(tmp_path / "kept"))
-    for name in ("CLAUDE_CONFIG_DIR", "XDG_DATA_HOME", "NO_COLOR", "FORCE_COLOR", "PALAVER_DEBUG", "COLUMNS"):
+    for name in (
+        "CLAUDE_CONFIG_DIR",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+        "XDG_DOWNLOAD_DIR",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "PALAVER_DEBUG",
+        "COLUMNS",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     return home
@@ -46,10 +55,10 @@ def run():
 def start():
     """Start palaver as a process, where what a process does is the point."""
 
-    def popen(*words, **settings):
+    def popen(*words, command=None, **settings):
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         environment.pop("PYTHONUNBUFFERED", None)  # users do not have it
-        command = [sys.executable, "-m", "palaver", *map(str, words)]
+        command = [sys.executable, *(command or ["-m", "palaver", *map(str, words)])]
         return subprocess.Popen(command, env=environment, **settings)
 
     return popen

@@ -97,12 +97,12 @@ def test_a_dry_run_tells_what_would_go(run, case):
     assert told["is_dry_run"]
     [alone] = told["conversations"]
     assert alone["agents_kept"]
-    together = answer(run, "forget", parent["conversation_id"], "--with-agents", "--dry-run")["conversations"]
+    together = answer(run, "forget", parent["conversation_id"], "--agents", "--dry-run")["conversations"]
     assert len(together) == 1 + len(alone["agents_kept"])
     assert not together[0]["agents_kept"]
     assert len(answer(run, "forget", "--platform", "claude_code", "--dry-run")["conversations"]) == len(everything)
     shown = run("forget", parent["conversation_id"], "--dry-run")
-    assert "unless you say --with-agents" in shown.stdout
+    assert "unless you pass --agents" in shown.stdout
 
 
 def test_words_and_filters_narrow_each_other(run, scanned):
@@ -123,8 +123,8 @@ def test_tags_and_ratings_outlive_a_new_import(run, scanned):
 
 
 def test_a_tag_for_all_that_pass(run, scanned):
-    assert "2 conversations were changed" in run("tag", "work", "--platform", "claude_code").stderr
-    assert "0 conversations were changed" in run("tag", "work", "--platform", "claude_code").stderr
+    assert "2 conversations changed" in run("tag", "work", "--platform", "claude_code").stderr
+    assert "0 conversations changed" in run("tag", "work", "--platform", "claude_code").stderr
     assert "1 conversation would be changed" in run("tag", "0bea45", "work", "--remove", "--dry-run").stderr
     assert answer(run, "tag")["tags"] == [{"tag": "work", "conversations": 2}]
     assert scanned
@@ -170,14 +170,14 @@ def test_what_was_mended_is_read_and_told(run, damaged, tmp_path):
     retried = run("quarantine", "retry")
     assert retried.exit_code == 0, retried.stdout
     assert retried.stdout.count("read now") == 3
-    assert run("quarantine", "list").stderr == "Nothing is set aside.\n"
+    assert run("quarantine", "list").stderr == "Nothing is quarantined.\n"
 
 
 def test_findings_tell_their_places(run, damaged):
     run("import", damaged)
     assert "line 2, byte 376" not in run("findings").stdout
     assert "line 2, byte 376" in run("findings", "--code", "bad-json").stdout
-    assert run("findings", "--severity", "note", "--code", "bad-json").stderr == "Nothing of the kind was noticed.\n"
+    assert run("findings", "--severity", "note", "--code", "bad-json").stderr == "No finding matches these filters.\n"
 
 
 def test_a_damaged_archive_is_told_in_one_line(run, scanned, kept):

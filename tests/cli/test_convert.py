@@ -128,7 +128,7 @@ def test_what_is_no_payload_is_told_with_its_place(run, tmp_path):
     file.write_text('{"messages": [], "model": "m"}\n{"something": "else"}\n[1]\n{"cut": \n')
     result = run("convert", file, "--from", "openai-chat", "--to", "anthropic")
     assert result.exit_code == 1
-    assert "line 2, byte 31: this is neither a request, a response nor a message of openai-chat" in result.stderr
+    assert "line 2, byte 31: not a request, response or message in the format openai-chat" in result.stderr
     assert "line 3" in result.stderr
     assert "line 4" in result.stderr
     assert json.loads(result.stdout)["messages"] == []
@@ -213,7 +213,7 @@ def test_a_mistake_of_ours_costs_one_record(run, tmp_path, monkeypatch):
     result = run("convert", file, "--from", "openai-chat", "--to", "openai-chat")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["model"] == "good"
-    assert "line 1, byte 0: KeyError: 'oops' (this is a bug of palaver)" in result.stderr
+    assert "line 1, byte 0: KeyError: 'oops' (this is a bug in palaver)" in result.stderr
 
 
 def test_an_array_of_messages_is_one_value(converted, tmp_path):
@@ -279,7 +279,7 @@ def test_a_recorded_stream_becomes_the_response_of_an_exchange(run, converted, t
     assert made["finish_reason"] == "stop"
     result = run("convert", file, "--from", "exchange", "--to", "gemini")
     assert result.exit_code == 1
-    assert "the stream: a stream of events is of a provider's format, not of exchange" in result.stderr
+    assert "the stream: a stream of events requires a provider's format, not exchange" in result.stderr
 
 
 def test_a_document_that_is_no_exchange_is_refused_with_its_place(run, tmp_path):
@@ -289,7 +289,7 @@ def test_a_document_that_is_no_exchange_is_refused_with_its_place(run, tmp_path)
     file.write_text("\n".join(map(json.dumps, [{**good, "exchange_id": ""}, newer, good])))
     result = run("convert", file, "--from", "exchange", "--to", "anthropic")
     assert result.exit_code == 1
-    assert "line 1, byte 0: no exchange of version 1.1.0: /exchange_id: " in result.stderr
+    assert "line 1, byte 0: not an exchange of version 1.1.0: /exchange_id: " in result.stderr
     assert "line 2, byte" in result.stderr
     assert "'9.0.0'" in result.stderr
     assert json.loads(result.stdout)["model"] == "m"

@@ -67,7 +67,7 @@ def test_standard_input_and_output(finish):
     result = finish("cook", "-", stdin=(TRACES / "bakery.jsonl").read_bytes())
     assert result.returncode == 0
     assert len(json.loads(result.stdout)["requests"]) == 3
-    assert b"3 requests, 7 messages and 1 tool, once each" in result.stderr
+    assert b"3 requests, 7 messages and 1 tool after deduplication" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_cooked_file_is_refused_with_the_reason(run, cooked, tmp_path):
     cooked(TRACES / "bakery.jsonl")
     result = run("cook", tmp_path / "cooked.json", "--dry-run")
     assert result.exit_code == 2
-    assert "cooked.json: it is cooked already" in result.stderr
+    assert "cooked.json: already cooked" in result.stderr
     assert result.stderr.count("\n") == 1
 
 
@@ -115,9 +115,9 @@ def test_what_was_odd_is_printed_once_for_each_kind_with_the_count_and_the_first
         odd_record("b", response={"choices": [{"message": {"content": "part"}}]}, error="reset"),
     )
     printed = run("cook", trace, "--output", tmp_path / "cooked.json").stderr.splitlines()
-    meaning = "An answer is in no format that is known; it is kept as it is."
+    meaning = "An answer has an unknown format; it is kept unchanged."
     assert [line for line in printed if "unreadable-answer" in line] == [
-        f"{trace}, line 1, byte 0: unreadable-answer: {meaning} (2 times; this is the first)"
+        f"{trace}, line 1, byte 0: unreadable-answer: {meaning} (2 times, first shown)"
     ]
     assert len([line for line in printed if "repeated-request-id" in line and "line 3" in line]) == 1
     assert len([line for line in printed if "partial-answer" in line and "reset" in line]) == 1
@@ -166,8 +166,8 @@ def long_cooked(run, tmp_path):
 
 
 def test_a_long_cooked_file_is_recognized_under_any_name(run, finish, long_cooked):
-    assert "it is cooked already" in run("cook", long_cooked, "--dry-run").stderr
-    assert b"it is cooked already" in finish("cook", "-", "--dry-run", stdin=long_cooked.read_bytes()).stderr
+    assert "already cooked" in run("cook", long_cooked, "--dry-run").stderr
+    assert b"already cooked" in finish("cook", "-", "--dry-run", stdin=long_cooked.read_bytes()).stderr
     assert run("validate", long_cooked).exit_code == 0
 
 
@@ -175,7 +175,7 @@ def test_a_cooked_file_with_a_long_system_prompt_is_recognized(run, tmp_path):
     messages = [{"role": "system", "content": "x" * 100_000}]
     trace = write_trace(tmp_path / "long.jsonl", odd_record("a", request={"model": "m", "messages": messages}))
     run("cook", trace, "--output", tmp_path / "cooked")
-    assert "it is cooked already" in run("cook", tmp_path / "cooked", "--dry-run").stderr
+    assert "already cooked" in run("cook", tmp_path / "cooked", "--dry-run").stderr
 
 
 def test_a_folder_with_nothing_but_a_cooked_file_is_refused_with_the_reason(run, long_cooked, tmp_path):
@@ -184,7 +184,7 @@ def test_a_folder_with_nothing_but_a_cooked_file_is_refused_with_the_reason(run,
     long_cooked.rename(folder / "cooked.json")
     result = run("cook", folder, "--dry-run")
     assert result.exit_code == 2
-    assert "cooked.json: it is cooked already" in result.stderr
+    assert "cooked.json: already cooked" in result.stderr
 
 
 def test_a_cooked_file_is_passed_over_beside_a_trace_in_a_folder(run, long_cooked, tmp_path):
@@ -207,9 +207,9 @@ def test_a_kind_of_oddity_in_many_files_is_one_line(run, tmp_path):
     printed = run("cook", folder, "--dry-run").stderr.splitlines()
     assert len(printed) == 3
     assert printed[0].startswith(f"{folder / '00.jsonl'}, line 1, byte 0: missing-answer: ")
-    assert printed[0].endswith("(60 times in 30 sources; this is the first)")
+    assert printed[0].endswith("(60 times in 30 sources, first shown)")
     assert printed[1].startswith(f"{folder / '00.jsonl'}, line 2, ")
-    assert printed[1].endswith("'soon' (30 times in 30 sources; this is the first)")
+    assert printed[1].endswith("'soon' (30 times in 30 sources, first shown)")
 
 
 def test_what_is_odd_about_conversations_of_the_archive_is_reported(run, tmp_path):

@@ -36,9 +36,10 @@ def test_a_session_is_kept_in_the_archive(run, session, kept):
     assert result.stdout == ""
     assert files_below(kept) == [kept / "archive.db"]
     [document] = map(json.loads, exported(kept / "archive.db"))
-    assert f"1 conversation and {len(document['messages'])} messages from 1 source" in result.stderr
-    assert "In the archive: 1 new" in result.stderr
-    assert f"The archive is {kept / 'archive.db'}." in result.stderr
+    assert "1 conversation read, new" in result.stderr
+    assert f"{len(document['messages'])} messages from 1 source" in result.stderr
+    assert "No problems found while reading; `palaver validate` checks the rules" in result.stderr
+    assert f"Archive: {kept / 'archive.db'}" in result.stderr
 
 
 def test_the_archive_is_in_the_systems_own_place_when_none_is_named(run, session, monkeypatch):
@@ -56,7 +57,7 @@ def test_a_source_is_known_by_any_name(run, session, monkeypatch):
     run("import", session)
     monkeypatch.chdir(session.parent)
     result = run("import", session.name)
-    assert "Nothing new: 1 source is as it was, and not read again." in result.stderr
+    assert "Nothing new (1 source unchanged)" in result.stderr
 
 
 def test_what_did_not_change_is_read_again_when_asked(run, session):
@@ -222,7 +223,7 @@ def test_a_damaged_zip_in_a_folder_does_not_end_the_run(run, session, tmp_path):
     result = run("import", folder, "--dry-run")
     assert result.exit_code == 2
     assert "broken.zip" in result.stderr
-    assert "1 conversation and" in result.stderr
+    assert "1 conversation read" in result.stderr
 
 
 def test_files_nobody_reads_are_listed_five_of_them_by_name(run, session, tmp_path):
@@ -233,7 +234,7 @@ def test_files_nobody_reads_are_listed_five_of_them_by_name(run, session, tmp_pa
         (folder / f"note{number}.txt").write_text("a note")
     result = run("import", folder, "--dry-run")
     assert result.exit_code == 0
-    assert "7 files hold no conversation that an importer reads:" in result.stderr
+    assert "7 files skipped: not conversations" in result.stderr
     assert "note4.txt" in result.stderr
     assert "note5.txt" not in result.stderr
     assert "and 2 more" in result.stderr
@@ -430,7 +431,7 @@ def test_an_unwritable_quarantine_ends_the_run(run, damaged, tmp_path, out):
     (tmp_path / "file").write_text("in the way")
     result = run("import", damaged, "-o", out, "--quarantine", tmp_path / "file" / "aside.jsonl")
     assert result.exit_code == 2
-    assert "cannot make the folder" in result.stderr
+    assert "cannot create the folder" in result.stderr
     assert not out.exists()
 
 
@@ -485,8 +486,8 @@ def test_a_failure_in_one_source_is_told_and_the_others_are_imported(run, sessio
     monkeypatch.setattr(type(reader), "read", failing)
     result = run("import", session, damaged, "--dry-run")
     assert result.exit_code == 1
-    assert "failed  ZeroDivisionError: as if by a bug (this is a bug of palaver)" in result.stderr
-    assert "1 conversation and" in result.stderr
+    assert "failed  ZeroDivisionError: as if by a bug (this is a bug in palaver)" in result.stderr
+    assert "1 conversation read" in result.stderr
     assert "Traceback" not in result.stderr
     monkeypatch.setenv("PALAVER_DEBUG", "1")
     assert "Traceback" in run("import", session, damaged, "--dry-run").stderr
@@ -507,7 +508,7 @@ def test_a_source_that_vanishes_is_told(run, session, damaged, tmp_path, monkeyp
     result = run("import", vanishing, damaged, "--dry-run")
     assert result.exit_code == 1
     assert "failed  cannot read" in result.stderr
-    assert "1 conversation and" in result.stderr
+    assert "1 conversation read" in result.stderr
 
 
 def test_a_zip_that_compresses_nothing_is_read_by_its_members(run, session, tmp_path):

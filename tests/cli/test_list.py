@@ -1,5 +1,6 @@
 """`palaver list`, over archives of fixtures."""
 
+import io
 import json
 from contextlib import closing
 
@@ -14,6 +15,8 @@ from palaver.archive.conversation_list import UNTITLED
 from palaver.archive.ingest import Ingest
 from palaver.archive.rows import conversation_rows
 from palaver.archive.selection import find_conversation
+from palaver.archive.short_ids import MAX_LENGTH
+from palaver.cli._terminal.layout import stars
 from palaver.model import build
 
 FIXTURES = CHECKOUT / "fixtures"
@@ -105,13 +108,24 @@ def test_agents_are_counted_behind_the_conversation_that_started_them(archive, l
     agents = [row for row in answer["conversations"] if row["is_sidechain"]]
     [of_an_agent] = [row for row in agents if row["parent"] != session["conversation_id"]]
     assert of_an_agent["parent"] in {row["conversation_id"] for row in agents}
-    assert all(row["short_id"].startswith("agent-") for row in agents)
+    assert all(len(row["short_id"]) <= MAX_LENGTH for row in agents)
 
 
-def test_an_agent_whose_conversation_is_not_here_is_listed(keep, listed):
+def test_an_agent_whose_conversation_is_gone_is_hidden_too(keep, listed, run):
     session = {"is_sidechain": True, "parent_conversation_id": "gone"}
-    keep(conversation("gone:agent-1", "x", title="orphan", session=session))
-    assert titles(listed()) == ["orphan"]
+    keep(conversation("gone:agent-1", "x", title="orphan", session=session), conversation("two", "x", title="other"))
+    assert titles(listed()) == ["other"]
+    assert run("list").stderr.splitlines() == ["", "1 agent: --agents shows it"]
+    assert titles(listed("--agents")) == ["orphan", "other"]
+
+
+def test_list_and_stats_count_the_same_conversations(archive, listed, run):
+    keep_folder(FIXTURES / "claude_code" / "subagents_folder", archive)
+    keep_folder(FIXTURES / "claude_code" / "flat_agent_files", archive)
+    answer = listed()
+    assert answer["hidden_agents"]
+    stats = json.loads(run("stats", "--json").stdout)
+    assert f'"conversations": {answer["total"] + answer["hidden_agents"]}' in json.dumps(stats)
 
 
 def test_agents_that_alone_are_like_that_are_told(archive, run):
@@ -220,16 +234,129 @@ def test_every_short_id_is_understood(archive, listed):
         for row in rows:
             found = find_conversation(connection, row["short_id"])
             assert (found.platform, found.conversation_id) == (row["platform"], row["conversation_id"])
+            assert len(row["short_id"]) <= MAX_LENGTH
 
 
-@pytest.mark.parametrize("width", [80, 120])
-def test_it_fits_a_terminal(archive, run, monkeypatch, width):
+@pytest.fixture
+def terminal(monkeypatch):
+    def of_width(width):
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("NO_COLOR", "1")
+
+    return of_width
+
+
+def test_it_fits_a_terminal(archive, run, terminal):
     keep_fixtures(archive)
-    monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("NO_COLOR", "1")
-    lines = run("list", "--all").stdout.splitlines()
-    assert max(map(cell_len, lines)) == width
+    for width in (60, 80, 120, 200):
+        terminal(width)
+        lines = run("list", "--all", "--agents").stdout.splitlines()
+        assert max(map(cell_len, lines)) == width
+        head = lines[0]
+        assert width - head.index("title") >= 30
+        assert ("platform" in head, "project" in head) == (width >= 80, width >= 120)
+
+
+def test_columns_are_dropped_before_titles_are_cut(keep, run, terminal):
+    title = "A title of thirty characters ."
+    answer = {
+        **build.message(
+            message_id="m",
+            role="assistant",
+            timestamp="2026-01-01T10:00:00.000Z",
+            content=[build.text("x")],
+            metadata={"author_kind": "model"},
+        ),
+        "tokens": {"input_tokens": 5},
+    }
+    document = conversation("one", title=title) | {"messages": [answer]}
+    keep({**document, "context": {"workspace": {"path": "/home/ada/boat"}}})
+    heads = []
+    for width in (80, 79, 71, 62, 52):
+        terminal(width)
+        head, line = run("list").stdout.splitlines()
+        assert line.endswith(title)
+        heads.append(head.split())
+    assert heads == [
+        ["id", "when", "platform", "msgs", "tokens", "project", "title"],
+        ["id", "when", "platform", "msgs", "project", "title"],
+        ["id", "when", "platform", "msgs", "title"],
+        ["id", "when", "msgs", "title"],
+        ["id", "when", "title"],
+    ]
+
+
+def test_guessed_times_are_marked_and_come_last(keep, listed, run):
+    guessed = conversation("one", "x", title="guessed", created_at="2026-03-01T00:00:00.000Z")
+    guessed["messages"][0]["metadata"]["timestamp_inferred"] = True
+    keep(guessed, conversation("two", "x", title="dated"))
+    assert titles(listed()) == ["dated", "guessed"]
+    assert [row["is_undated"] for row in listed()["conversations"]] == [False, True]
+    assert [line.split()[1] for line in run("list").stdout.splitlines()[1:]] == ["2026-01-01", "~2026-03-01"]
+    assert titles(listed("--limit", 1)) == ["dated"]
+
+
+def test_stars_are_numbers_where_they_cannot_be_encoded(monkeypatch):
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), "latin-1"))
+    assert stars(4) == "4 of 5"
+
+
+def test_ratings_are_stars(archive, keep, run):
+    keep(conversation("one", "x", title="rated"), conversation("two", "x", title="rated twice"))
+    with closing(open_to_write(archive)) as connection:
+        rows = [("chatgpt", "one", 5, None, "2026"), ("chatgpt", "two", 3.5, None, "2026")]
+        connection.executemany("insert into rating values (?, ?, ?, ?, ?)", rows)
+    printed = run("list").stdout
+    assert "rated  ★★★★★\n" in printed
+    assert "rated twice  ★★★½\n" in printed
+
+
+@pytest.fixture
+def projects(tmp_path, keep):
+    """Conversations about the folders of a repository, of one beside it and of one whose name begins alike."""
+    for folder in ("boat/.git", "boat/hull/deep", "boathouse", "loose/inner"):
+        (tmp_path / folder).mkdir(parents=True)
+    keep(
+        *(
+            conversation(name, "x", title=name) | {"context": {"workspace": {"path": str(tmp_path / name)}}}
+            for name in ("boat", "boat/hull", "boathouse", "loose", "loose/inner")
+        ),
+        conversation("nowhere", "x", title="nowhere"),
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("folder", "found"),
+    [
+        ("boat", ["boat", "boat/hull"]),
+        ("boat/hull/deep", ["boat", "boat/hull"]),
+        ("boathouse", ["boathouse"]),
+        ("loose", ["loose", "loose/inner"]),
+        ("loose/inner", ["loose/inner"]),
+    ],
+)
+def test_the_conversations_of_this_folder(projects, listed, monkeypatch, folder, found):
+    monkeypatch.chdir(projects / folder)
+    monkeypatch.delenv("PWD", raising=False)
+    assert sorted(titles(listed("--here"))) == found
+
+
+def test_the_conversations_of_this_folder_through_a_link_and_with_other_filters(projects, listed, run, monkeypatch):
+    (projects / "link").symlink_to(projects / "boat", target_is_directory=True)
+    monkeypatch.chdir(projects / "link")
+    monkeypatch.setenv("PWD", str(projects / "link"))
+    assert sorted(titles(listed("--here"))) == ["boat", "boat/hull"]
+    assert titles(listed("--here", "--project", "hull")) == ["boat/hull"]
+    monkeypatch.chdir(projects)
+    (projects / "boat").rename(projects / "sunk")
+    monkeypatch.chdir(projects / "sunk")
+    monkeypatch.setenv("PWD", str(projects / "sunk"))
+    result = run("list", "--here")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "No conversation of " in result.stderr
+    assert "or a folder below it" in result.stderr
 
 
 def test_what_could_steer_a_terminal_is_shown(keep, run):

@@ -87,11 +87,6 @@ def test_the_version(run):
     assert run("--version").stdout == f"palaver {__version__}\n"
 
 
-def test_without_a_command_the_help_is_shown(run):
-    result = run()
-    assert "Bring in:" in result.output
-
-
 @needs_posix
 def test_an_interrupt_leaves_no_partial_file(start, session, tmp_path):
     out = tmp_path / "out.jsonl"

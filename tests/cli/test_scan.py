@@ -2,11 +2,16 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from archiving import exported
+from homes import FIXTURES, write_zip
+from palaver.cli._terminal import empty_machine
+from palaver.importers import importer, platforms
 
 
 @pytest.fixture
@@ -24,12 +29,12 @@ def test_everything_is_found_and_kept(run, kept):
     result = run("scan")
     assert result.exit_code == 1, "the damaged session has records that were refused"
     assert result.stdout == ""
-    rows = [line.split("  ") for line in result.stderr.splitlines() if "~/.claude" in line]
-    assert [part.strip() for part in rows[0] if part.strip()][:3] == ["Claude Code", "~/.claude/projects", "5"]
-    assert "~/.claude/history.jsonl" in result.stderr
-    assert f"The archive is {kept / 'archive.db'}." in result.stderr
-    assert "even when its source is deleted" in result.stderr
-    assert "palaver quarantine list" in result.stderr
+    _, row, *_ = result.stderr.splitlines()
+    totals = json.loads(run("scan", "--again", "--json").stdout)["totals"]
+    assert row.split() == ["Claude", "Code", str(totals["conversations"]), str(totals["messages"]), "6", "2", "places"]
+    assert f"Archive: {kept / 'archive.db'}" in result.stderr
+    assert "Conversations stay even if their source files are deleted." in result.stderr
+    assert "3 records could not be read: `palaver quarantine list`" in result.stderr
     assert (
         len(exported(kept / "archive.db"))
         == json.loads(run("scan", "--again", "--json").stdout)["totals"]["conversations"]
@@ -42,7 +47,7 @@ def test_scanning_again_reads_nothing_and_changes_nothing(run, kept):
     before = exported(kept / "archive.db")
     result = run("scan")
     assert result.exit_code == 0
-    assert "Nothing new: 6 sources are as they were, and not read again." in result.stderr
+    assert result.stderr == "Nothing new (6 sources unchanged)\n"
     assert exported(kept / "archive.db") == before
 
 
@@ -105,14 +110,64 @@ def test_a_dry_run_writes_nothing(run, kept):
     assert not kept.exists()
 
 
-def test_an_empty_home_is_told_where_was_looked_and_what_to_do(run, kept):
+def test_an_empty_machine_is_answered_in_ten_lines(run, kept):
     result = run("scan")
-    assert result.exit_code == 0
-    assert "No conversations were found on this machine." in result.stderr
-    for told in ("Claude Code", "~/.claude/projects", "`palaver import PATH`", "CLAUDE_CONFIG_DIR"):
-        assert told in result.stderr
+    assert (result.exit_code, result.stdout) == (0, "")
+    lines = result.stderr.splitlines()
+    number = sum(len(importer(platform).locations()) for platform in platforms())
+    assert lines[0] == (
+        f"No AI conversations found on this machine (looked in {number} places: `palaver sources --all`)."
+    )
+    assert len(lines) <= 12
+    assert "  Claude Code   keeps them in ~/.claude (or where CLAUDE_CONFIG_DIR points)" in lines
+    for platform in platforms():
+        product = importer(platform)
+        is_mentioned = bool(product.locations()) or hasattr(product, "export_menu")
+        assert (product.title in result.stderr) == is_mentioned, platform
     assert not kept.exists()
     assert json.loads(run("scan", "--json").stdout)["totals"]["sources"] == 0
+
+
+def test_the_answer_to_an_empty_machine_does_not_grow_with_the_platforms(run, monkeypatch):
+    class Another:
+        title = "Another"
+
+        def __init__(self, number):
+            self.platform = f"another_{number}"
+
+        def locations(self):
+            return [Path.home() / f".{self.platform}"]
+
+    known = [importer(platform) for platform in platforms()] + [Another(number) for number in range(40)]
+    monkeypatch.setattr(empty_machine, "platforms", lambda: range(len(known)))
+    monkeypatch.setattr(empty_machine, "importer", known.__getitem__)
+    assert len(run("scan").stderr.splitlines()) <= 12
+
+
+@pytest.mark.skipif(os.name != "posix", reason="paths are quoted for a POSIX shell")
+def test_exports_in_the_downloads_folder_are_named_until_they_are_imported(run, home):
+    downloads = home / "Downloads"
+    downloads.mkdir()
+    write_zip(downloads / "my chats.zip", FIXTURES / "chatgpt" / "branches" / "source")
+    advice = "~/Downloads has what looks like a ChatGPT export:\n    palaver import ~/Downloads/'my chats.zip'\n"
+    assert run("scan").stderr.endswith(f"\n\n{advice}")
+    assert run("scan", "--dry-run").stderr.endswith(advice)
+    assert json.loads(run("scan", "--json").stdout)["sources"] == []
+    pasted = advice.splitlines()[1].strip()
+    done = subprocess.run(["sh", "-c", f"set -- {pasted}; printf '%s\n' \"$@\""], capture_output=True, check=True)
+    words = done.stdout.decode().splitlines()
+    assert words == ["palaver", "import", str(downloads / "my chats.zip")]
+    assert run(*words[1:]).exit_code == 0
+    assert "my chats" not in run("scan").stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="user-dirs.dirs is read on Linux")
+def test_the_downloads_folder_is_the_one_that_the_desktop_names(run, home):
+    (home / ".config").mkdir()
+    (home / ".config" / "user-dirs.dirs").write_text('XDG_DOWNLOAD_DIR="$HOME/Geladen"\n')
+    (home / "Geladen").mkdir()
+    write_zip(home / "Geladen" / "x.zip", FIXTURES / "chatgpt" / "branches" / "source")
+    assert "    palaver import ~/Geladen/x.zip\n" in run("scan").stderr
 
 
 def test_places_are_taken_from_the_platforms_own_setting(run, used_home, tmp_path, monkeypatch):

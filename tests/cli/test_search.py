@@ -47,9 +47,9 @@ def test_hits_stand_below_their_conversation_one_a_line(run, keep):
     result = run("search", "apple")
     header, *lines = result.stdout.splitlines()
     assert header == "01234567  A title  toy · garden · 2026-01-31"
-    assert [line.split(maxsplit=2)[1:] for line in lines] == [
-        ["human", "another apple"],
-        ["human", "an apple ⏎ and a pear"],
+    assert [line.split(maxsplit=3) for line in lines] == [
+        ["01234567:2", lines[0].split()[1], "human", "another apple"],
+        ["01234567:1", lines[0].split()[1], "human", "an apple ⏎ and a pear"],
     ]
     assert "2 of 2 messages, newest first" in result.stderr
     assert result.exit_code == 0
@@ -104,7 +104,7 @@ def test_words_are_marked_in_a_terminal(run, keep, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     keep("two apples", title="Of apples")
     result = run("search", "APPLE*", color=True)
-    assert result.stdout.count("\x1b[1;33mapples\x1b[0m") == 2
+    assert result.stdout.count("\x1b[1;31mapples\x1b[0m") == 2
 
 
 def test_it_says_where_the_words_are(run, keep):
@@ -113,6 +113,47 @@ def test_it_says_where_the_words_are(run, keep):
     shown = run("search", "apple").stdout
     for where in ("in Bash\\x1b[5m call: ", "in thinking: ", "in tool result: "):
         assert where in shown
+
+
+def test_a_call_names_its_tool_once(run, keep):
+    call = [build.tool_use(id="1", name="Bash", input={"command": "bash apple.sh"})]
+    keep(call, [build.tool_use(id="2", name="Apple", input={})])
+    result = run("search", "apple")
+    assert "in Bash call: bash apple.sh\n" in result.stdout
+    assert "in Apple call: \n" in result.stdout or "in Apple call:\n" in result.stdout
+
+
+def test_a_hit_leads_to_its_message(run, keep):
+    keep("one", "two", "an apple", "four", title="Of fruit")
+    keep("an apple too", name="fedcba9876543210", title="Of fruit too")
+    for line in run("search", "apple").stdout.splitlines():
+        if "apple" in line:
+            place = line.split()[0]
+            assert "apple" in run("show", place, "-C", "0").stdout.partition("\n\n")[2]
+    numbers = [found["number"] for found in json.loads(run("search", "apple", "--json").stdout)["messages"]]
+    assert sorted(numbers) == [1, 3]
+
+
+def test_the_messages_around_a_hit(run, keep):
+    keep("one", "two\nlines", "an apple", "four", "five", "six", "another apple")
+    result = run("search", "apple", "-C", "2")
+    places = [line.split()[0] for line in result.stdout.splitlines()[1:]]
+    assert places == [f"01234567:{n}" for n in (5, 6, 7)] + ["--"] + [f"01234567:{n}" for n in range(1, 6)]
+    assert "two lines\n" in result.stdout
+    found = json.loads(run("search", "apple", "-C", "1", "--json").stdout)["messages"]
+    assert [[near["number"] for near in hit["before"] + hit["after"]] for hit in found] == [[6], [2, 4]]
+    assert found[1]["before"][0]["text"] == "two lines"
+
+
+def test_results_fit_narrow_terminals(run, keep, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    keep("an apple " * 30, "more of " * 40, title="About apples and all that can be made of them in a kitchen")
+    for width in (60, 80, 120, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        lines = run("search", "apple", "-C", "1").stdout.splitlines()
+        assert max(map(len, lines)) <= width
+        assert ("toy · garden" in lines[0]) == (width >= 80)
 
 
 def test_what_stands_in_several_messages_is_shown_once(run, keep):

@@ -115,12 +115,13 @@ def test_the_head_tells_tags_and_ratings(archive, shown, keep):
         connection.execute("insert into rating values ('claude_code', 'one', 4.5, 'quite fine', '2026')")
     printed = shown("one")
     assert "  tags      garden\n" in printed
-    assert "  rating    4.5 of 5  quite fine\n" in printed
+    assert "  rating    ★★★★½  quite fine\n" in printed
 
 
 def test_the_head_of_an_agent_names_the_conversation_it_belongs_to(archive, shown, keep):
     keep_folder(CLAUDE_CODE / "subagents_folder", archive)
     assert "  agent of  75cd0b95  Survey the keeper's log" in shown("agent-aab7a3")
+    assert "  agent of  75cd0b95  " in shown("aab7a330")
     session = {"is_sidechain": True, "parent_conversation_id": "gone"}
     keep(conversation("gone:agent-1", message("m", "x"), session=session))
     assert "  agent of  gone  (not in the archive)" in shown("gone:agent-1")
@@ -286,8 +287,8 @@ def test_tokens_of_each_message(archive, shown):
 def test_compaction_is_marked(archive, shown):
     keep_folder(CLAUDE_CODE / "compact_boundary", archive)
     printed = shown("latest")
-    assert "  the context was compacted here  " in printed
-    assert "  summary of what was said before  " in printed
+    assert "  context compacted here  " in printed
+    assert "  summary of the conversation so far  " in printed
     assert "\n  summary   This session is being continued" in printed
 
 
@@ -328,7 +329,7 @@ def test_the_way_to_one_message(archive, shown, run):
     ]
     refused = run("show", "latest", "--branch", "bees")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "no message of this conversation is called 'bees'" in refused.stderr
+    assert "928ea0bc has no message 'bees'" in refused.stderr
 
 
 def test_a_circle_of_parents_has_an_end(keep, shown, run):
@@ -336,7 +337,7 @@ def test_a_circle_of_parents_has_an_end(keep, shown, run):
     assert shown("one", "--branch", "a1", "--raw").count("\n") == 2
     refused = run("show", "one", "--branch", "a")
     assert refused.exit_code == 2
-    assert "several messages (a1, a2)" in refused.stderr
+    assert "'a' matches several messages: a1, a2. Type more of the id" in refused.stderr
 
 
 def test_branches_of_a_tree(archive, shown):
@@ -353,16 +354,16 @@ def test_agents_are_named_where_they_were_started(archive, shown):
     keep_folder(CLAUDE_CODE / "subagents_folder", archive)
     lines = shown("75cd0b95").splitlines()
     place = lines.index("  Agent  Nights without light  ok, 5 lines")
-    assert lines[place + 1].startswith("    agent agent-aab7a3  Go through log/1903.txt")
+    assert lines[place + 1].startswith("    agent aab7a330  Go through log/1903.txt")
     assert lines[place + 1].endswith("  4 messages")
-    assert lines[-2] == "Began in this conversation, too:"
-    assert lines[-1].startswith("    agent agent-abaa5d  ")
+    assert lines[-2] == "Also began in this conversation:"
+    assert lines[-1].startswith("    agent abaa5d")
     assert "return only the number" not in "\n".join(lines)
 
 
 def test_agents_are_shown_inside(archive, shown):
     keep_folder(CLAUDE_CODE / "subagents_folder", archive)
-    lines = shown("75cd0b95", "--sidechains").splitlines()
+    lines = shown("75cd0b95", "--agents").splitlines()
     assert any(line.startswith("  │   │   Fog is named 31 times") for line in lines), "an agent of an agent"
     assert any(line.startswith("  │   Segment four has lost") for line in lines)
     assert not any(line != line.rstrip() for line in lines)
@@ -371,7 +372,7 @@ def test_agents_are_shown_inside(archive, shown):
 def test_an_agent_that_started_itself_is_shown_once(keep, shown):
     session = {"is_sidechain": True, "parent_conversation_id": "one"}
     keep(conversation("one", message("a", "just once"), session=session))
-    assert shown("one", "--sidechains").count("  just once") == 1
+    assert shown("one", "--agents").count("  just once") == 1
 
 
 def test_what_goes_on_elsewhere_is_named(keep, shown):
@@ -388,7 +389,7 @@ def test_usage_that_is_counted_elsewhere_says_where(archive, shown, run):
     keep_folder(CLAUDE_CODE / "forked_pair", archive)
     first, copy = shown("9dc85ec8"), shown("fa4c8852")
     assert "counted in" not in first
-    assert "that of 1 message is counted in 9dc85ec8" in copy
+    assert "the tokens of 1 message are counted in 9dc85ec8" in copy
     assert "  counted in 9dc85ec8\n  The roster covers seven days" in copy
     answer = json.loads(run("show", "fa4c8852", "--json").stdout)
     [there] = answer["counted_elsewhere"]
@@ -484,7 +485,7 @@ def test_a_conversation_in_fragments_is_one_document(keep, run, monkeypatch):
 
 def test_a_word_that_means_nothing_or_too_much(archive, run):
     keep_folder(FIXTURES / "chatgpt", archive)
-    for word, reason in (("nothing", "no conversation is called 'nothing'"), ("0000", "may mean several")):
+    for word, reason in (("nothing", "no conversation matches 'nothing'"), ("0000", "matches several conversations")):
         refused = run("show", word)
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert reason in refused.stderr
@@ -508,7 +509,7 @@ def test_text_is_wrapped_and_code_is_not(keep, shown, terminal):
     assert lines[place + 1].startswith("    ")
 
 
-FLAGS = [[], ["--all", "--branch", "all", "--sidechains", "--tokens", "--cost", "--revisions"], ["--json"], ["--raw"]]
+FLAGS = [[], ["--all", "--branch", "all", "--agents", "--tokens", "--cost", "--revisions"], ["--json"], ["--raw"]]
 
 
 @pytest.mark.parametrize("flags", FLAGS, ids=lambda flags: "".join(flags[:1]) or "plain")

@@ -12,7 +12,12 @@ def test_every_importer_is_listed_with_its_places_and_options(run, home):
         assert importer(platform).title in result.stdout
         assert f"palaver import {platform} PATH" in result.stdout
     assert "~/.claude/projects  found" in result.stdout
-    assert "~/.claude/transcripts  not here" in result.stdout
+    assert "~/.claude/transcripts" not in result.stdout
+    assert "places are not here: --all lists them" in result.stdout
+    assert "ask for one in Settings > Data controls" in result.stdout
+    every_place = run("sources", "--all").stdout
+    assert "~/.claude/transcripts  not here" in every_place
+    assert all(str(path).replace(str(home), "~") in every_place for path in importer("cline").locations())
     assert "-O original_files=yes|no  Keep the whole file" in result.stdout
     assert "[default: no]" in result.stdout
 

@@ -1,10 +1,14 @@
 import json
 import shutil
+from datetime import UTC, datetime, timedelta
+from itertools import count
 
 import pytest
 
 from palaver.model import build
 from palaver.model.json_output.statistics import StatsAnswer
+
+from .conftest import ROOT
 
 AT = "2026-01-01T10:00:00.000Z"
 
@@ -24,11 +28,11 @@ def test_totals_count_an_answer_once_and_say_what_was_left_out(imported):
     assert result.exit_code == 0
     assert result.stderr == ""
     lines = result.stdout.splitlines()
-    assert lines[0] == "2 conversations, 10 messages"
-    assert lines[1] == "messages by human 5, model 5"
+    assert lines[0] == "2025-08-01 to 2025-08-30 (nothing in the last 30 days)"
+    assert lines[1] == "2 conversations, 10 messages"
+    assert lines[2] == "messages by human 5, model 5"
     assert "output         223" in lines
-    assert "Day by day, up to 2025-08-30" in lines
-    assert "2 copies of 2 answers were left out (40,007 tokens that naive counting would add)" in result.stdout
+    assert "2 duplicate answers not counted (40,007 tokens)" in result.stdout
 
 
 def test_each_total_opens_to_the_rows_it_counts(imported):
@@ -109,13 +113,124 @@ def test_groups_are_the_wanted_ones(imported):
     assert sum(group["tool_calls"] for group in tools["groups"]) == tools["totals"]["tool_calls"] > 0
 
 
-def test_only_the_last_thirty_days_are_shown_unless_days_are_asked_for(imported):
+def test_totals_and_table_are_about_one_range_of_time(imported):
     run = imported("resumed_pair", "forked_pair")
-    recent = [group["group"] for group in json.loads(run("stats", "--json").stdout)["groups"]]
-    every = [group["group"] for group in json.loads(run("stats", "--by", "day", "--json").stdout)["groups"]]
-    assert recent == every[-len(recent) :]
-    assert len(recent) < len(every)
-    assert "\n…" in run("stats", "--by", "day").stdout, "the pause in between is told in a word"
+    recent = StatsAnswer.model_validate_json(run("stats", "--json").stdout)
+    every = StatsAnswer.model_validate_json(run("stats", "--all", "--json").stdout)
+    assert (recent.range, every.range) == ("latest_days", "all_time")
+    for answer in (recent, every):
+        assert sum(group.tokens.output for group in answer.groups) == answer.totals.tokens.output
+        assert sum(sum(group.messages.values()) for group in answer.groups) == sum(answer.totals.messages.values())
+    assert recent.totals.tokens.output < every.totals.tokens.output
+    assert [group.group for group in recent.groups] == [group.group for group in every.groups][-len(recent.groups) :]
+    assert recent.since[:10] <= recent.groups[0].group <= recent.groups[-1].group < recent.until[:10]
+    assert recent.all_time.conversations == every.totals.conversations
+    assert recent.all_time.cost == every.totals.cost
+    assert (every.all_time, every.since, every.until) == (None, None, None)
+    assert f"All time: {every.totals.conversations} conversations, $" in run("stats").stdout
+    assert "\n…" in run("stats", "--by", "day").stdout, "the pause in between is one row of dots"
+
+
+def test_the_last_row_adds_up_the_rows_above_it(imported):
+    table = imported("resumed_pair", "forked_pair")("stats", "--by", "project").stdout.split("\n\n")[2].splitlines()
+    assert table[0].split()[:2] == ["project", "msgs"]
+    assert table[-1].split()[:2] == ["total", str(sum(int(row.split()[1]) for row in table[1:-1]))]
+
+
+@pytest.mark.parametrize(
+    ("words", "heading"),
+    [
+        (["--since", "2025-08-01"], "Since 2025-08-01"),
+        (["--since", "2025-08-01", "--until", "2025-09-01"], "2025-08-01 to 2025-08-31"),
+        (["--until", "2025-08-30T12:30"], "Before 2025-08-30 12:30"),
+        (["--by", "model"], "All time"),
+        (["--all"], "All time"),
+    ],
+)
+def test_the_heading_names_the_range(imported, words, heading):
+    assert imported("resumed_pair")("stats", *words).stdout.splitlines()[0] == heading
+
+
+def test_what_is_recent_is_shown_as_the_last_days(run, answered):
+    answered(model="claude-sonnet-4-5", at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z")
+    result = run("stats")
+    assert result.stdout.splitlines()[:2] == ["Last 30 days", "1 conversation, 1 message"]
+    assert "All time: 1 conversation, <$0.01: `palaver stats --all`" in result.stdout
+
+
+def test_spellings_of_a_model_are_one_row_unless_exact(run, answered):
+    spellings = ["claude-sonnet-4-5", "claude-sonnet-4.5", "anthropic/claude-sonnet-4.5", "claude-sonnet-4-5-20250929"]
+    for spelling in spellings:
+        answered(model=spelling)
+    [row] = json.loads(run("stats", "--by", "model", "--json").stdout)["groups"]
+    assert (row["group"], row["answers"], row["models"]) == ("claude-sonnet-4-5", 4, sorted(spellings))
+    rows = json.loads(run("stats", "--by", "model", "--exact", "--json").stdout)["groups"]
+    assert {row["group"]: row["answers"] for row in rows} == dict.fromkeys(spellings, 1)
+    assert sum(row["cost"]["amount"] for row in rows) > 0
+    assert run("stats", "--by", "model").stdout.count("sonnet") == 1
+
+
+def test_the_current_block_is_marked(run, answered):
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    for back in (0, 3, 30):
+        answered(model="claude-sonnet-4-5", at=f"{hour - timedelta(hours=back):%Y-%m-%dT%H:%M:%S}.000Z")
+    answer = StatsAnswer.model_validate_json(run("stats", "--by", "block", "--json").stdout)
+    assert [group.answers for group in answer.groups] == [1, 2]
+    assert [group.block.is_active for group in answer.groups] == [False, True]
+    assert answer.groups[1].group == f"{hour - timedelta(hours=3):%Y-%m-%dT%H:%M:%S}.000Z"
+    assert answer.groups[1].block.end == f"{hour + timedelta(hours=2):%Y-%m-%dT%H:%M:%S}.000Z"
+    shown = run("stats", "--by", "block", "--utc").stdout
+    assert f"{hour - timedelta(hours=3):%Y-%m-%d %H:%M} active" in shown
+    assert f"Active block: {hour - timedelta(hours=3):%H:%M} to {hour + timedelta(hours=2):%H:%M}, " in shown
+
+
+def test_platforms_without_token_counts_are_explained(run):
+    source = ROOT / "fixtures" / "chatgpt" / "branches" / "source"
+    assert run("import", source).exit_code == 0
+    assert "ChatGPT's export has no token counts." in run("stats").stdout
+    [without] = json.loads(run("stats", "--json").stdout)["without_tokens"]
+    assert (without["platform"], without["answers"] > 0) == ("chatgpt", True)
+
+
+def test_a_lower_bound_is_explained(run, answered):
+    answered(model="claude-sonnet-4-5", stop_reason=None)
+    assert (
+        "Output of 1 answer is a lower bound (Claude Code logs it before it finishes). Why: docs/prices.md#lower-bounds"
+    ) in run("stats").stdout
+    assert "\n## Lower bounds\n" in (ROOT / "docs" / "prices.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("budget", "exit_code", "sentence"), [("1000000", 0, " left"), ("0.01", 1, " over budget")])
+def test_a_budget_is_compared_with_the_cost(run, spent_two, budget, exit_code, sentence):
+    assert spent_two == 2
+    result = run("stats", "--budget", budget, "--since", "month")
+    assert result.exit_code == exit_code
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("Budget $")]
+    assert line.startswith(f"Budget ${float(budget):,.2f}: $2.00 spent")
+    assert line.endswith(sentence)
+    compared = json.loads(run("stats", "--budget", budget, "--json").stdout)["budget"]
+    assert (compared["spent"], compared["is_over"]) == (2, exit_code == 1)
+    assert compared["left"] == max(float(budget) - 2, 0)
+    assert compared["ends_at"] > f"{datetime.now(UTC):%Y-%m-%d}", "the current month"
+
+
+@pytest.fixture
+def spent_two(answered, kept):
+    """Two dollars, spent now."""
+    answered(model="mine", at=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z")
+    (kept / "config.toml").write_text('[prices."mine"]\ninput = 1000000\noutput = 1000000\n', "utf-8")
+    return 2
+
+
+def test_nothing_spent_is_within_the_budget(imported):
+    result = imported("plain_session")("stats", "--budget", "5", "--since", "today")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "Budget $5.00: $0.00 spent (0%), $5.00 left" in result.stdout
+
+
+@pytest.mark.parametrize("words", [["--all", "--since", "7d"], ["--all", "--budget", "5"], ["--budget", "0"]])
+def test_options_that_contradict_each_other_are_refused(imported, words):
+    assert imported("plain_session")("stats", *words).exit_code == 2
 
 
 def test_filters_look_at_the_time_of_messages(imported):
@@ -127,7 +242,7 @@ def test_filters_look_at_the_time_of_messages(imported):
 def test_nothing_to_count_is_told_and_exits_with_1(imported):
     result = imported("plain_session")("stats", "--platform", "chatgpt")
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr == "There is nothing like that to count.\n"
+    assert result.stderr == "Nothing matches these filters.\n"
 
 
 def test_bars_fit_the_terminal_and_are_ascii_where_they_must(start_palaver):
@@ -168,19 +283,23 @@ def test_control_characters_in_names_are_shown(run, answered):
 def answered(run, tmp_path):
     """One answer in the archive, by a model, in a project."""
 
-    def keep(model, project="/home/ada"):
-        session = tmp_path / "11111111-1111-4111-8111-111111111111.jsonl"
+    numbers = count(1)
+
+    def keep(model, project="/home/ada", at="2026-01-01T10:00:00.000Z", stop_reason="end_turn"):
+        number = next(numbers)
+        session = tmp_path / f"11111111-1111-4111-8111-{number:012}.jsonl"
         line = {
             "type": "assistant",
-            "uuid": "22222222-2222-4222-8222-222222222222",
+            "uuid": f"22222222-2222-4222-8222-{number:012}",
             "sessionId": session.stem,
-            "timestamp": "2026-01-01T10:00:00.000Z",
+            "timestamp": at,
             "cwd": project,
             "message": {
-                "id": "msg_1",
+                "id": f"msg_{number}",
                 "role": "assistant",
                 "model": model,
                 "content": [{"type": "text", "text": "Noon."}],
+                "stop_reason": stop_reason,
                 "usage": {"input_tokens": 1, "output_tokens": 1},
             },
         }

@@ -71,7 +71,7 @@ def test_a_file_that_is_named_is_there_even_when_there_are_none(run, session, tm
 def test_what_is_not_kept_is_told(run, records, tmp_path):
     result = run("import", records, "--output", tmp_path / "out.jsonl")
     told = " ".join(result.stderr.split())
-    assert "6 usage records without a conversation were read and not kept; with --usage FILE they are written." in told
+    assert "6 usage records without a conversation were read but not written; --usage FILE writes them." in told
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -108,7 +108,7 @@ def test_stats_tell_of_records_by_whom_they_are(run, records, session):
     assert "suggestions" in shown
     assert "2 records are sums over a time" in shown
     everything = run("stats").stdout
-    assert "4 answers by calls that only usage records tell of" in everything
+    assert "4 answers known only from usage records" in everything
     totals = StatsAnswer.model_validate_json(run("stats", "--by", "conversation", "--json").stdout)
     assert totals.totals.usage_records == 4
     assert sum(group.tokens.output for group in totals.groups) == totals.totals.tokens.output

@@ -56,8 +56,8 @@ def test_valid_documents(run, valid):
     assert result.exit_code == 0
     assert result.stdout.startswith("Checked: 1 source, 3 documents, ")
     *_, verdict, found = result.stdout.splitlines()
-    assert verdict.startswith("Valid: 3 conversations, ")
-    assert found.startswith("Found: ")
+    assert verdict.startswith("Valid: checked 3 conversations, ")
+    assert found == "No problems found"
     assert result.stderr == ""
 
 
@@ -66,11 +66,11 @@ def test_a_fault_is_told_with_line_conversation_pointer_and_excerpt(run, changed
     result = run("validate", file)
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
-    heading = lines.index("error 1 in 1 source  invalid-role: A message has a role that the schema does not know.")
+    heading = lines.index("error 1 in 1 source  invalid-role: A message has a role unknown to the schema.")
     place = f"  {file}:2 {conversation_id(file, 2)} /messages/0/role: "
     assert lines[heading + 1] == place + "Message 0 has invalid role: robot"
     assert lines[heading + 2] == "      robot"
-    assert lines[-2].startswith("With errors: 3 conversations, ")
+    assert lines[-2].startswith("1 of 3 documents has an error: checked 3 conversations, ")
 
 
 def test_an_unknown_version_is_an_error_that_says_so(run, changed):
@@ -108,6 +108,23 @@ def test_the_report_as_json(report, valid, changed):
     assert (coverage["platform"], coverage["conversations"]) == ("claude_code", 5)
 
 
+def test_errors_and_warnings_of_one_rule_are_groups_of_their_own(run, report, valid, tmp_path):
+    lines = valid.read_bytes().splitlines(keepends=True)
+    for number, incomplete in enumerate((False, True)):
+        document = json.loads(lines[number])
+        result = {"type": "tool_result", "tool_use_id": "nowhere", "content": "", "is_error": False}
+        document["messages"][0].update(content=[result], metadata={"context_incomplete": incomplete})
+        lines[number] = json.dumps(document).encode() + b"\n"
+    file = tmp_path / "orphans.jsonl"
+    file.write_bytes(b"".join(lines))
+    answer = report(file)
+    orphans = [group for group in answer["findings"] if group["code"] == "orphan-tool-result"]
+    assert [(group["severity"], group["count"]) for group in orphans] == [("error", 1), ("warning", 1)]
+    for severity, count in answer["totals"]["severities"].items():
+        assert sum(group["count"] for group in answer["findings"] if group["severity"] == severity) == count
+    assert "1 of 3 documents has an error" in run("validate", file).stdout
+
+
 def test_the_report_in_files(run, valid, tmp_path):
     files = tmp_path / "report.json", tmp_path / "report.html"
     result = run("validate", valid, "--report", files[0], "--report", files[1])
@@ -115,7 +132,7 @@ def test_the_report_in_files(run, valid, tmp_path):
     answer = json.loads(files[0].read_text("utf-8"))
     jsonschema_rs.validator_for(published_schema("report")).validate(answer)
     assert files[1].read_text("utf-8").startswith("<!doctype html>")
-    assert [line.rpartition("/")[2] for line in result.stderr.splitlines()] == ["report.json.", "report.html."]
+    assert [line.rpartition("/")[2] for line in result.stderr.splitlines()] == ["report.json", "report.html"]
 
 
 def test_a_report_that_cannot_be_written(run, valid, tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from exporting import CASES, a_document, a_message, documents_of, export, ten_cents
 from palaver.errors import OptionError
-from palaver.exporters import exporter, formats
+from palaver.exporters import endings, exporter, formats
 from palaver.model import build
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -35,6 +35,16 @@ def test_an_unknown_format_is_told_with_those_that_are_known():
     for name in ("pdf", "_contract"):
         with pytest.raises(OptionError, match=r"known: csv, jsonl, markdown"):
             exporter(name)
+
+
+def test_every_ending_means_one_format():
+    assert endings() == {
+        ".csv": "csv",
+        ".jsonl": "jsonl",
+        ".ndjson": "jsonl",
+        ".md": "markdown",
+        ".markdown": "markdown",
+    }
 
 
 @every_format

@@ -12,10 +12,13 @@ from markdown_it import MarkdownIt
 
 from exporting import CASES, a_document, a_message, documents_of, export, ten_cents
 from importing import LONG
+from palaver.exporters import exporter
+from palaver.exporters._contract import IndexEntry
 from palaver.exporters._prose import fenced, prose
 from palaver.model import build
 from palaver.model.block_text import block_texts
 
+TITLES = {"claude_code": "Claude Code"}
 PARSER = MarkdownIt("commonmark")
 OWN_HTML = re.compile(r"<details>\n<summary>.*</summary>\n?|</details>\n?|<!-- -->\n?")
 MARKS = [
@@ -72,8 +75,14 @@ def _bare(text: str) -> str:
 def test_the_headings_are_those_of_the_conversations_and_their_messages(case):
     documents = documents_of(case)
     written = export("markdown", documents)
-    assert [tag for tag, _ in headings(written)].count("h2") == sum(len(one["messages"]) for one in documents)
+    shown = [message for one in documents for message in one["messages"] if not is_hidden_and_empty(message)]
+    assert [tag for tag, _ in headings(written)].count("h2") == len(shown)
     assert not foreign_html(written)
+
+
+def is_hidden_and_empty(message: dict[str, Any]) -> bool:
+    is_hidden = (message.get("metadata") or {}).get("hidden")
+    return bool(is_hidden) and all(block.get("text") == "" for block in message["content"])
 
 
 @settings(max_examples=300)
@@ -127,6 +136,64 @@ def test_parts_with_html_are_shown_as_they_were_written_and_others_stay():
     assert prose("*a*\n\n<b>c</b> d\n\n- `<e>`") == "*a*\n\n```html\n<b>c</b> d\n```\n\n- `<e>`"
 
 
+def test_an_element_with_blank_lines_is_shown_in_one_fence():
+    reminder = "<system-reminder>\nAs you answer:\n\n# Notes\n\n```sh\nls\n```\n\n*end*\n</system-reminder>"
+    assert prose(f"Hello *you*\n\n{reminder}\n\n# After") == (f"Hello *you*\n\n````html\n{reminder}\n````\n\n### After")
+    nested = "<a-b>\n\n<a-b>\n\nin\n\n</a-b>\n\nout\n\n</a-b>"
+    assert prose(nested) == f"```html\n{nested}\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<br>\n\n*a*\n\n<br>", "```html\n<br>\n```\n\n*a*\n\n```html\n<br>\n```"),
+        ("A <b>\n\n*a*\n\n</b>", "```html\nA <b>\n```\n\n*a*\n\n```html\n</b>\n```"),
+        ("<i>\n\n```\n</i>\n```\n\n*a*", "````html\n<i>\n\n```\n</i>\n```\n````\n\n*a*"),
+    ],
+)
+def test_only_an_element_that_begins_a_line_and_ends_is_extended_to_whole_parts(text, expected):
+    assert prose(text) == expected
+
+
+def test_messages_that_are_hidden_and_empty_are_left_out():
+    hidden = {"author_kind": "harness", "hidden": True, "timestamp_inferred": True}
+    document = a_document(
+        a_message(build.text(""), message_id="root", role="system", metadata=hidden),
+        a_message(build.text(""), message_id="first", parent_message_id="root", metadata=hidden),
+        a_message(message_id="asked", parent_message_id="first"),
+        a_message(build.text("a rule"), message_id="rule", parent_message_id="asked", metadata=hidden),
+        a_message(message_id="again", parent_message_id="first"),
+        a_message(build.text(""), message_id="paid", tokens={"output_tokens": 1}, metadata=hidden),
+    )
+    written = export("markdown", [document])
+    assert [words.partition(" · ")[0] for tag, words in headings(written) if tag == "h2"] == ["3", "4", "5", "6"]
+    assert "## 3 · Human · 2026-04-01 10:00:00 UTC\n\na word" in written.decode()
+    assert "*hidden by the platform · time inferred*\n\na rule" in written.decode()
+    assert "*follows the beginning*" in written.decode()
+
+
+def test_the_platform_is_shown_by_its_title():
+    document = a_document(platform={"name": "claude_code", "version": "2.1.0"})
+    assert "- Platform: Claude Code `2.1.0`\n" in export("markdown", [document], platform_title=TITLES.get).decode()
+    assert "- Platform: claude\\_code `2.1.0`\n" in export("markdown", [document]).decode()
+
+
+def test_an_index_links_files_the_newest_first_and_keeps_those_of_earlier_exports():
+    older = IndexEntry("2026-04-01-Beans-one.md", "Beans [1]", "ChatGPT", "2026-04-01T10:00:00.000Z", 1, is_agent=False)
+    newer = IndexEntry("2026-05-02-豆-2.md", "", "Kilo", "2026-05-02T10:30:00.000Z", 1234, is_agent=True)
+    markdown = exporter("markdown")
+    page = markdown.index([older, newer], {}).decode()
+    assert page.splitlines()[1:] == [
+        *("", "# Conversations", "", "## 2026-05", ""),
+        "- 2026-05-02 10:30 · [`2026-05-02-豆-2.md`](<2026-05-02-%E8%B1%86-2.md>) · Kilo · 1,234 messages · agent",
+        *("", "## 2026-04", ""),
+        "- 2026-04-01 10:00 · [Beans \\[1\\]](<2026-04-01-Beans-one.md>) · ChatGPT · 1 message",
+    ]
+    assert list(markdown.previous_entries(page)) == [newer.file_name, older.file_name]
+    assert markdown.index([older], markdown.previous_entries(page)).decode() == page
+    assert markdown.previous_entries("# My own index\n") is None
+
+
 def test_who_wrote_a_message_is_told():
     kinds = ("human", "model", "tool", "harness", None)
     messages = [a_message(message_id=str(kind), metadata={"author_kind": kind}) for kind in kinds]
@@ -152,7 +219,7 @@ def test_branches_agents_and_costs_are_told():
     )
     written = export("markdown", [document], cost=ten_cents).decode()
     assert "- Agent of: `zero`" in written
-    assert "*left behind: off the active path*" in written
+    assert "*on an abandoned branch*" in written
     assert "*follows 1 · started `one:agent-1` · tokens: 1,200 in · computed cost: 0.1 USD*" in written
     assert "*follows `elsewhere` · cost: 0.5 EUR*" in written
 
@@ -168,7 +235,7 @@ def test_a_conversation_in_fragments_has_one_header_and_its_totals_at_the_end():
     ]
     together = export("markdown", pieces)
     assert [words.split(" · ")[0] for _, words in headings(together)] == ["A talk", "1", "2"]
-    assert together.endswith(b"*Altogether: 2 messages*\n\n")
+    assert together.endswith(b"*Total: 2 messages*\n\n")
     apart = export("markdown", [pieces[0], a_document(conversation_id="two"), pieces[1]])
     assert [words.split(" · ")[0] for _, words in headings(apart)] == [
         "A talk",

@@ -15,6 +15,7 @@ from palaver.model.json_output.checks import Report
 from palaver.validation.html_report import render_html
 from palaver.validation.html_report.components import moment, percent, shortened, size
 from palaver.validation.html_report.markup import Markup, breakable, inlined, joined, lines, tag
+from palaver.validation.report import headline
 
 Json = dict[str, Any]
 
@@ -356,20 +357,18 @@ def test_hostile_text_makes_no_element():
 def test_an_empty_report_says_what_is_empty():
     words = Elements(render_html(report())).words
     for sentence in (
-        "No record was read.",
-        "No source was read.",
-        "No findings: everything is as it should be.",
-        "No conversation was read",
+        "No records were read.",
+        "No sources were read.",
+        "No problems found.",
+        "No conversations were read",
         "None: every kind of record is known.",
-        "Nothing was refused",
-        "No file was left over",
     ):
         assert sentence in words
 
 
 def test_the_verdict_tells_why():
     words = Elements(render_html(troubled())).words
-    assert "Not valid" in words
+    assert "3 errors while reading" in words
     assert "3 errors, 1 source that could not be read to the end and 1 path that could not be checked." in words
     assert "2 of 3 sources are not valid." in words
     strict = render_html(report(source("a", warning=2), level="strict", valid=False))
@@ -389,7 +388,7 @@ def test_the_ledger_adds_up_or_says_that_it_does_not():
 
 def test_sources_with_trouble_stand_first():
     words = Elements(render_html(troubled())).words
-    words = words[words.index("those with trouble first") :]
+    words = words[words.index("most problems first") :]
     assert words.index("cut.jsonl") < words.index("broken.jsonl") < words.index("good.jsonl")
 
 
@@ -443,7 +442,7 @@ def test_the_platform_with_most_conversations_stands_first():
 
 def test_unclaimed_files_are_counted_after_the_first():
     words = Elements(render_html(report(unclaimed=[f"/x/{n}" for n in range(130)]))).words
-    assert "130 files that no importer reads" in words
+    assert "130 files skipped: not conversations" in words
     assert "/x/99" in words
     assert "/x/100" not in words
     assert "and 30 more files" in words
@@ -598,11 +597,53 @@ def test_on_paper_everything_is_open_and_controls_are_gone(browser, written):
         assert closed.count() == before
 
 
+def test_every_column_of_the_sources_is_visible_on_a_small_laptop(browser, written):
+    large = source("/home/ada/" + "a-rather-long-name-" * 8 + ".zip", 1_234_567, error=12_345, warning=123_456)
+    large.update(read_as="github_copilot", conversations=123_456, documents=123_456)
+    with opened(browser, written(report(large, source("b"))), viewport={"width": 1280, "height": 800}) as it:
+        region = it.page.locator(".scroll[aria-label='Sources']")
+        assert region.evaluate("region => region.scrollWidth - region.clientWidth") == 0
+        edges = region.evaluate("region => region.getBoundingClientRect().right")
+        assert region.locator("th", has_text="Size").evaluate("head => head.getBoundingClientRect().right") <= edges
+
+
+def test_an_example_has_the_command_that_opens_its_conversation(browser, written):
+    found = group("bad-json", examples=[example("a", conversation_id="it's; one"), example("a")])
+    with opened(browser, written(report(source("a", error=2), findings=[found]))) as it:
+        it.page.locator("#finding-1 > summary").click()
+        commands = it.page.locator(".command")
+        assert commands.all_text_contents() == ["""palaver show 'it'"'"'s; one'"""]
+        commands.click()
+        assert it.page.evaluate("getSelection().toString()") == commands.text_content()
+
+
+HEADLINES = {
+    "Valid": report(source("a")),
+    "3 errors while reading": troubled(),
+    "1 of 2 sources could not be read to the end": report(source("a"), source("b", failure="cut")),
+    "1 path could not be checked": report(source("a"), refused=["b does not exist"], valid=False),
+    "2 warnings at level strict": report(source("a", warning=2), level="strict", valid=False),
+}
+
+
+@pytest.mark.parametrize("line", HEADLINES)
+def test_the_headline_names_the_first_reason(line):
+    assert headline(HEADLINES[line]) == line
+
+
+def test_the_headline_counts_documents_with_errors():
+    made = report(source("a", 100, error=15), *(source(str(number)) for number in range(2)))
+    made["totals"]["invalid_documents"] = 1
+    assert headline(made) == "1 of 3 documents has an error"
+    made["totals"]["invalid_documents"] = 2
+    assert headline(made) == "2 of 3 documents have an error"
+
+
 def test_without_scripts_all_is_there_and_nothing_pretends(browser, written):
     path = written(troubled())
     with opened(browser, path, java_script_enabled=False, viewport={"width": 360, "height": 800}) as it:
         assert it.page.locator("nav button, th button, input").locator("visible=true").count() == 0
-        assert it.page.get_by_role("heading", name="Not valid").is_visible()
+        assert it.page.get_by_role("heading", name="3 errors while reading").is_visible()
         assert messages_column(it.page) == [5, 1200, 30]
         it.page.locator("#finding-1 > summary").click()
         assert it.page.locator("#finding-1 pre").is_visible()

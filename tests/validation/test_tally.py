@@ -58,14 +58,13 @@ def test_law_sources_may_come_in_any_order(order):
 
 
 def test_a_report_holds_the_first_examples_in_the_order_of_sources():
-    gaps, parents = (
-        next(one for one in IN_ORDER["findings"] if one["code"] == code) for code in ("long-gap", "missing-parent")
-    )
-    assert (gaps["count"], gaps["sources"]) == (10, 4)
+    parents, gaps, others = IN_ORDER["findings"]
+    assert (gaps["code"], gaps["count"], gaps["sources"]) == ("long-gap", 10, 4)
     assert [one["message"] for one in gaps["examples"]] == ["gap 0 of 0", "gap 0 of 1", "gap 1 of 1"]
-    assert (parents["count"], parents["severity"]) == (4, "error")
-    assert [one["source"] for one in parents["examples"]] == ["source-0", "source-1", "source-2"]
-    assert [one["line"] for one in parents["examples"]] == [1, 2, 3]
+    assert (parents["code"], parents["severity"], parents["count"]) == ("missing-parent", "error", 1)
+    assert [(one["source"], one["line"]) for one in parents["examples"]] == [("source-2", 3)]
+    assert (others["code"], others["severity"], others["count"]) == ("missing-parent", "warning", 3)
+    assert [one["source"] for one in others["examples"]] == ["source-0", "source-1", "source-3"]
 
 
 def test_totals_are_sums_and_one_bad_source_makes_all_invalid():
@@ -78,6 +77,8 @@ def test_totals_are_sums_and_one_bad_source_makes_all_invalid():
 
 def test_findings_count_with_their_own_severity():
     assert IN_ORDER["totals"]["severities"] == {"error": 1, "warning": 13, "note": 0}
+    for severity, count in IN_ORDER["totals"]["severities"].items():
+        assert sum(group["count"] for group in IN_ORDER["findings"] if group["severity"] == severity) == count
 
 
 def test_kinds_that_no_importer_knows_are_told_with_where_they_were_met_first():
@@ -88,13 +89,13 @@ def test_kinds_that_no_importer_knows_are_told_with_where_they_were_met_first():
     assert not any(kind == "known" for kind, _ in met)
 
 
-def test_examples_are_bounded_and_the_gravest_severity_stands():
+def test_examples_are_bounded_for_each_severity():
     tally = SourceTally("s", "ucs", max_examples=KEPT)
     severities = ["warning"] * 20 + ["error"] + ["warning"] * 20
     verdicts = [Verdict("missing-parent", one, "rule", ("messages",), "lost") for one in severities]
     tally.add_verdicts({}, verdicts)
-    (group,) = tally.groups.values()
-    assert (group.count, group.severity, len(group.examples)) == (41, "error", KEPT)
+    groups = {key.severity: (group.count, len(group.examples)) for key, group in tally.groups.items()}
+    assert groups == {"warning": (40, KEPT), "error": (1, 1)}
     assert tally.invalid_documents == 1
     assert tally.fails(Level.STANDARD)
 

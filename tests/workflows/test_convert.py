@@ -181,7 +181,7 @@ def test_a_message_that_another_format_splits_becomes_an_array_and_says_so():
     items, losses = convert(CALLS, "openai-chat", "openai-responses")
     assert [(item["type"], item["name"]) for item in items] == [("function_call", "f"), ("function_call", "g")]
     assert [(loss.pointer, loss.change) for loss in losses] == [("", "changed")]
-    assert "became 2" in losses[0].reason
+    assert "became an array of 2" in losses[0].reason
     assert convert(items, "openai-responses", "openai-chat").payload == [CALLS]
 
 
@@ -264,7 +264,7 @@ def test_bare_system_messages_are_system_messages_of_a_conversation():
 
 def test_a_message_of_which_nothing_has_a_place_is_refused():
     message = {"role": "user", "content": [{"type": "hologram", "data": "x"}]}
-    with pytest.raises(ContentError, match="nothing of this message has a place in anthropic"):
+    with pytest.raises(ContentError, match="anthropic cannot express any part of this message"):
         convert(message, "openai-chat", "anthropic")
     messages, losses = convert([message, QUESTION["openai-chat"]], "openai-chat", "anthropic")
     assert messages == [QUESTION["anthropic"]]
@@ -272,7 +272,7 @@ def test_a_message_of_which_nothing_has_a_place_is_refused():
 
 
 def test_an_array_of_messages_and_something_else_is_refused_with_the_place():
-    with pytest.raises(ContentError, match="element 1 of the array is no message of openai-chat"):
+    with pytest.raises(ContentError, match="element 1 of the array is not a message in the format openai-chat"):
         convert([QUESTION["openai-chat"], {"model": "m", "messages": []}], "openai-chat", "anthropic")
 
 
@@ -354,7 +354,7 @@ def test_the_default_limit_of_the_provider_is_left_out(target):
         ({"schema_version": "1.1.0", "exchange_id": "e", "request": {"model": "m"}, "response": None}, "/request"),
         ({"model": "m", "messages": [{"role": "king", "content": []}]}, "/messages/0/role"),
         ({"content": "text", "finish_reason": "stop"}, "/content"),
-        ({"something": "else"}, "neither an exchange"),
+        ({"something": "else"}, "not an exchange"),
         ([{"role": "user", "content": "a text"}], "/0/content"),
     ],
 )
@@ -392,8 +392,8 @@ def test_further_messages_in_the_stream_beside_a_request_are_named_as_dropped():
     exchange, losses = convert(pair, "anthropic", "exchange")
     assert exchange["response"]["response_id"] == "a"
     assert [(loss.pointer, loss.reason, loss.change) for loss in losses] == [
-        ("/response", "b follows a in the same stream, and a request has one response", "dropped"),
-        ("/response", "c follows b in the same stream, and a request has one response", "dropped"),
+        ("/response", "b follows a in the same stream, but a request has only one response", "dropped"),
+        ("/response", "c follows b in the same stream, but a request has only one response", "dropped"),
     ]
 
 
@@ -577,10 +577,10 @@ def test_what_json_cannot_hold_is_replaced_and_named():
     expected = {"a": None, "b": "\ufffd", "\ufffd": 1, "\ufffd\ufffd": None}
     assert made["parts"][0]["functionCall"]["args"] == expected
     assert [(loss.pointer, loss.reason) for loss in losses] == [
-        ("/content/0/input/a", "JSON has no number nan; null stands for it"),
+        ("/content/0/input/a", "JSON has no number nan; it became null"),
         ("/content/0/input/b", "half of a surrogate pair became U+FFFD"),
         ("/content/0/input", "half of a surrogate pair became U+FFFD"),
-        ("/content/0/input/\ufffd\ufffd", "JSON has no number -inf; null stands for it"),
+        ("/content/0/input/\ufffd\ufffd", "JSON has no number -inf; it became null"),
     ]
 
 
@@ -620,4 +620,4 @@ def test_an_integer_that_a_document_cannot_hold_is_named_in_words():
     written = convert([{"role": "assistant", "content": [call]}], "anthropic", "ucs")
     assert written.payload["messages"][0]["content"][0]["input"] == {"id": str(2**70)}
     [loss] = written.losses
-    assert loss.reason == "An integer past 64 bits is kept as a string of its digits. (1 integers)"
+    assert loss.reason == "An integer beyond 64 bits is kept as a string. (1 integers)"

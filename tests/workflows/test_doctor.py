@@ -160,7 +160,7 @@ def test_a_session_that_is_about_to_be_deleted_and_not_in_the_archive_is_a_probl
     take_in(archive, old_session.parents[1])
     check = checked(archive)["deletion"]
     assert check.verdict == "ok"
-    assert "1 go within 7 days, all are in the archive" in check.message
+    assert "1 due within 7 days, all in the archive" in check.message
 
 
 def test_it_is_a_problem_without_any_archive_too(tmp_path, old_session):

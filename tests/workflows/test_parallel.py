@@ -49,7 +49,7 @@ def test_every_task_is_done_once_and_told_and_none_is_kept(tmp_path):
 
 
 def test_a_process_that_is_killed_ends_the_run_with_a_sentence(tmp_path):
-    assert outcome(tmp_path, ["a", "fatal", "c"]).startswith("a worker process was ended from outside")
+    assert outcome(tmp_path, ["a", "fatal", "c"]).startswith("a worker process was killed")
 
 
 def test_what_is_large_arrives_whole(tmp_path):

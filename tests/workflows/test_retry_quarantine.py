@@ -74,7 +74,7 @@ def test_what_has_no_source_any_more_is_kept(archive, session):
     session.unlink()
     done = retry(archive, FindingFilters())
     assert outcomes(done) == [("line 2", "kept"), ("line 4", "kept")]
-    assert "vanished" in done.retried[0].reason
+    assert "no longer exists" in done.retried[0].reason
     assert set_aside(archive) == before
 
 

@@ -27,6 +27,15 @@ if sys.version_info < (3, 12):
     sqlite3.register_adapter(type(None), lambda value: value)
 
 
+def user_archive() -> Path:
+    """Return the path of the user's archive: in $PALAVER_HOME, or in the system's folder for user data."""
+    if configured := os.environ.get("PALAVER_HOME"):
+        return Path(configured).expanduser() / FILE_NAME
+    from platformdirs import user_data_path
+
+    return user_data_path("palaver", appauthor=False) / FILE_NAME
+
+
 def open_to_write(path: Path) -> sqlite3.Connection:
     """Open the archive for writing, and create it, readable only by its owner, if it does not exist."""
     try:
@@ -51,7 +60,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 def open_to_read(path: Path) -> sqlite3.Connection:
     """Open the archive for reading, without waiting for a writer or blocking it."""
     if not path.exists():
-        raise ArchiveError(f"there is no archive at {path} yet: `palaver scan` or `palaver import PATH` makes one")
+        raise ArchiveError(f"no archive yet ({path}): start with `palaver scan`")
     try:
         connection = _connect(path)
     except sqlite3.Error as error:
@@ -77,7 +86,7 @@ def archive_errors(path: Path) -> Generator[None]:
 
 def _reject_foreign_file(connection: sqlite3.Connection, path: Path) -> None:
     if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
-        raise ArchiveError(f"{path} is an SQLite file of another program: name another place with PALAVER_HOME")
+        raise ArchiveError(f"{path} is a SQLite file of another program: set PALAVER_HOME to another folder")
 
 
 def _configure_new_file(connection: sqlite3.Connection) -> None:
@@ -93,13 +102,13 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _reason(error: Exception) -> str:
     match getattr(error, "sqlite_errorname", ""):
         case "SQLITE_BUSY":
-            return "another process has held it for too long; try again when that has ended"
+            return "locked by another process; try again when that has ended"
         case "SQLITE_FULL":
-            return "the disk is full; what was written before is kept, so make room and run the same again"
+            return "the disk is full; everything written so far is kept: free some space and run the command again"
         case "SQLITE_NOTADB" | "SQLITE_CORRUPT" | "SQLITE_CORRUPT_VTAB" | "SQLITE_CORRUPT_INDEX":
-            return f"the file is damaged ({error}); `palaver doctor` says more"
+            return f"the file is damaged ({error}); see `palaver doctor`"
         case "SQLITE_READONLY":
-            return "the file or its folder may not be written to"
+            return "the file or its folder is not writable"
         case _:
             return getattr(error, "strerror", None) or str(error)
 

@@ -12,13 +12,14 @@ import orjson
 from palaver.archive.conversation_tags import tags_by_conversation
 from palaver.archive.conversation_totals import ConversationTotals, conversation_totals
 from palaver.archive.filters import Filters
-from palaver.archive.selection import ShortIds
+from palaver.archive.messages import IS_UNDATED
+from palaver.archive.short_ids import ShortIds
 
 _CHUNK_SIZE = 500
 """Number of conversations bound to one statement."""
 _OPENING_MESSAGES = 20
 _MAX_TITLE_CHARACTERS = 400
-UNTITLED = "(no words)"
+UNTITLED = "(empty)"
 
 
 class Sort(StrEnum):
@@ -32,8 +33,9 @@ class FoundConversations(NamedTuple):
     """Keys of the conversations that pass a filter, in order."""
 
     keys: list[int]
+    """Conversations without any stated time come last if the order is one of time."""
     hidden: int
-    """Number of agents that pass the filter too, but are listed with the conversation that started them."""
+    """Number of agents that pass the filter too, but are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class ListedConversation:
     model: str | None
     created_at: str
     updated_at: str | None
+    is_undated: bool
+    """Whether no message states a time, so that these times are guesses."""
     status: str | None
     totals: ConversationTotals
     is_sidechain: bool
@@ -57,10 +61,8 @@ class ListedConversation:
     sources: list[str] = field(default_factory=list[str])
 
 
-_IS_HIDDEN = (
-    "c.is_sidechain and exists (select 1 from conversation p where p.platform = c.platform "
-    "and p.conversation_id = c.parent_conversation_id)"
-)
+# What is left of a deleted session, `archived`, belongs to a session without being an agent.
+_IS_AGENT = "c.is_sidechain and c.status is not 'archived'"
 _ORDERS = {
     Sort.UPDATED: "coalesce(c.updated_at, c.created_at)",
     Sort.CREATED: "c.created_at",
@@ -69,26 +71,45 @@ _ORDERS = {
 
 
 def find_conversations(
-    connection: sqlite3.Connection, filters: Filters, sort: Sort = Sort.UPDATED, *, with_agents: bool = False
+    connection: sqlite3.Connection,
+    filters: Filters,
+    sort: Sort = Sort.UPDATED,
+    *,
+    with_agents: bool = False,
+    limit: int | None = None,
 ) -> FoundConversations:
-    """Return the conversations to list, in descending order.
-
-    An agent whose parent conversation is not in the archive is always listed.
-    """
+    """Return the conversations to list, in descending order, which is kept up to `limit` conversations only."""
     condition, values = filters.where()
     order = ", ".join(f"{_ORDERS[by]} desc" for by in (sort, Sort.UPDATED) if by in _ORDERS)
     rows = connection.execute(
-        f"select c.conversation_key, {_IS_HIDDEN} from conversation c where {condition} "  # noqa: S608 - constants, bound values
+        f"select c.conversation_key, {_IS_AGENT} from conversation c where {condition} "  # noqa: S608 - constants, bound values
         f"order by {order}, c.platform, c.conversation_id",
         values,
     ).fetchall()
-    keys = [key for key, is_hidden in rows if with_agents or not is_hidden]
+    keys = [key for key, is_agent in rows if with_agents or not is_agent]
+    hidden = len(rows) - len(keys)
     if sort is Sort.TOKENS:
         sizes = {
             key: totals.size for some in _chunks(keys) for key, totals in conversation_totals(connection, some).items()
         }
         keys.sort(key=lambda key: sizes[key], reverse=True)
-    return FoundConversations(keys, len(rows) - len(keys))
+    elif sort in {Sort.UPDATED, Sort.CREATED}:
+        keys = _dated_first(connection, keys, len(keys) if limit is None else limit)
+    return FoundConversations(keys, hidden)
+
+
+def _dated_first(connection: sqlite3.Connection, keys: list[int], limit: int) -> list[int]:
+    """Move conversations without any stated time to the end, looking at no more than it takes to fill a list."""
+    dated: list[int] = []
+    undated: list[int] = []
+    remaining = _chunks(keys)
+    for some in remaining:
+        without_time = {key for (key,) in _query_keys(connection, _UNDATED, some)}
+        dated += [key for key in some if key not in without_time]
+        undated += [key for key in some if key in without_time]
+        if len(dated) >= limit:
+            break
+    return [*dated, *(key for some in remaining for key in some), *undated]
 
 
 def list_conversations(connection: sqlite3.Connection, keys: Iterable[int]) -> Iterator[ListedConversation]:
@@ -100,6 +121,7 @@ def list_conversations(connection: sqlite3.Connection, keys: Iterable[int]) -> I
         agents = dict(_query_keys(connection, _AGENTS, some))
         ratings = {key: _rating(rating) for key, *rating in _query_keys(connection, _RATINGS, some)}
         tags = tags_by_conversation(connection, some)
+        undated = {key for (key,) in _query_keys(connection, _UNDATED, some)}
         sources: dict[int, list[str]] = {}
         for key, label in _query_keys(connection, _SOURCES, some):
             sources.setdefault(key, []).append(label)
@@ -109,7 +131,7 @@ def list_conversations(connection: sqlite3.Connection, keys: Iterable[int]) -> I
             yield ListedConversation(
                 *(platform, name, short_ids.short_id(platform, name)),
                 *(stated or opening_words(connection, key), stated is not None),
-                *(project, model, created, updated, status, totals[key], bool(is_sidechain), parent),
+                *(project, model, created, updated, key in undated, status, totals[key], bool(is_sidechain), parent),
                 agents.get(key, 0),
                 tags.get(key, []),
                 ratings.get(key),
@@ -117,6 +139,7 @@ def list_conversations(connection: sqlite3.Connection, keys: Iterable[int]) -> I
             )
 
 
+_UNDATED = f"select conversation_key from conversation where conversation_key in ({{}}) and {IS_UNDATED}"  # noqa: S608 - constants
 _CONVERSATIONS = """
     select conversation_key, platform, conversation_id, title, project, model, created_at, updated_at, status,
         is_sidechain, parent_conversation_id

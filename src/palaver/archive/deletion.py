@@ -214,6 +214,6 @@ def _find_tombstone(connection: sqlite3.Connection, word: str) -> Tombstone:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise ArchiveError(f"no forgotten conversation is called {word!r}: `palaver forget --list` shows them")
+        raise ArchiveError(f"no forgotten conversation has the id {word!r}: see `palaver forget --list`")
     names = ", ".join(f"{stone.platform}:{stone.conversation_id}" for stone in found[:_MAX_SHOWN])
-    raise ArchiveError(f"{word!r} may mean several forgotten conversations ({names}): say more of it")
+    raise ArchiveError(f"{word!r} matches several forgotten conversations ({names}): type more of the id")

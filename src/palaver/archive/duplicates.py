@@ -180,7 +180,7 @@ def _reason(first: _ConversationInfo, other: _ConversationInfo) -> str:
     if other.parent == first.name[1]:
         return "its agent" if other.is_sidechain else "continues it"
     if first.parent == other.name[1]:
-        return "started it" if first.is_sidechain else "is continued by it"
+        return "started it" if first.is_sidechain else "continued by it"
     if first.parent and first.parent == other.parent:
         return "of one parent"
     return "same content"

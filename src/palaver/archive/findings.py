@@ -74,7 +74,7 @@ class FindingFilters:
     def where(self) -> tuple[str, list[Any]]:
         """Return an SQL condition on `source` joined with `finding` or `quarantine`, with its values."""
         if unknown := [word for word in self.severities if word not in SEVERITIES]:
-            raise OptionError(f"--severity {unknown[0]}: a finding is one of: {', '.join(SEVERITIES)}")
+            raise OptionError(f"--severity {unknown[0]}: choose {', '.join(SEVERITIES)}")
         conditions: list[str] = []
         values: list[Any] = []
         for column, words in (("code", self.codes), ("platform", self.platforms), ("severity", self.severities)):
@@ -122,7 +122,7 @@ def quarantine_entries(connection: sqlite3.Connection, filters: FindingFilters) 
 def quarantine_entry(connection: sqlite3.Connection, number: int) -> tuple[QuarantineEntry, bytes]:
     row = connection.execute(f"{_ENTRY} where quarantine_key = ?", (number,)).fetchone()
     if row is None:
-        raise ArchiveError(f"nothing was set aside under the number {number}: `palaver quarantine list` shows them")
+        raise ArchiveError(f"no quarantined record has the number {number}: see `palaver quarantine list`")
     (raw,) = connection.execute("select raw from quarantine where quarantine_key = ?", (number,)).fetchone()
     return QuarantineEntry(*row), raw
 

@@ -49,10 +49,10 @@ def open_foreign_archive(path: Path) -> Generator[sqlite3.Connection]:
         closing(_open(path, Path(folder), has_log=has_log)) as connection,
     ):
         if connection.execute("pragma application_id").fetchone()[0] != APPLICATION_ID:
-            raise ArchiveError(f"{path} is no archive of palaver")
+            raise ArchiveError(f"{path} is not a palaver archive")
         known = schema_version(connection)
         if known > len(MIGRATIONS):
-            raise ArchiveError(f"{path} was made by a newer palaver (tables {known}): upgrade palaver")
+            raise ArchiveError(f"{path} was written by a newer palaver (tables {known}): upgrade palaver")
         if known == len(MIGRATIONS):
             yield connection
         else:
@@ -61,7 +61,7 @@ def open_foreign_archive(path: Path) -> Generator[sqlite3.Connection]:
                 migrate(copy, str(path))
                 yield copy
     if not has_log and _file_stamp(path) != before:
-        raise ArchiveError(f"{path} was written to while it was read: import it again")
+        raise ArchiveError(f"{path} changed while it was read: import it again")
 
 
 def _file_stamp(path: Path) -> tuple[int, int]:

@@ -24,8 +24,8 @@ SAMPLE_SIZE = 300
 _MAX_DETAILS = 5
 _CHUNK_SIZE = 200
 _WORD = re.compile(r"(?<!\w)[A-Za-z0-9]{3,40}(?!\w)")
-REPAIR_ADVICE = "`palaver doctor --repair` mends it"
-REPORT_ADVICE = "this is a bug of palaver: please report it"
+REPAIR_ADVICE = "`palaver doctor --repair` fixes it"
+REPORT_ADVICE = "this is a bug in palaver: please report it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,10 @@ def check_tables(connection: sqlite3.Connection) -> Check:
     current = schema_version(connection)
     if recorded != (current, current) or current != len(MIGRATIONS):
         return Check(
-            "tables", "problem", f"the tables are of version {current}, their record says {recorded}", REPORT_ADVICE
+            "tables",
+            "problem",
+            f"the tables have version {current}, but the migration log says {recorded}",
+            REPORT_ADVICE,
         )
     names = ("conversation", "message", "usage_record")
     counts = [connection.execute(f"select count(*) from {table}").fetchone()[0] for table in names]  # noqa: S608 - constants, bound values
@@ -58,12 +61,12 @@ def check_integrity(connection: sqlite3.Connection, *, is_full: bool = False) ->
     except sqlite3.DatabaseError as error:
         faults = [str(error)]
     if faults == ["ok"]:
-        return Check("integrity", "ok", "every page and every index is sound" if is_full else "every page is sound")
+        return Check("integrity", "ok", "database intact, indexes included" if is_full else "database intact")
     return Check("integrity", "problem", "the file is damaged", DAMAGED_ADVICE, tuple(faults))
 
 
 DAMAGED_ADVICE = (
-    "restore a copy of it; or move it away and run `palaver scan`, which brings back what the sources still hold "
+    "restore a backup; or move the file away and run `palaver scan`, which imports everything still in the sources "
     "(`sqlite3 FILE .recover` may save more)"
 )
 
@@ -71,23 +74,21 @@ DAMAGED_ADVICE = (
 def check_references(connection: sqlite3.Connection) -> Check:
     broken = connection.execute('select "table", count(*) from pragma_foreign_key_check group by 1').fetchall()
     if not broken:
-        return Check("references", "ok", "nothing refers to what is not there")
+        return Check("references", "ok", "all references between rows are valid")
     details = tuple(f"{table}: {count:,} rows" for table, count in broken)
-    return Check("references", "problem", "rows refer to what is not there", DAMAGED_ADVICE, details)
+    return Check("references", "problem", "some rows refer to missing rows", DAMAGED_ADVICE, details)
 
 
 def check_search_index(connection: sqlite3.Connection, *, is_full: bool = False) -> Check:
-    """Check that the index holds every body that has words, under its key, and nothing else."""
+    """Check that the index holds every body with text, under its key, and nothing else."""
     try:
         faults = list(_index_faults(connection, is_full=is_full))
     except sqlite3.DatabaseError as error:
         faults = [str(error)]
     if faults:
-        return Check(
-            "search index", "problem", "the index does not agree with the messages", REPAIR_ADVICE, tuple(faults)
-        )
+        return Check("search index", "problem", "the index does not match the messages", REPAIR_ADVICE, tuple(faults))
     (entries,) = connection.execute("select count(*) from search_docsize").fetchone()
-    return Check("search index", "ok", f"{entries:,} texts can be searched")
+    return Check("search index", "ok", f"{entries:,} texts indexed")
 
 
 def _index_faults(connection: sqlite3.Connection, *, is_full: bool) -> Iterator[str]:
@@ -96,15 +97,15 @@ def _index_faults(connection: sqlite3.Connection, *, is_full: bool) -> Iterator[
         "where b.search_key is not d.id"
     ).fetchone()
     if stray:
-        yield f"{stray:,} entries are of no message"
+        yield f"{stray:,} index entries belong to no message"
     unlisted = connection.execute(
         "select cast(content as blob) from body where not exists (select 1 from search_docsize where id = search_key)"
     )
     if missing := sum(any(index_texts(orjson.loads(content))) for (content,) in unlisted):
-        yield f"{missing:,} texts are not in the index"
+        yield f"{missing:,} texts are missing from the index"
     bodies = _sampled_keys(connection, "body", "body_key", is_full=is_full)
     if lost := sum(not _is_found(connection, body) for body in bodies):
-        yield f"{lost:,} of the texts looked at are not found by their own words"
+        yield f"{lost:,} of the sampled texts cannot be found by a search"
 
 
 def _is_found(connection: sqlite3.Connection, body: int) -> bool:
@@ -127,10 +128,10 @@ def check_index_structure(connection: sqlite3.Connection) -> Check:
     try:
         connection.execute("insert into search (search) values ('integrity-check')")
     except sqlite3.OperationalError as error:
-        return Check("index structure", "warning", f"it could not be looked at: {error}", "try again later")
+        return Check("index structure", "warning", f"could not be checked: {error}", "try again later")
     except sqlite3.DatabaseError as error:
         return Check("index structure", "problem", f"the index is damaged: {error}", REPAIR_ADVICE)
-    return Check("index structure", "ok", "the index is sound in itself")
+    return Check("index structure", "ok", "index intact")
 
 
 def check_contents(connection: sqlite3.Connection, *, is_full: bool = False) -> Check:
@@ -140,13 +141,11 @@ def check_contents(connection: sqlite3.Connection, *, is_full: bool = False) -> 
         "and not exists (select 1 from revision where body = body_key)"
     ).fetchone()
     if unused:
-        return Check("contents", "warning", f"{unused:,} contents belong to no message", REPAIR_ADVICE)
+        return Check("contents", "warning", f"{unused:,} stored contents belong to no message", REPAIR_ADVICE)
     bodies = _sampled_keys(connection, "body", "body_key", is_full=is_full)
     if lost := sum(not body_store.is_known(connection, body) for body in bodies):
-        return Check(
-            "contents", "warning", f"{lost:,} of the contents looked at would be stored a second time", REPAIR_ADVICE
-        )
-    return Check("contents", "ok", "every content belongs to a message")
+        return Check("contents", "warning", f"{lost:,} of the sampled contents would be stored twice", REPAIR_ADVICE)
+    return Check("contents", "ok", "every stored content belongs to a message")
 
 
 def check_headers(connection: sqlite3.Connection, *, is_full: bool = False) -> Check:
@@ -165,9 +164,9 @@ def check_headers(connection: sqlite3.Connection, *, is_full: bool = False) -> C
         if orjson.loads(header) != joined or tuple(columns) != header_columns(joined):
             wrong.append(conversation_id)
     if wrong:
-        message = f"{len(wrong):,} of {checked:,} conversations do not say what their accounts say"
+        message = f"{len(wrong):,} of {checked:,} conversation headers do not match their sources"
         return Check("headers", "problem", message, REPORT_ADVICE, tuple(wrong[:_MAX_DETAILS]))
-    return Check("headers", "ok", f"{checked:,} conversations say what their accounts say")
+    return Check("headers", "ok", f"conversation headers are consistent{_sampled(connection, checked)}")
 
 
 def check_documents(
@@ -182,9 +181,15 @@ def check_documents(
                 wrong.append(made["conversation_id"])
                 break
     if wrong:
-        message = f"{len(wrong):,} of {checked:,} conversations are not as the schema says"
+        message = f"{len(wrong):,} of {checked:,} conversations do not match the schema"
         return Check("documents", "problem", message, REPORT_ADVICE, tuple(wrong[:_MAX_DETAILS]))
-    return Check("documents", "ok", f"{checked:,} conversations are as the schema says")
+    return Check("documents", "ok", f"conversations match the schema{_sampled(connection, checked)}")
+
+
+def _sampled(connection: sqlite3.Connection, checked: int) -> str:
+    """Return how many conversations were checked, unless all were."""
+    (conversations,) = connection.execute("select count(*) from conversation").fetchone()
+    return f" ({checked:,} of {conversations:,} checked)" if checked < conversations else ""
 
 
 def _sampled_keys(connection: sqlite3.Connection, table: str, key: str, *, is_full: bool) -> Iterator[int]:
@@ -194,9 +199,12 @@ def _sampled_keys(connection: sqlite3.Connection, table: str, key: str, *, is_fu
             yield found
         return
     first, last = connection.execute(f"select coalesce(min({key}), 1), coalesce(max({key}), 0) from {table}").fetchone()  # noqa: S608 - constants, bound values
+    previous = None
     for start in range(first, last + 1, max(1, (last + 1 - first) // SAMPLE_SIZE)):
         (found,) = connection.execute(f"select min({key}) from {table} where {key} >= ?", (start,)).fetchone()  # noqa: S608 - constants, bound values
-        yield found
+        if found != previous:  # a gap between keys leads to the same key again
+            yield found
+        previous = found
 
 
 def check_ledgers(connection: sqlite3.Connection) -> Check:
@@ -205,23 +213,23 @@ def check_ledgers(connection: sqlite3.Connection) -> Check:
         "having sum(iif(disposition = 'read', records, -records)) <> 0 order by 1"
     ).fetchall()
     if wrong:
-        message = f"the records of {len(wrong):,} sources do not add up"
+        message = f"record counts of {len(wrong):,} sources do not add up"
         return Check("ledgers", "problem", message, REPORT_ADVICE, _names(wrong))
     (records,) = connection.execute(
         "select coalesce(sum(records), 0) from ledger where disposition = 'read'"
     ).fetchone()
-    return Check("ledgers", "ok", f"all {records:,} records that were read are accounted for")
+    return Check("ledgers", "ok", f"all {records:,} records read are accounted for")
 
 
 def check_failures(connection: sqlite3.Connection) -> Check:
     failed = connection.execute("select label || ': ' || failure from source where failure <> '' order by 1").fetchall()
     failed += connection.execute(
-        "select label || ': reading it was broken off' from source where imported_at = '' order by 1"
+        "select label || ': interrupted while reading' from source where imported_at = '' order by 1"
     ).fetchall()
     if failed:
-        message = f"{len(failed):,} sources could not be read to their end"
+        message = f"{len(failed):,} sources could not be read to the end"
         return Check("failures", "warning", message, "`palaver scan` or `palaver import` tries again", _names(failed))
-    return Check("failures", "ok", "every source was read to its end")
+    return Check("failures", "ok", "every source was read to the end")
 
 
 def check_missing_sources(connection: sqlite3.Connection, exists: Callable[[str], bool]) -> Check:
@@ -230,10 +238,22 @@ def check_missing_sources(connection: sqlite3.Connection, exists: Callable[[str]
         files[source] = files.get(source, False) or exists(path)
     gone = [source for source, is_there in files.items() if not is_there]
     if not gone:
-        return Check("sources", "ok", f"all {len(files):,} sources are where they were")
+        return Check("sources", "ok", f"all {len(files):,} sources still exist")
     labels = [connection.execute("select label from source where source_key = ?", (key,)).fetchone() for key in gone]
-    message = f"{len(gone):,} of {len(files):,} sources are no longer there; what they held is kept"
+    message = f"{len(gone):,} of {len(files):,} sources no longer exist; their conversations are kept"
     return Check("sources", "ok", message, "", _names(labels))
+
+
+def check_other_files(connection: sqlite3.Connection, exists: Callable[[str], bool]) -> Check:
+    """List the files beside conversations that no importer reads; `palaver scan` names each of them only once."""
+    rows = connection.execute("select path from unclaimed_file where reason = '' order by path").fetchall()
+    found = [row for row in rows if exists(row[0])]
+    if not found:
+        return Check("other files", "ok", "no files were skipped")
+    message = f"{len(found):,} files were skipped: not conversations"
+    if len(found) == 1:
+        message = "1 file was skipped: not a conversation"
+    return Check("other files", "ok", message, "", _names(found))
 
 
 def check_outdated_sources(
@@ -249,15 +269,13 @@ def check_outdated_sources(
             current[platform] = revision(platform)
         if read_with < current[platform]:
             (waiting if exists(label) else gone).append((label,))
-    messages = ["every source that is there was read by the present importers"]
+    messages = ["every existing source was read by current importers"]
     if waiting:
         sources_were = "source was" if len(waiting) == 1 else "sources were"
         messages = [f"{len(waiting):,} {sources_were} read by earlier importers"]
     if gone:
         are, them = ("is", "it") if len(gone) == 1 else ("are", "them")
-        messages.append(
-            f"{len(gone):,} that earlier importers read {are} gone; what was read of {them} is kept as it is"
-        )
+        messages.append(f"{len(gone):,} read by earlier importers {are} gone; conversations from {them} stay unchanged")
     advice = f"`palaver scan` reads {'it' if len(waiting) == 1 else 'them'} again" if waiting else ""
     return Check("importers", "ok", "; ".join(messages), advice, _names(waiting or gone))
 
@@ -265,23 +283,27 @@ def check_outdated_sources(
 def check_quarantine(connection: sqlite3.Connection) -> Check:
     (entries,) = connection.execute("select count(*) from quarantine").fetchone()
     if not entries:
-        return Check("quarantine", "ok", "nothing is set aside")
-    advice = "`palaver quarantine list` shows them, `palaver quarantine retry` tries again"
-    return Check("quarantine", "warning", f"{entries:,} records could not be read and are set aside", advice)
+        return Check("quarantine", "ok", "nothing is quarantined")
+    advice = "`palaver quarantine list` shows them, `palaver quarantine retry` reads them again"
+    return Check("quarantine", "warning", f"{entries:,} records could not be read and are quarantined", advice)
 
 
 def check_unused_space(connection: sqlite3.Connection) -> Check:
     (pages,), (free,), (size,) = (
         connection.execute(f"pragma {word}").fetchone() for word in ("page_count", "freelist_count", "page_size")
     )
-    message = f"{100 * free // max(pages, 1)} % of the file is unused ({format_size(free * size)})"
+    message = f"{100 * free // max(pages, 1)}% of the file is unused ({format_size(free * size)})"
     if free * 4 > pages and free * size > 1 << 26:
-        return Check("unused space", "warning", message, "`palaver doctor --repair` gives it back")
+        return Check("unused space", "warning", message, "`palaver doctor --repair` frees it")
     return Check("unused space", "ok", message)
 
 
 def format_size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e9:,.1f} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:,.1f} MB"
+    if size_bytes >= 1e9:
+        return f"{size_bytes / 1e9:,.1f} GB"
+    return (
+        f"{size_bytes / 1e6:,.1f} MB" if size_bytes >= 50_000 else f"{size_bytes // 1000} kB" if size_bytes else "0 MB"
+    )
 
 
 def _names(rows: Iterable[tuple[str]]) -> tuple[str, ...]:

@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 import orjson
 
-from palaver.errors import ArchiveError
 from palaver.model.build import JsonObject
 
 IS_OFF_PATH = "coalesce(json_extract({}.rest, '$.metadata.on_active_path') = 0, 0)"
+IS_UNDATED = (
+    "not exists (select 1 from message m where m.conversation = conversation_key "
+    "and coalesce(json_extract(m.rest, '$.metadata.timestamp_inferred') <> 1, 1))"
+)
+"""Condition on `conversation`: no message has a time of its own, so that the conversation's times are guesses."""
 _STEPS = f"""
     select message_key, is_off, case when is_off then not exists (
         select 1 from message p where p.conversation = ?1 and p.message_id = s.parent_message_id
@@ -71,7 +75,10 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class MessageSelection:
-    """All messages of a conversation in order, and which of them are shown."""
+    """All messages of a conversation in order, and which of them are shown.
+
+    The number of a message is its index in `steps`, counted from 1.
+    """
 
     steps: list[Step]
     shown: list[bool]
@@ -82,6 +89,8 @@ class MessageSelection:
     """Number of further messages before the first and after the last one shown."""
     hides_branches: bool = False
     """Whether hidden messages are on abandoned branches."""
+    target: int | None = None
+    """Key of the message that the others are around."""
 
     @property
     def is_whole(self) -> bool:
@@ -95,9 +104,19 @@ def select_messages(
     *,
     first: int | None = None,
     last: int | None = None,
+    around: int | None = None,
+    context: int = 0,
 ) -> MessageSelection:
-    """Select the active path, all branches (`all`), or the path to a message; of these, the first or last few."""
+    """Select the active path, all branches (`all`), or the path to the message with this id; of these, a part.
+
+    The part is the first or the last few messages, or the message with the number `around` and as many messages before
+    and after it as `context` says. If that message is not on the active path, the path to it is selected.
+    """
     steps = [Step(key, bool(is_off), bool(begins)) for key, is_off, begins in connection.execute(_STEPS, (key,))]
+    target = None if around is None else around - 1
+    if branch is None and target is not None and steps[target].is_off_path:
+        query = "select message_id from message where message_key = ?"
+        (branch,) = connection.execute(query, (steps[target].key,)).fetchone()
     if branch is None:
         shown = [not step.is_off_path for step in steps]
     elif branch == "all":
@@ -105,38 +124,38 @@ def select_messages(
     else:
         path = _path_to(connection, key, branch)
         shown = [step.key in path for step in steps]
+    if target is not None:
+        shown[target] = True
     indexes = [index for index, is_shown in enumerate(shown) if is_shown]
-    chosen = indexes[-last:] if last is not None else indexes[:first]
+    start, stop = 0, len(indexes)
+    if target is not None:
+        start, stop = max(indexes.index(target) - context, 0), indexes.index(target) + context + 1
+    elif last is not None:
+        start = max(stop - last, 0)
+    elif first is not None:
+        stop = first
+    chosen = indexes[start:stop]
     is_whole = len(chosen) == len(indexes)
     return MessageSelection(
         steps,
         shown,
         begin=0 if is_whole or not chosen else chosen[0],
         end=len(steps) if is_whole else chosen[-1] + 1 if chosen else 0,
-        before=len(indexes) - len(chosen) if last is not None else 0,
-        after=len(indexes) - len(chosen) if last is None else 0,
+        before=start,
+        after=len(indexes) - start - len(chosen),
         hides_branches=branch is None,
+        target=None if target is None else steps[target].key,
     )
 
 
-def _path_to(connection: sqlite3.Connection, key: int, word: str) -> set[int]:
-    """Return the keys of the messages that lead to a message, given by its id or a prefix of it."""
-    query = "select message_id from message where conversation = ? and "
-    found = (
-        connection.execute(f"{query} message_id = ?", (key, word)).fetchall()
-        or connection.execute(f"{query} substr(message_id, 1, length(?)) = ? limit 5", (key, word, word)).fetchall()
-    )
-    if not found or not word:
-        raise ArchiveError(f"no message of this conversation is called {word!r}: --branch all shows their ids")
-    if len(found) > 1:
-        names = ", ".join(name for (name,) in found)
-        raise ArchiveError(f"{word!r} may mean several messages ({names}): say more of it")
+def _path_to(connection: sqlite3.Connection, key: int, message_id: str) -> set[int]:
+    """Return the keys of the messages that lead to a message."""
     rows = connection.execute(
         "with recursive path (message_key, parent) as ("
         "select message_key, parent_message_id from message where conversation = ?1 and message_id = ?2 union "
         "select m.message_key, m.parent_message_id from path join message m "
         "on m.conversation = ?1 and m.message_id = path.parent) select message_key from path",
-        (key, found[0][0]),
+        (key, message_id),
     )
     return {message for (message,) in rows}
 

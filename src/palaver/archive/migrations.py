@@ -346,12 +346,12 @@ def schema_version(connection: sqlite3.Connection) -> int:
 def _reject_foreign_file(connection: sqlite3.Connection, current: int, path: str) -> None:
     if current > len(MIGRATIONS):
         raise ArchiveError(
-            f"{path} was made by a newer palaver (tables {current}, this one knows {len(MIGRATIONS)}): upgrade palaver"
+            f"{path} was written by a newer palaver (tables {current}, known: {len(MIGRATIONS)}): upgrade palaver"
         )
     if connection.execute("pragma application_id").fetchone()[0] == APPLICATION_ID:
         return
     if current or connection.execute("select 1 from sqlite_master limit 1").fetchone():
-        raise ArchiveError(f"{path} is an SQLite file of another program: name another place with PALAVER_HOME")
+        raise ArchiveError(f"{path} is a SQLite file of another program: set PALAVER_HOME to another folder")
 
 
 def _apply(connection: sqlite3.Connection, number: int, migration: Migration) -> None:

@@ -5,7 +5,7 @@ scoring all hits of a common word takes seconds in a large archive.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -15,8 +15,11 @@ import orjson
 
 from palaver.archive.conversation_list import display_title
 from palaver.archive.hits import Hits, SearchRequest
+from palaver.archive.message_place import message_numbers
+from palaver.archive.messages import read_message
 from palaver.archive.query import Query, Range, ScratchIndex
-from palaver.archive.selection import ShortIds
+from palaver.archive.search_text import content_texts
+from palaver.archive.short_ids import ShortIds
 from palaver.archive.snippets import Snippet, best_snippet, found_ranges
 
 MAX_RANKED = 2_000
@@ -30,6 +33,7 @@ _MAX_TITLES = 5
 _MAX_TITLES_READ = 300
 _MAX_OTHERS = 100
 _MAX_STEPS_UP = 4
+_MAX_NEIGHBOUR_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,27 @@ class OtherMessage(NamedTuple):
     timestamp: str
 
 
+class Neighbour(NamedTuple):
+    """A message near a hit."""
+
+    number: int
+    message_id: str
+    role: str
+    author_kind: str | None
+    timestamp: str
+    text: str
+    """How it begins."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A body that was found, with the first message that has it and passes the filters."""
 
     conversation: HitConversation
+    conversation_key: int
     message_id: str
+    number: int
+    """Position of the message in its conversation, counted from 1."""
     role: str
     author_kind: str | None
     model: str | None
@@ -70,6 +89,8 @@ class Hit:
     score: float | None
     others: list[OtherMessage]
     others_total: int
+    before: list[Neighbour] = field(default_factory=list[Neighbour])
+    after: list[Neighbour] = field(default_factory=list[Neighbour])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +118,12 @@ def search(
     offset: int = 0,
     is_ranked: bool = False,
     snippet_length: int = 160,
+    context: int = 0,
 ) -> SearchResult:
-    """Return one page of results, with snippets of about `snippet_length` characters."""
+    """Return one page of results, with snippets of about `snippet_length` characters.
+
+    Each hit has as many messages before and after it as `context` says.
+    """
     connection.execute(f"pragma cache_size = -{CACHE_KILOBYTES}")
     with closing(ScratchIndex()) as scratch:
         hits = Hits(connection, request, scratch)
@@ -107,7 +132,7 @@ def search(
             keys, total, is_exact = _ranked(hits, limit, offset)
         else:
             keys, total, is_exact = _newest(hits, limit, offset)
-        page = [builder.hit(key, score) for key, score in keys]
+        page = _numbered(connection, [builder.hit(key, score) for key, score in keys], context)
         if not is_ranked:
             page.sort(key=lambda hit: (hit.timestamp, hit.conversation.conversation_id, hit.message_id), reverse=True)
         if request.has_message_filters or offset:
@@ -129,6 +154,51 @@ def search_titles(
         found = list(TitleHits(connection, request, hits, scratch).newest())
         page = [builder.title(row) for row in found[offset : offset + limit]]
         return SearchResult([], 0, is_total_exact=True, titles=page, titles_total=len(found))
+
+
+def _numbered(connection: sqlite3.Connection, hits: list[Hit], context: int) -> list[Hit]:
+    """Add the number of each message, with one pass over each conversation, and the messages around it."""
+    ids: dict[int, list[str]] = {}
+    for hit in hits:
+        ids.setdefault(hit.conversation_key, []).append(hit.message_id)
+    numbers = {key: message_numbers(connection, key, message_ids) for key, message_ids in ids.items()}
+    hits = [replace(hit, number=numbers[hit.conversation_key][hit.message_id]) for hit in hits]
+    if not context:
+        return hits
+    around: dict[int, dict[int, Neighbour]] = {}
+    for key in numbers:
+        wanted = {
+            number
+            for hit in hits
+            if hit.conversation_key == key
+            for number in range(hit.number - context, hit.number + context + 1)
+        }
+        around[key] = {neighbour.number: neighbour for neighbour in _neighbours(connection, key, wanted)}
+    return [
+        replace(
+            hit,
+            before=_present(around[hit.conversation_key], range(hit.number - context, hit.number)),
+            after=_present(around[hit.conversation_key], range(hit.number + 1, hit.number + context + 1)),
+        )
+        for hit in hits
+    ]
+
+
+def _present(around: dict[int, Neighbour], numbers: Iterable[int]) -> list[Neighbour]:
+    return [around[number] for number in numbers if number in around]
+
+
+def _neighbours(connection: sqlite3.Connection, key: int, numbers: set[int]) -> Iterator[Neighbour]:
+    """Yield the messages with these numbers; numbers that a conversation does not have are left out."""
+    query = "select message_key from message where conversation = ? order by position, timestamp, message_id"
+    for number, (message,) in enumerate(connection.execute(query, (key,)), start=1):
+        if number in numbers:
+            found = read_message(connection, message)
+            texts = (text for text in content_texts(found.content) if text.strip())
+            yield Neighbour(
+                *(number, found.message_id, found.role, found.author_kind, found.timestamp),
+                next(texts, "").strip()[:_MAX_NEIGHBOUR_CHARACTERS],
+            )
 
 
 Scored = list[tuple[int, float | None]]
@@ -200,7 +270,7 @@ class _ResultBuilder:
         others = [OtherMessage(row[7], row[8], row[1], row[5]) for row in rows[1 : _MAX_OTHERS + 1]]
         return Hit(
             self.conversation(conversation),
-            *(message_id, role, author_kind, model, timestamp),
+            *(conversation, message_id, 0, role, author_kind, model, timestamp),
             *(passage, tool, score, others, len(rows) - 1),
         )
 

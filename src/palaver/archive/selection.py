@@ -1,34 +1,24 @@
 """Selection of conversations by name or by filters, with the agents they started.
 
-A conversation is named by its id, a prefix of it, `platform:id`, or `latest`. Ids of agents begin with the id of the
-session that started them (`<session>:agent-<id>`). A prefix of a session's id therefore means the session, and what
-follows the colon, or a prefix of it, names the agent.
+A conversation is named by its id or the beginning of it, a short id, `platform:id`, its title, or `latest`. Ids of
+agents begin with the id of the session that started them (`<session>:agent-<id>`). A prefix of a session's id therefore
+means the session, and what follows the colon, or a prefix of it, names the agent.
 """
 
+import re
 import sqlite3
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import NamedTuple
 
 from palaver.archive.filters import Filters
+from palaver.archive.messages import IS_UNDATED
+from palaver.archive.short_ids import Alias, agent_ends, digests
 from palaver.errors import ArchiveError
 
 _MAX_SHOWN = 5
-_MIN_PREFIX = 8
-_MIN_PREFIX_AFTER_COLON = 12
-_MAX_SINGLE_LOOKUPS = 100
-_IDS_WITH_PREFIX = """
-    with recursive known (platform) as (
-        select min(platform) from conversation
-        union all
-        select (select min(platform) from conversation c where c.platform > known.platform) from known
-        where platform is not null
-    )
-    select conversation_id from known join conversation using (platform)
-    where conversation_id >= ? and conversation_id < ?"""
-"""Searches platform by platform, since platform is the first column of the index."""
+_MIN_DIGEST_LENGTH = 8
+_IS_HEX = re.compile(r"[0-9a-f-]+")
 _COLUMNS = "conversation_key, platform, conversation_id, title"
 
 
@@ -41,26 +31,55 @@ class ConversationRef(NamedTuple):
 
 def find_conversation(connection: sqlite3.Connection, word: str) -> ConversationRef:
     """Return the conversation that a word names; raise ArchiveError if it names none or several."""
-    word = word.encode(errors="replace").decode()  # the command line may hold bytes that are not UTF-8
-    if word == "latest":
-        query = (
-            f"select {_COLUMNS} from conversation "  # noqa: S608 - constants, bound values
-            "order by is_sidechain, coalesce(updated_at, created_at) desc, platform, conversation_id limit 1"
-        )
-        found = [ConversationRef(*row) for row in connection.execute(query)]
-    else:
-        found = _by_id(connection, word)
-        platform, colon, rest = word.partition(":")
-        if not found and colon:
-            found = _by_id(connection, rest, platform)
+    found = named_conversations(connection, word)
     if len(found) == 1:
         return found[0]
     if not found:
-        raise ArchiveError(f"no conversation is called {word!r}: `palaver list` and `palaver search` show their ids")
-    names = ", ".join(f"{row[1]}:{row[2]}" for row in found[:_MAX_SHOWN])
+        raise ArchiveError(f"no conversation matches {word!r}: `palaver list` and `palaver search` show ids")
+    names = ", ".join(f"{row.platform}:{row.conversation_id}" for row in found[:_MAX_SHOWN])
     raise ArchiveError(
-        f"{word!r} may mean several conversations ({names}{', …' * (len(found) > _MAX_SHOWN)}): say more of it"
+        f"{word!r} matches several conversations: {names}{', …' * (len(found) > _MAX_SHOWN)}. Type more of the id"
     )
+
+
+def named_conversations(connection: sqlite3.Connection, word: str) -> list[ConversationRef]:
+    """Return all conversations that a word may name, by the strictest way of naming that fits any."""
+    word = word.encode(errors="replace").decode()  # the command line may hold bytes that are not UTF-8
+    if word.casefold() == "latest":
+        return _latest(connection)
+    platform, colon, rest = word.partition(":")
+    return (
+        _by_id(connection, word)
+        or (_by_id(connection, rest, platform) if colon else [])
+        or _by_alias(connection, word)
+        or _by_title(connection, word)
+    )
+
+
+def exactly_named_conversations(connection: sqlite3.Connection, word: str) -> list[ConversationRef]:
+    """Return the conversations that have a word as their id, as its end behind the colon, or as `platform:id`."""
+    word = word.encode(errors="replace").decode()
+    platform, colon, rest = word.partition(":")
+    exact = _MATCH_CONDITIONS[:-1]
+    return _by_id(connection, word, conditions=exact) or (
+        _by_id(connection, rest, platform, conditions=exact) if colon else []
+    )
+
+
+def _latest(connection: sqlite3.Connection) -> list[ConversationRef]:
+    """Return the conversation that a list begins with: one without any stated time only if no other is there."""
+    query = (
+        f"select {_COLUMNS} from conversation c order by is_sidechain, coalesce(updated_at, created_at) desc, "  # noqa: S608 - constants
+        "platform, conversation_id"
+    )
+    is_undated = f"select {IS_UNDATED} from conversation where conversation_key = ?"  # noqa: S608 - constants, a bound value
+    first: ConversationRef | None = None
+    for row in connection.execute(query):
+        found = ConversationRef(*row)
+        first = first or found
+        if not connection.execute(is_undated, (found.key,)).fetchone()[0]:
+            return [found]
+    return [first] if first else []
 
 
 def matching_conversations(connection: sqlite3.Connection, filters: Filters) -> list[ConversationRef]:
@@ -79,10 +98,15 @@ _MATCH_CONDITIONS = (
 """From the strictest: the id, what follows its colon, a prefix of either."""
 
 
-def _by_id(connection: sqlite3.Connection, word: str, platform: str | None = None) -> list[ConversationRef]:
+def _by_id(
+    connection: sqlite3.Connection,
+    word: str,
+    platform: str | None = None,
+    conditions: Sequence[str] = _MATCH_CONDITIONS,
+) -> list[ConversationRef]:
     if not word:
         return []
-    for condition in _MATCH_CONDITIONS:
+    for condition in conditions:
         query = (
             f"select {_COLUMNS} from conversation where {condition} and (?2 is null or platform = ?2) "  # noqa: S608 - constants, bound values
             "order by length(conversation_id), conversation_id, platform limit 100"
@@ -93,66 +117,31 @@ def _by_id(connection: sqlite3.Connection, word: str, platform: str | None = Non
     return []
 
 
-class ShortIds:
-    """The shortest names of conversations that `find_conversation` understands."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._lookups = 0
-
-    def short_id(self, platform: str, conversation_id: str) -> str:
-        _, colon, after = conversation_id.partition(":")
-        shortest = colon and self._unique_prefix(after, _MIN_PREFIX_AFTER_COLON)
-        return shortest or self._unique_prefix(conversation_id, _MIN_PREFIX) or f"{platform}:{conversation_id}"
-
-    def _unique_prefix(self, word: str, shortest: int) -> str:
-        """Return the shortest prefix that only this name and its agents have; empty if the name occurs twice.
-
-        Empty as well for a name that a command would take for an option.
-        """
-        if word.startswith("-"):
-            return ""
-        words = self._candidates(word[:shortest])
-        index = bisect_left(words, word)
-        if words[index + 1 : index + 2] == [word]:
-            return ""
-        after = index + 1
-        while after < len(words) and words[after].startswith(f"{word}:"):
-            after += 1
-        prefix = word[:shortest]
-        neighbours = [*words[max(index - 1, 0) : index], *words[after : after + 1]]
-        close = [_common_prefix_length(word, other) + 1 for other in neighbours if other.startswith(prefix)]
-        return word[: max(close)] if close else prefix
-
-    def _candidates(self, prefix: str) -> list[str]:
-        """Return, sorted, the full names with this prefix, or simply all full names.
-
-        Looked up one by one for a page of names, and all at once after many lookups.
-        """
-        self._lookups += 1
-        if self._lookups > _MAX_SINGLE_LOOKUPS:
-            return self._all_names
-        last = f"{prefix}\U0010ffff"
-        ids = [name for (name,) in self._connection.execute(_IDS_WITH_PREFIX, (prefix, last))]
-        suffixes = self._suffixes
-        return sorted([*ids, *suffixes[bisect_left(suffixes, prefix) : bisect_left(suffixes, last)]])
-
-    @cached_property
-    def _all_names(self) -> list[str]:
-        ids = (row[0] for row in self._connection.execute("select conversation_id from conversation"))
-        return sorted([*ids, *self._suffixes])
-
-    @cached_property
-    def _suffixes(self) -> list[str]:
-        """What follows the colon in ids that have one."""
-        query = "select conversation_id from conversation where instr(conversation_id, ':')"
-        return sorted(after for (name,) in self._connection.execute(query) if (after := name.partition(":")[2]))
+def _by_alias(connection: sqlite3.Connection, word: str) -> list[ConversationRef]:
+    """Return the conversations with this short id, in one of the forms that are not the beginning of an id."""
+    if not _IS_HEX.fullmatch(word):
+        return []
+    found: list[Alias] = [alias for alias in agent_ends(connection) if alias.name.startswith(word)]
+    found = [alias for alias in found if alias.name == word] or found
+    if not found and len(word) >= _MIN_DIGEST_LENGTH:
+        found = [alias for alias in digests(connection) if alias.name.startswith(word)]
+    query = f"select {_COLUMNS} from conversation where platform = ? and conversation_id = ?"  # noqa: S608 - constants, bound values
+    return [
+        ConversationRef(*connection.execute(query, (alias.platform, alias.conversation_id)).fetchone())
+        for alias in found
+    ]
 
 
-def _common_prefix_length(left: str, right: str) -> int:
-    """Return the length of the common prefix of two words."""
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((index for index, (first, second) in pairs if first != second), min(len(left), len(right)))
+def _by_title(connection: sqlite3.Connection, word: str) -> list[ConversationRef]:
+    """Return the conversations with this title, in any case; lists show its spaces as one each."""
+    wanted = _folded(word)
+    query = f"select {_COLUMNS} from conversation where title is not null order by platform, conversation_id"  # noqa: S608 - constants
+    found = [ConversationRef(*row) for row in connection.execute(query)] if wanted else []
+    return [ref for ref in found if ref.title and _folded(ref.title) == wanted]
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.split()).casefold()
 
 
 _MESSAGE_OVERHEAD_BYTES = 350
@@ -162,7 +151,7 @@ _MESSAGE_OVERHEAD_BYTES = 350
 def select_keys(
     connection: sqlite3.Connection, filters: Filters, words: Sequence[str] = (), *, with_agents: bool = True
 ) -> list[int]:
-    """Return the keys of the selected conversations, in export order.
+    """Return the keys of the selected conversations, the oldest first.
 
     Words name conversations, restricted by the filters; without words, all that pass the filters are selected. Agents
     are included if `with_agents` is set; otherwise only those that a word names.
@@ -174,7 +163,7 @@ def select_keys(
         keys = _matching_keys(connection, filters if with_agents else replace(filters, with_sidechains=False))
     if with_agents:
         keys |= _agent_keys(connection, keys)
-    query = "select conversation_key from conversation order by platform, conversation_id"
+    query = "select conversation_key from conversation order by created_at, platform, conversation_id"
     return [key for (key,) in connection.execute(query) if key in keys]
 
 

@@ -11,8 +11,8 @@ mixed in.
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from datetime import date, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import chain, groupby
@@ -25,19 +25,24 @@ from palaver.archive.usage import (
     OWNER_ORDER,
     CountedAnswer,
     Counts,
+    MessagesInRange,
     Scope,
     Usage,
     counted_answers,
     counted_record_answers,
+    messages_in_range,
+    undated_records,
 )
+from palaver.archive.usage_blocks import Block, BlockIndex, is_gap, usage_blocks
 from palaver.prices import PriceRow, Prices
+from palaver.prices.model_families import model_family
 
-GroupBy = Literal["day", "week", "month", "project", "model", "platform", "tool", "conversation"]
+GroupBy = Literal["day", "week", "month", "block", "project", "model", "platform", "tool", "conversation"]
 GROUPINGS = get_args(GroupBy)
-TIME_GROUPINGS = ("day", "week", "month")
+TIME_GROUPINGS = ("day", "week", "month", "block")
 
 GroupKey = str | int | None
-"""A day, the Monday of a week, a month, or a name; a conversation's key; None if there is no value."""
+"""A day, the Monday of a week, a month, the start of a block, or a name; a conversation's key; None if without one."""
 
 
 @dataclass(slots=True)
@@ -88,6 +93,10 @@ class Tally:
     """In USD, for answers whose model has a known price; None if there are none."""
     stated: dict[str, Decimal] = field(default_factory=dict[str, Decimal])
     """Costs stated by sources, by currency. Sums are decimal: the order of what is added makes no difference."""
+    estimated: int = 0
+    """Tokens that usage records estimate, where the provider's own count is unknown."""
+    models: set[str] = field(default_factory=set[str])
+    """The spellings of the model, if grouped by model."""
 
     def add_count(self, name: str, count: Decimal | float) -> None:
         self.counts[name] = self.counts.get(name, Decimal(0)) + Decimal(str(count))
@@ -108,8 +117,14 @@ class Statistics:
     """The tokens if every message counted."""
     unpriced: Counter[str | None] = field(default_factory=Counter[str | None])
     """Number of counted answers without a known price, by model."""
-    partial: int = 0
-    """Number of counted answers whose source did not record their end."""
+    partial: Counter[str] = field(default_factory=Counter[str])
+    """Number of counted answers whose source did not record their end, by platform."""
+    uncounted: Counter[str] = field(default_factory=Counter[str])
+    """Number of answers by platform, for platforms none of whose answers has token counts."""
+    undated: int = 0
+    """Number of usage records without a time of their own that a range of time leaves out."""
+    blocks: list[Block] = field(default_factory=list[Block])
+    """The five-hour blocks, if grouped by block."""
     agents: int = 0
     """Number of conversations that are agents."""
     periods: int = 0
@@ -131,13 +146,23 @@ class PricedAnswer(NamedTuple):
     row: PriceRow
 
 
-def statistics(connection: sqlite3.Connection, scope: Scope, by: GroupBy, prices: Prices) -> Statistics:
-    """Return the totals and groups of everything in scope."""
+def statistics(
+    connection: sqlite3.Connection, scope: Scope, by: GroupBy, prices: Prices, *, folds_models: bool = False
+) -> Statistics:
+    """Return the totals and groups of everything in scope; `folds_models` groups a model's spellings together."""
     found = Statistics()
-    _count_messages(connection, scope, by, found)
-    _count_tools(connection, scope, by, found)
-    _count_usage(connection, scope, by, prices, found)
-    _count_stated(connection, scope, by, found)
+    among = messages_in_range(connection, scope)
+    if by == "block":
+        found.blocks = blocks_in_scope(connection, scope)
+    grouping = _Grouping(scope, by, BlockIndex(found.blocks), folds_models=folds_models)
+    answered = _count_messages(connection, scope, among, grouping, found)
+    _count_tools(connection, scope, among, grouping, found)
+    answers = chain(counted_answers(connection, scope, among=among), counted_record_answers(connection, scope))
+    counted_on = _count_usage(answers, grouping, prices, found)
+    _count_stated(connection, scope, among, grouping, found)
+    found.uncounted = Counter({name: count for name, count in answered.items() if name not in counted_on})
+    if scope.is_timed():
+        found.undated = undated_records(connection, scope, with_usage=True)
     agents = connection.execute("select conversation_key from conversation where is_sidechain")
     found.agents = sum(key in found.total.conversations for (key,) in agents)
     return found
@@ -162,23 +187,65 @@ def price_answer(answer: CountedAnswer, prices: Prices) -> PricedAnswer | None:
     return PricedAnswer(row.amount(row.charge(tokens)), row)
 
 
-def _count_usage(connection: sqlite3.Connection, scope: Scope, by: GroupBy, prices: Prices, found: Statistics) -> None:
-    key_of = _USAGE_KEYS[by]
-    groups: dict[GroupKey, Tally] = found.groups if by != "tool" else {}
-    for answer in chain(counted_answers(connection, scope), counted_record_answers(connection, scope)):
+def blocks_in_scope(connection: sqlite3.Connection, scope: Scope) -> list[Block]:
+    """Return the blocks with an answer in scope.
+
+    Where a block begins depends on the answers before it, so those before the range are read as well: as many days as
+    it takes to find a gap that is long enough to begin a block, whatever came before.
+    """
+    since = scope.filters.since
+    days = 2
+    while True:
+        start = _days_before(since, days)
+        earlier = replace(scope, filters=replace(scope.filters, since=start))
+        times = [answer.owner.timestamp for answer in counted_answers(connection, earlier)]
+        blocks = usage_blocks(times)
+        first = next((index for index, block in enumerate(blocks) if block.last >= since), len(blocks))
+        ends = [start, *(block.last for block in blocks)]
+        if not start or any(is_gap(ends[index], block.first) for index, block in enumerate(blocks[: first + 1])):
+            return blocks[first:]
+        days = days * 4 if days < _LONGEST_CHAIN_DAYS else 0
+
+
+_LONGEST_CHAIN_DAYS = 100
+
+
+def _days_before(time: str, days: int) -> str:
+    """Return a time some days earlier; "", the beginning of time, for no days or no time."""
+    if not time or not days:
+        return ""
+    try:
+        moment = datetime.fromisoformat(time) - timedelta(days=days)
+    except (ValueError, OverflowError):
+        return ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.000Z"
+
+
+def _count_usage(
+    answers: Iterable[CountedAnswer], grouping: "_Grouping", prices: Prices, found: Statistics
+) -> set[str]:
+    """Count the usage of answers, and return the platforms that have any."""
+    key_of = grouping.usage_key()
+    groups: dict[GroupKey, Tally] = found.groups if grouping.by != "tool" else {}
+    platforms: set[str] = set()
+    for answer in answers:
         owner = answer.owner
+        platforms.add(owner.platform)
         if answer.copies and owner.conversation_key is not None:
+            platforms.update(copy.platform for copy in answer.copies)
             _count_copies(answer, found)
         if not owner.is_chosen:
             continue
         if owner.is_partial and all(copy.is_partial for copy in answer.copies):
-            found.partial += 1
+            found.partial[owner.platform] += 1
         key = key_of(owner)
         try:
             tally = groups[key]
         except KeyError:
             tally = groups[key] = Tally()
         tally.usage_records += owner.conversation_key is None
+        if grouping.by == "model" and owner.model is not None:
+            tally.models.add(owner.model)
         count_answer(answer, tally, found, prices)
     for tally in groups.values():
         found.total.answers += tally.answers
@@ -187,6 +254,7 @@ def _count_usage(connection: sqlite3.Connection, scope: Scope, by: GroupBy, pric
         found.naive.join(tally.tokens)
         if tally.cost is not None:
             found.total.cost = (found.total.cost or Decimal(0)) + tally.cost
+    return platforms
 
 
 def count_answer(answer: CountedAnswer, tally: Tally, found: Statistics, prices: Prices) -> None:
@@ -211,18 +279,6 @@ def _count_copies(answer: CountedAnswer, found: Statistics) -> None:
         found.naive.subtract(answer.counts)
 
 
-_USAGE_KEYS: dict[str, Callable[[Usage], GroupKey]] = {
-    "day": lambda usage: usage.day,
-    "week": lambda usage: week_start(usage.day),
-    "month": lambda usage: usage.day[:7],
-    "project": lambda usage: usage.project,
-    "model": lambda usage: usage.model,
-    "platform": lambda usage: usage.platform,
-    "conversation": lambda usage: usage.conversation_key,
-    "tool": lambda _: None,
-}
-
-
 @cache
 def week_start(day: str) -> str:
     """Return the Monday of a day's week."""
@@ -233,35 +289,50 @@ def week_start(day: str) -> str:
         return day
 
 
-def _count_messages(connection: sqlite3.Connection, scope: Scope, by: GroupBy, found: Statistics) -> None:
-    """Count messages and their conversations."""
-    key, key_of = _grouping(scope, by)
+def _count_messages(
+    connection: sqlite3.Connection, scope: Scope, among: MessagesInRange, grouping: "_Grouping", found: Statistics
+) -> Counter[str]:
+    """Count messages and their conversations; return the number of answers by platform."""
+    key, key_of = grouping.message_key()
     where, values = _where(scope)
+    in_range, keys = among.condition(with_copies=False)
+    by = grouping.by
     # Grouped by model, only answers count: messages of people and tools belong to no particular model.
     groups_all = by != "model"
     query = (
-        f"select {key}, m.conversation, coalesce(m.author_kind, 'other'), count(*) from message m "
-        f"join conversation c on c.conversation_key = m.conversation where {where} group by 1, 2, 3"
+        f"select {key}, m.conversation, coalesce(m.author_kind, 'other'), count(*), c.platform from message m "
+        f"join conversation c on c.conversation_key = m.conversation where {in_range} and {where} group by 1, 2, 3"
     )
-    for value, conversation, author, count in connection.execute(query, values):
+    answered = Counter[str]()
+    for value, conversation, author, count, platform in connection.execute(query, [*keys, *values]):
         found.total.conversations.add(conversation)
         found.total.messages[author] += count
+        if author == "model":
+            answered[platform] += count
         if by != "tool" and (groups_all or author == "model"):
             group = found.group(key_of(value))
             group.conversations.add(conversation)
             group.messages[author] += count
+            if by == "model" and value is not None:
+                group.models.add(value)
+    return answered
 
 
-def _count_tools(connection: sqlite3.Connection, scope: Scope, by: GroupBy, found: Statistics) -> None:
+def _count_tools(
+    connection: sqlite3.Connection, scope: Scope, among: MessagesInRange, grouping: "_Grouping", found: Statistics
+) -> None:
     """Count tool calls; of several messages with the same calls, the first one counts."""
-    key, key_of = _grouping(scope, by)
+    key, key_of = grouping.message_key()
     where, values = _where(scope)
+    in_range, keys = among.condition(with_copies=True)
+    by = grouping.by
+    calls = "tool_call t cross join message m" if in_range == "true" else "message m cross join tool_call t"
     query = (
         f"select coalesce(nullif(m.api_message_id, ''), m.body) as answer, t.tool, {where}, {key}, m.conversation, "
-        "t.calls from tool_call t cross join message m on m.body = t.body "
-        f"join conversation c on c.conversation_key = m.conversation order by answer, t.tool, {OWNER_ORDER}"
+        f"t.calls from {calls} on m.body = t.body join conversation c on c.conversation_key = m.conversation "
+        f"where {in_range} order by answer, t.tool, {OWNER_ORDER}"
     )
-    for (_, tool), copies in groupby(connection.execute(query, values), itemgetter(0, 1)):
+    for (_, tool), copies in groupby(connection.execute(query, [*values, *keys]), itemgetter(0, 1)):
         held = list(copies)
         _, _, is_chosen, value, conversation, _ = held[0]
         calls = max(copy[-1] for copy in held)
@@ -275,14 +346,16 @@ def _count_tools(connection: sqlite3.Connection, scope: Scope, by: GroupBy, foun
     found.total.tool_calls = sum(group.tool_calls for group in found.groups.values())
 
 
-def _count_stated(connection: sqlite3.Connection, scope: Scope, by: GroupBy, found: Statistics) -> None:
+def _count_stated(
+    connection: sqlite3.Connection, scope: Scope, among: MessagesInRange, grouping: "_Grouping", found: Statistics
+) -> None:
     """Add up the costs stated by sources: per message, or per conversation if its messages state none."""
-    key, key_of = _grouping(scope, by)
+    key, key_of = grouping.message_key()
     for value, amount, currency in [
-        *_message_costs(connection, scope, key),
+        *_message_costs(connection, scope, among, key),
         *_conversation_costs(connection, scope, key),
     ]:
-        for tally in (found.total, found.group(key_of(value))) if by != "tool" else (found.total,):
+        for tally in (found.total, found.group(key_of(value))) if grouping.by != "tool" else (found.total,):
             tally.add_stated(amount, currency)
 
 
@@ -290,15 +363,18 @@ def _count_stated(connection: sqlite3.Connection, scope: Scope, by: GroupBy, fou
 _HAS_COST = """{0}.rest < '{{"cosu' and json_extract({0}.rest, '$.cost.amount') is not null"""
 
 
-def _message_costs(connection: sqlite3.Connection, scope: Scope, key: str) -> Iterator[tuple[Any, float, str | None]]:
+def _message_costs(
+    connection: sqlite3.Connection, scope: Scope, among: MessagesInRange, key: str
+) -> Iterator[tuple[Any, float, str | None]]:
     where, values = _where(scope)
+    in_range, keys = among.condition(with_copies=True)
     query = (
         f"select coalesce(nullif(m.api_message_id, ''), m.message_key) as answer, {where}, {key}, "
         "json_extract(m.rest, '$.cost.amount'), json_extract(m.rest, '$.cost.currency') "
         f"from {calls_table(connection)} m join conversation c on c.conversation_key = m.conversation "
-        f"where {_HAS_COST.format('m')} order by answer, {OWNER_ORDER}"
+        f"where {in_range} and {_HAS_COST.format('m')} order by answer, {OWNER_ORDER}"
     )
-    for _, copies in groupby(connection.execute(query, values), itemgetter(0)):
+    for _, copies in groupby(connection.execute(query, [*values, *keys]), itemgetter(0)):
         held = list(copies)
         _, is_chosen, value, _, currency = held[0]
         if is_chosen:
@@ -315,7 +391,7 @@ def _conversation_costs(
         "json_extract(c.header, '$.metrics.total_cost.currency') from conversation c "
         "join (select conversation_key as conversation, coalesce(updated_at, created_at) as timestamp, model "
         "from conversation) m on m.conversation = c.conversation_key "
-        f"where json_extract(c.header, '$.metrics.total_cost.amount') is not null and {where} "
+        f"where {where} and json_extract(c.header, '$.metrics.total_cost.amount') is not null "
         f"and not exists (select 1 from message s where s.conversation = m.conversation and {_HAS_COST.format('s')})"
     )
     yield from connection.execute(query, values)
@@ -327,39 +403,60 @@ def _where(scope: Scope) -> tuple[str, list[Any]]:
     return f"{conversations} and {times}", [*values, *time_values]
 
 
-def _grouping(scope: Scope, by: GroupBy) -> tuple[str, Callable[[Any], GroupKey]]:
-    """Return the SQL expression to group messages by, and a function from its value to the group's key."""
-    match by:
-        case "day":
-            return scope.day_column(), _itself
-        case "week":
-            return scope.day_column(), week_start
-        case "month":
-            return scope.day_column(), lambda day: day[:7]
-        case "project" | "platform":
-            return f"c.{by}", _itself
-        case "model":
-            return MODEL_COLUMN, _itself
-        case "conversation":
-            return "m.conversation", _itself
-        case "tool":
-            return "null", _itself
+@dataclass(frozen=True, slots=True)
+class _Grouping:
+    scope: Scope
+    by: GroupBy
+    blocks: BlockIndex
+    folds_models: bool
+
+    def message_key(self) -> tuple[str, Callable[[Any], GroupKey]]:
+        """Return the SQL expression to group messages by, and a function from its value to the group's key."""
+        match self.by:
+            case "day":
+                return self.scope.day_column(), _itself
+            case "week":
+                return self.scope.day_column(), week_start
+            case "month":
+                return self.scope.day_column(), lambda day: day[:7]
+            case "block":
+                return "m.timestamp", self.blocks.block_start
+            case "project" | "platform":
+                return f"c.{self.by}", _itself
+            case "model":
+                return MODEL_COLUMN, self._model_key
+            case "conversation":
+                return "m.conversation", _itself
+            case "tool":
+                return "null", _itself
+
+    def usage_key(self) -> Callable[[Usage], GroupKey]:
+        match self.by:
+            case "day":
+                return lambda usage: usage.day
+            case "week":
+                return lambda usage: usage.day and week_start(usage.day)
+            case "month":
+                return lambda usage: usage.day and usage.day[:7]
+            case "block":
+                return lambda usage: usage.day and self.blocks.block_start(usage.timestamp)
+            case "project":
+                return lambda usage: usage.project
+            case "platform":
+                return lambda usage: usage.platform
+            case "model":
+                return lambda usage: self._model_key(usage.model)
+            case "conversation":
+                return lambda usage: usage.conversation_key
+            case "tool":
+                return lambda _: None
+
+    def _model_key(self, model: str | None) -> GroupKey:
+        return model_family(model) if model and self.folds_models else model
 
 
 def _itself(value: Any) -> GroupKey:
     return value
-
-
-def last_days(groups: dict[GroupKey, Tally], days: int) -> dict[GroupKey, Tally]:
-    """Return the groups of the last days, counted back from the last day with any activity."""
-    known = [key for key in groups if isinstance(key, str)]
-    if not known:
-        return {}
-    try:
-        first = (date.fromisoformat(max(known)) - timedelta(days=days - 1)).isoformat()
-    except (ValueError, OverflowError):
-        return groups
-    return {key: tally for key, tally in groups.items() if isinstance(key, str) and key >= first}
 
 
 def conversation_titles(

@@ -28,10 +28,10 @@ def normalize_tag(word: str) -> str:
     """Return a tag as it is stored: trimmed, composed, on one line; raise OptionError if it is not valid."""
     tag = unicodedata.normalize("NFC", word).strip()
     if any(unicodedata.category(character) in _INVISIBLE and character not in _JOINERS for character in tag):
-        raise OptionError(f"the tag {tag!r} holds characters that do not show")
+        raise OptionError(f"the tag {tag!r} has invisible characters")
     tag = " ".join(tag.split())
     if not tag:
-        raise OptionError("a tag needs at least one letter")
+        raise OptionError("a tag needs at least one character")
     if len(tag) > MAX_TAG_CHARACTERS:
         raise OptionError(f"the tag {tag[:20]!r}… is longer than {MAX_TAG_CHARACTERS} characters")
     return tag

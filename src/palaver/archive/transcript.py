@@ -26,6 +26,9 @@ class TranscriptEntry:
     results: dict[str, JsonObject]
     """Results of its calls, by call id."""
     children: list[Child]
+    number: int
+    answers: frozenset[int]
+    """Keys of the messages that the results are from."""
 
 
 class HiddenMessages(NamedTuple):
@@ -55,7 +58,7 @@ def transcript_entries(
         if hidden and selection.hides_branches:
             yield HiddenMessages(hidden, branches)
         hidden = branches = 0
-        if entry := _entry(message, content, ahead, children):
+        if entry := _entry(position + 1, message, content, ahead, children):
             yield entry
     if hidden and selection.hides_branches:
         yield HiddenMessages(hidden, branches)
@@ -64,12 +67,13 @@ def transcript_entries(
 
 
 def _entry(
-    message: StoredMessage, content: list[JsonObject], ahead: "_LookAhead", children: UnshownChildren
+    number: int, message: StoredMessage, content: list[JsonObject], ahead: "_LookAhead", children: UnshownChildren
 ) -> TranscriptEntry | None:
     """Return the entry of a message, or None if all its content was shown with earlier calls."""
     if not content:
         return None
     results: dict[str, JsonObject] = {}
+    answers: set[int] = set()
     ids = [message.message_id, *_agent_ids(message)]
     for block in content:
         if block["type"] == "tool_use":
@@ -77,7 +81,8 @@ def _entry(
             if found := ahead.result(block["id"]):
                 answering, results[block["id"]] = found
                 ids += [answering.message_id, *_agent_ids(answering)]
-    return TranscriptEntry(message, content, results, children.take(ids))
+                answers.add(answering.key)
+    return TranscriptEntry(message, content, results, children.take(ids), number, frozenset(answers))
 
 
 def _agent_ids(message: StoredMessage) -> list[str]:

@@ -10,12 +10,13 @@ only if no message has the usage of that call.
 
 # ruff: noqa: S608 - conditions are constants, every value is bound
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
-from palaver.archive.conversation_totals import calls_table
+from palaver.archive.conversation_totals import calls_table, has_other_calls
 from palaver.archive.filters import Filters, model_condition
 
 Counts = tuple[int | None, ...]
@@ -31,7 +32,8 @@ class Usage(NamedTuple):
     message_id: str
     platform: str
     conversation_key: int | None
-    day: str
+    day: str | None
+    """None for a usage record without a time of its own."""
     project: str | None
     model: str | None
     service_tier: str | None
@@ -84,16 +86,21 @@ class Scope:
         """Return an SQL condition on the model of `message m` in `conversation c`, with its values."""
         return model_condition(MODEL_COLUMN, self.filters.models)
 
+    def is_timed(self) -> bool:
+        return bool(self.filters.since or self.filters.until)
+
     def record_condition(self) -> tuple[str, list[Any]]:
         """Return an SQL condition on `usage_record m`, with its values; conversation filters exclude all records.
 
-        A record may name a project, but has neither tools nor tags.
+        A record may name a project, but has neither tools nor tags. A record without a time of its own is in no range.
         """
         filters = self.filters
         if filters.has or filters.tools or filters.tags:
             return "false", []
         projects, project_values = filters.project_condition("m.project")
         times, time_values = self.time_condition()
+        if self.is_timed():
+            times = f"not {IS_UNDATED} and {times}"
         models, model_values = self.model_condition()
         platforms = f"m.platform in ({', '.join('?' * len(filters.platforms))})" if filters.platforms else "true"
         conditions = f"{platforms} and {projects} and {times} and {models}"
@@ -104,6 +111,13 @@ class Scope:
         day = "substr(m.timestamp, 1, 10)"
         return day if self.is_utc else f"coalesce(date(m.timestamp, 'localtime'), {day})"
 
+    def record_day_column(self) -> str:
+        """Return an SQL expression for the day of `usage_record m`; null for one without a time of its own."""
+        return f"iif({IS_UNDATED}, null, {self.day_column()})"
+
+
+IS_UNDATED = "(instr(m.record, '\"timestamp_inferred\":true') > 0)"
+"""Whether the time of `usage_record m` was inferred from its file. Looking for the text is faster than parsing it."""
 
 MODEL_COLUMN = "coalesce(m.model, c.model)"
 HAS_USAGE = (
@@ -122,11 +136,57 @@ OWNER_ORDER = "m.timestamp, c.conversation_id, m.message_id, c.platform"
 _TIER = """iif(instr(m.tokens, '"service_tier":"standard"'), 'standard', json_extract(m.tokens, '$.service_tier'))"""
 
 
+class MessagesInRange(NamedTuple):
+    """The messages in a range of time, as JSON lists of keys; both are empty if the range is not narrow."""
+
+    keys: str = ""
+    with_copies: str = ""
+    """Also messages outside the range with the same answer, or with the same tool calls."""
+
+    def condition(self, *, with_copies: bool) -> tuple[str, list[str]]:
+        """Return an SQL condition on `message m`, with its values."""
+        keys = self.with_copies if with_copies else self.keys
+        return ("m.message_key in (select value from json_each(?))", [keys]) if keys else ("true", [])
+
+
+def messages_in_range(connection: sqlite3.Connection, scope: Scope) -> MessagesInRange:
+    """Find the messages of a narrow range of time by an index, so that no query need read all messages.
+
+    Nothing is found if there is no range or if it is wide: reading all messages is then faster. Neither is anything
+    found if some messages answer several calls, since a call is not a row of its own.
+    """
+    if not scope.is_timed() or has_other_calls(connection):
+        return MessagesInRange()
+    times, values = scope.time_condition()
+    # `message_by_body` covers this query.
+    keys = [key for (key,) in connection.execute(f"select m.message_key from message m where {times}", values)]
+    if len(keys) > _NARROW:
+        (last_key,) = connection.execute("select max(message_key) from message").fetchone()
+        if len(keys) * _NARROW_SHARE > last_key:
+            return MessagesInRange()
+    listed = json.dumps(keys)
+    related = connection.execute(
+        "with chosen as (select m.* from json_each(?) k cross join message m on m.message_key = k.value) "
+        "select message_key from chosen union "
+        "select o.message_key from chosen m cross join message o on o.api_message_id = m.api_message_id union "
+        "select o.message_key from chosen m cross join tool_call t on t.body = m.body "
+        "cross join message o on o.body = m.body",
+        (listed,),
+    )
+    return MessagesInRange(listed, json.dumps([key for (key,) in related]))
+
+
+_NARROW = 50_000
+_NARROW_SHARE = 4
+"""A range is narrow if it has up to so many messages, or no more than this part of all: a quarter."""
+
+
 def counted_answers(
-    connection: sqlite3.Connection, scope: Scope, *, in_time_order: bool = False
+    connection: sqlite3.Connection, scope: Scope, *, in_time_order: bool = False, among: MessagesInRange | None = None
 ) -> Iterator[CountedAnswer]:
     """Yield every answer in scope, itself or one of its copies, with all its copies."""
-    return _count_once(map(Usage._make, _usage_rows(connection, scope, in_time_order=in_time_order)))
+    among = among or messages_in_range(connection, scope)
+    return _count_once(map(Usage._make, _usage_rows(connection, scope, among, in_time_order=in_time_order)))
 
 
 def counted_record_answers(connection: sqlite3.Connection, scope: Scope) -> Iterator[CountedAnswer]:
@@ -140,12 +200,22 @@ def counted_record_answers(connection: sqlite3.Connection, scope: Scope) -> Iter
     return _count_once(record_usages(connection, scope, condition))
 
 
+def undated_records(connection: sqlite3.Connection, scope: Scope, *, with_usage: bool) -> int:
+    """Return the number of usage records that pass all filters but the times, and have no time of their own."""
+    untimed = replace(scope, filters=replace(scope.filters, since="", until=""))
+    chosen, values = untimed.record_condition()
+    usage = f"m.kind = 'request' and {HAS_USAGE}" if with_usage else "true"
+    query = f"select count(*) from {RECORDS_AS_MESSAGES} where {IS_UNDATED} and {usage} and {chosen}"
+    (number,) = connection.execute(query, values).fetchone()
+    return number
+
+
 def record_usages(connection: sqlite3.Connection, scope: Scope, condition: str = "true") -> Iterator[Usage]:
     """Yield usage records, with those of the same call next to each other, the first one leading."""
     chosen, values = scope.record_condition()
     query = (
-        f"select m.api_message_id, m.timestamp, '', m.usage_id, m.platform, null, {scope.day_column()}, m.project, "
-        f"{MODEL_COLUMN}, json_extract(m.record, '$.tokens.service_tier'), 0, {chosen}, "
+        f"select m.api_message_id, m.timestamp, '', m.usage_id, m.platform, null, {scope.record_day_column()}, "
+        f"m.project, {MODEL_COLUMN}, json_extract(m.record, '$.tokens.service_tier'), 0, {chosen}, "
         "m.input_tokens, m.output_tokens, m.cache_read_tokens, m.cache_write_tokens, m.cache_write_1h_tokens, "
         f"m.thinking_tokens from {RECORDS_AS_MESSAGES} where {condition} order by 1, 2, 5, 4"
     )
@@ -193,7 +263,9 @@ def max_counts(all_counts: Iterable[Counts]) -> Counts:
     return tuple([max((count for count in counts if count is not None), default=None) for counts in columns])
 
 
-def _usage_rows(connection: sqlite3.Connection, scope: Scope, *, in_time_order: bool) -> Iterator[tuple[Any, ...]]:
+def _usage_rows(
+    connection: sqlite3.Connection, scope: Scope, among: MessagesInRange, *, in_time_order: bool
+) -> Iterator[tuple[Any, ...]]:
     """Yield rows of usage, with copies next to each other, the owner leading."""
     conversations, values = scope.conversation_condition()
     times, time_values = scope.time_condition()
@@ -211,11 +283,12 @@ def _usage_rows(connection: sqlite3.Connection, scope: Scope, *, in_time_order: 
         answer = "coalesce(nullif(m.api_message_id, ''), m.message_key)"
         columns = f"{columns}, min(m.timestamp) over (partition by {answer}) as began"
         order = "began, api_message_id"
+    in_range, keys = among.condition(with_copies=True)
     query = (
         f"select {columns} from {calls_table(connection)} m join conversation c on c.conversation_key = m.conversation "
-        f"where {HAS_USAGE} order by {order}, {OWNER_ORDER}"
+        f"where {in_range} and {HAS_USAGE} order by {order}, {OWNER_ORDER}"
     )
-    rows = connection.execute(query, [*values, *time_values, *model_values])
+    rows = connection.execute(query, [*values, *time_values, *model_values, *keys])
     return (row[:_WIDTH] for row in rows) if in_time_order else rows
 
 

@@ -10,18 +10,24 @@ from typing import Any, Literal, get_args
 import orjson
 
 from palaver.archive.statistics import GroupKey, Statistics, Tally, count_answer, week_start
-from palaver.archive.usage import MODEL_COLUMN, RECORDS_AS_MESSAGES, CountedAnswer, Scope, Usage
+from palaver.archive.usage import MODEL_COLUMN, RECORDS_AS_MESSAGES, CountedAnswer, Scope, Usage, undated_records
 from palaver.prices import Prices
+from palaver.prices.model_families import model_family
 
 UsageGroupBy = Literal["day", "week", "month", "model", "platform", "subject"]
 USAGE_GROUPINGS = get_args(UsageGroupBy)
 
 
 def usage_record_statistics(
-    connection: sqlite3.Connection, scope: Scope, by: UsageGroupBy, prices: Prices
+    connection: sqlite3.Connection, scope: Scope, by: UsageGroupBy, prices: Prices, *, folds_models: bool = False
 ) -> Statistics:
-    """Return totals and groups; every record counts, whether a sum over a period or a single call."""
+    """Return totals and groups; every record counts, whether a sum over a period or a single call.
+
+    A record without a time of its own belongs to no day.
+    """
     found = Statistics()
+    if scope.is_timed():
+        found.undated = undated_records(connection, scope, with_usage=False)
     chosen, values = scope.record_condition()
     query = (
         f"select {_day(scope)}, {MODEL_COLUMN}, m.platform, m.subject_kind, m.subject_id, m.kind, m.timestamp, "
@@ -33,7 +39,10 @@ def usage_record_statistics(
     ):
         record: dict[str, Any] = orjson.loads(text)
         subject = None if subject_id is None else f"{subject_kind}:{subject_id}"
-        group = found.group(_KEYS[by](day, model, platform, subject))
+        shown_model = model_family(model) if model and folds_models else model
+        group = found.group(_KEYS[by](day, shown_model, platform, subject))
+        if by == "model" and model is not None:
+            group.models.add(model)
         group.usage_records += 1
         found.periods += kind == "period"
         _add(group, record)
@@ -48,13 +57,13 @@ def usage_record_statistics(
 
 def _day(scope: Scope) -> str:
     """Return an SQL expression for the day of a record; a sum over a day keeps its stated day in every time zone."""
-    return f"case m.kind when 'period' then substr(m.timestamp, 1, 10) else {scope.day_column()} end"
+    return f"case m.kind when 'period' then substr(m.timestamp, 1, 10) else {scope.record_day_column()} end"
 
 
-_KEYS: Mapping[str, Callable[[str, str | None, str, str | None], GroupKey]] = {
+_KEYS: Mapping[str, Callable[[str | None, str | None, str, str | None], GroupKey]] = {
     "day": lambda day, *_: day,
-    "week": lambda day, *_: week_start(day),
-    "month": lambda day, *_: day[:7],
+    "week": lambda day, *_: day and week_start(day),
+    "month": lambda day, *_: day and day[:7],
     "model": lambda _, model, *__: model,
     "platform": lambda _, __, platform, ___: platform,
     "subject": lambda _, __, ___, subject: subject,
@@ -67,12 +76,21 @@ def _add(tally: Tally, record: dict[str, Any]) -> None:
         tally.add_count(name, count)
     if cost := record.get("cost"):
         tally.add_stated(cost["amount"], cost.get("currency"))
+    tally.estimated += _estimated_tokens((record.get("metadata") or {}).get("estimated_tokens"))
+
+
+def _estimated_tokens(stated: Any) -> int:
+    """Add up estimates, which a platform states as one number or by kind; other fields are not counts."""
+    if isinstance(stated, dict):
+        return sum(_estimated_tokens(stated.get(name)) for name in ("input_tokens", "output_tokens"))
+    return stated if type(stated) is int and stated > 0 else 0
 
 
 def _join(total: Tally, group: Tally) -> None:
     total.usage_records += group.usage_records
     total.answers += group.answers
     total.tokens.join(group.tokens)
+    total.estimated += group.estimated
     if group.cost is not None:
         total.cost = (total.cost or Decimal(0)) + group.cost
     for name, count in group.counts.items():

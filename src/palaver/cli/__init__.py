@@ -13,7 +13,7 @@ import typer
 from palaver import __version__
 from palaver.cli._commands import Commands
 from palaver.cli._terminal import output
-from palaver.errors import PalaverError
+from palaver.errors import OptionError, PalaverError
 
 __all__ = ["app", "main"]
 
@@ -72,7 +72,7 @@ def exit_on_error() -> Generator[None]:
 
 app = typer.Typer(
     cls=_Commands,
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -88,12 +88,22 @@ def _print_version(is_requested: bool) -> None:  # noqa: FBT001 - typer calls it
 
 @app.callback()
 def _palaver(
+    context: typer.Context,
     *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the overview as one JSON object.")] = False,
     _version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Every AI conversation you ever had, in one validated archive.
 
+    Without a command, show what is in the archive, what is new, and what to do next.
+
     Exit codes: 0 done, 1 done but some records were refused or the answer is no, 2 could not do it.
     """
+    if context.invoked_subcommand is None:
+        from palaver.cli._home import home
+
+        home(as_json=as_json)
+    elif as_json:
+        raise OptionError(f"--json goes after the command: `palaver {context.invoked_subcommand} --json`")

@@ -2,20 +2,20 @@
 
 from collections.abc import Generator
 from contextlib import closing, contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palaver.archive.connection import FILE_NAME, archive_errors, open_to_read, open_to_write
-from palaver.cli._arguments import data_folder
-from palaver.importers import importer, platforms
+from palaver.archive.connection import archive_errors, open_to_read, open_to_write, user_archive
+from palaver.importers._shared import platform_names
 
 if TYPE_CHECKING:
     import sqlite3
 
+platform_title = platform_names.platform_title
+
 
 def archive_path() -> Path:
-    return data_folder() / FILE_NAME
+    return user_archive()
 
 
 @contextmanager
@@ -39,9 +39,3 @@ def open_for_writing() -> "Generator[sqlite3.Connection]":
             connection.execute("rollback")
             raise
         connection.execute("commit")
-
-
-@cache
-def platform_title(platform: str) -> str:
-    """Return the platform's title, or its name if this version of palaver has no importer for it."""
-    return importer(platform).title if platform in platforms() else platform

@@ -1,6 +1,5 @@
 """Arguments and options that several commands share, and how they are parsed."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +16,7 @@ STANDARD = "-"
 # Hidden from the list of arguments: each command's help text explains its own, and a type such as `list[str]` does not.
 Paths = Annotated[list[str], typer.Argument(metavar="PATH", hidden=True)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print on a terminal without a pager.")]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes at a time.", show_default="all cores"),
@@ -33,15 +33,6 @@ ImporterOptions = Annotated[
         help="An option of an importer, or PLATFORM.KEY=VALUE; `palaver sources` lists them.",
     ),
 ]
-
-
-def data_folder() -> Path:
-    """Return the archive's folder: $PALAVER_HOME, or the system's folder for user data."""
-    if configured := os.environ.get("PALAVER_HOME"):
-        return Path(configured).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("palaver", appauthor=False)
 
 
 def platform_and_paths(words: list[str]) -> tuple[str | None, list[Path]]:

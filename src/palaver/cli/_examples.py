@@ -35,6 +35,7 @@ EXAMPLES = {
     "quarantine list": ("palaver quarantine list", "palaver quarantine list --code bad-json"),
     "quarantine show": ("palaver quarantine show 1",),
     "quarantine retry": ("palaver quarantine retry", "palaver quarantine retry --code bad-json"),
+    "statusline": ("palaver statusline",),
     "duplicates": ("palaver duplicates", "palaver duplicates --level 3"),
     "doctor": ("palaver doctor", "palaver doctor --json"),
     "tag": (
@@ -48,6 +49,7 @@ EXAMPLES = {
         "palaver forget --project secret",
         "palaver forget --undo 0c182e15",
     ),
+    "completion": ("palaver completion bash", "palaver completion zsh"),
     "cook": ("palaver cook trace.jsonl", "palaver cook --project webshop --output cooked.json"),
     "merge": ("palaver merge requests.jsonl --chunks chunks.jsonl --output merged.jsonl",),
     "convert": ("palaver convert request.json --from openai-chat --to anthropic",),

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from palaver.archive.filters import Filters
-from palaver.cli._times import parse_time
-from palaver.importers import platforms as known_platforms
-from palaver.importers._shared.platform_names import resolve_platform
+from palaver.cli import _archive
+from palaver.workflows.parse_filters import parse_filters, platform_ids
 
 _TIMES = "2026-01-31, 2026-02, 2026, 7d, 12h, today, month, 'last week'."
 Platforms = Annotated[
@@ -65,36 +64,22 @@ def _parse_filters(
     tools: Tools = None,
     tags: Tags = None,
 ) -> Filters:
-    filters = Filters(
-        resolve_platforms(platforms),
-        tuple(projects or ()),
-        tuple(models or ()),
-        parse_time(since),
-        parse_time(until),
-        tuple(has or ()),
-        tuple(tools or ()),
-        tuple(tags or ()),
+    return parse_filters(
+        _archive.open_for_reading,
+        platforms=platforms or (),
+        projects=projects or (),
+        models=models or (),
+        since=since,
+        until=until,
+        has=has or (),
+        tools=tools or (),
+        tags=tags or (),
     )
-    if not (projects or models or tools or tags):
-        return filters
-    from palaver.archive.filter_values import resolve_filters
-    from palaver.cli._archive import open_for_reading
-
-    with open_for_reading() as connection:
-        return resolve_filters(connection, filters)
 
 
 def resolve_platforms(names: list[str] | None) -> tuple[str, ...]:
     """Return the ids of platforms that people name as in tables, among importers and what the archive holds."""
-    if not names or all(name in known_platforms() for name in names):
-        return tuple(names or ())
-    from palaver.cli._archive import archive_path, open_for_reading
-
-    stored: list[str] = []
-    if archive_path().exists():
-        with open_for_reading() as connection:
-            stored = [platform for (platform,) in connection.execute("select distinct platform from conversation")]
-    return tuple(resolve_platform(name, stored) for name in names)
+    return platform_ids(_archive.open_for_reading, names or ())
 
 
 _OPTIONS = inspect.signature(_parse_filters).parameters

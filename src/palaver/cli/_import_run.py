@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 _LONG_BYTES = 1 << 30
 """Reading this much takes about a minute."""
-USAGE_NOT_WRITTEN = "{records} read and not kept; with --usage FILE they are written."
+USAGE_NOT_WRITTEN = "{records} read but not written; --usage FILE writes them."
 
 
 class ResultMessages(NamedTuple):
     """The sentences at the end of an import's summary."""
 
     written_to: str
+    """Where the documents are: the path of the archive, else a sentence."""
     quarantine: str = ""
     """Where refused records are; shown if there are any."""
     next_step: str = ""
@@ -72,8 +73,7 @@ def import_into_archive(plan: "Plan", *, jobs: int | None, began: float) -> Effo
     collect_rarely()
     total_bytes = sum(task.unread_bytes for task in plan.tasks)
     if total_bytes > _LONG_BYTES and plan.rereads():
-        there_are = f"There are {size(total_bytes)} to read."
-        output.notify(f"{there_are} You may interrupt it: the next run goes on with what is left.")
+        output.notify(f"{size(total_bytes)} to read. You can interrupt this: the next run reads what is left.")
     with output.Progress(total_bytes) as progress:
         import_into_archive(
             plan.tasks,
@@ -107,8 +107,8 @@ def announce_rereads(plan: "Plan") -> None:
         verb = "is" if len(labels) == 1 else "are"
         output.notify(
             f"{counted(len(labels), 'source')} {verb} no longer read as {platform_title(platform)}: "
-            f"{display_path(labels[0])}{others}. What was read of {'it' if len(labels) == 1 else 'them'} leaves the "
-            "archive, except conversations that you tagged or rated."
+            f"{display_path(labels[0])}{others}. {'Its' if len(labels) == 1 else 'Their'} conversations are removed "
+            "from the archive, except those that you tagged or rated."
         )
 
 
@@ -122,10 +122,8 @@ def answer_report(report: "Report") -> None:
 
 def archive_messages() -> ResultMessages:
     return ResultMessages(
-        f"The archive is {display_path(archive_path())}.",
-        "The records that were refused are kept there: `palaver quarantine list`.",
-        "Run it again at any time: what was found once stays, even when its source is deleted.",
-        "{records} kept: `palaver stats --usage`.",
+        written_to=str(archive_path()),
+        next_step="Safe to re-run. Conversations stay even if their source files are deleted.",
     )
 
 

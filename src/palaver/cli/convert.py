@@ -30,43 +30,43 @@ _SHOWN = 20
 def convert(
     word: Annotated[str, typer.Argument(metavar="FILE", hidden=True)] = STANDARD,
     *,
-    source: Annotated[str, typer.Option("--from", metavar="FORMAT", help="What it is in.")],
-    target: Annotated[str, typer.Option("--to", metavar="FORMAT", help="What it becomes.")],
+    source: Annotated[str, typer.Option("--from", metavar="FORMAT", help="Format of FILE.")],
+    target: Annotated[str, typer.Option("--to", metavar="FORMAT", help="Format to convert to.")],
     dialect: Annotated[
-        str, typer.Option(metavar="NAME", help="Of OpenAI's formats: api (what the service takes) or seed.")
+        str, typer.Option(metavar="NAME", help="Dialect of OpenAI formats: api (accepted by OpenAI) or seed.")
     ] = "api",
     out: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - is standard output.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE; - is standard output.")
     ] = STANDARD,
     losses_file: Annotated[
-        Path | None, typer.Option("--losses", metavar="FILE", help="What is lost, as JSON Lines.")
+        Path | None, typer.Option("--losses", metavar="FILE", help="Write everything lost to FILE, as JSON Lines.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 if anything is lost.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 1 if anything is lost.")] = False,
 ) -> None:
     """Convert API payloads from one provider's format to another.
 
-    FORMAT is openai-chat, openai-responses, anthropic, gemini, exchange (the format between all of these) or ucs
-    (conversation documents). FILE holds a request, a response, a pair {request, response}, a recorded stream, a
-    message, or an array of messages or items; - or no FILE is standard input. Several of these, one on a line or in an
-    array, are converted one by one: an array whose first element is a message is one value, any other is several.
+    FORMAT is openai-chat, openai-responses, anthropic, gemini, exchange (palaver's format for API calls) or ucs
+    (conversation documents). FILE has a request, a response, a pair {request, response}, a recorded stream, a message,
+    or an array of messages or items. Without FILE, or with -, standard input is read. Several records, one per line or
+    in an array, are converted one by one; an array that starts with a message is one record.
 
-    What comes out has the same shape. A message that the other format splits becomes an array. With --to exchange, a
-    request with or without its response becomes an exchange document, and a lone response the `response` of one; with
-    --to ucs, everything becomes a conversation document. Everything that the other format has no place for is listed on
-    standard error, with a JSON pointer to where it stands in the record.
+    The output has the same shape. A message that the target format splits becomes an array. With --to exchange, a
+    request, with or without its response, becomes an exchange document, and a response alone becomes the `response` of
+    one. With --to ucs, everything becomes a conversation document. Standard error lists everything the target format
+    cannot express, with a JSON pointer into the record.
 
-    Exit codes: 0 it was converted, 1 something was lost (with --strict) or could not be converted, 2 nothing could be
+    Exit codes: 0 done, 1 something could not be converted, or was lost and --strict is given, 2 a file could not be
     read or written.
     """
     for option, name in (("--from", source), ("--to", target)):
         if name not in format_names():
-            raise OptionError(f"{option} {name}: there are {', '.join(format_names())}")
+            raise OptionError(f"{option} {name} is not a format: choose {', '.join(format_names())}")
     if dialect not in DIALECTS:
-        raise OptionError(f"--dialect {dialect}: there are {', '.join(DIALECTS)}")
+        raise OptionError(f"--dialect {dialect} is not a dialect: choose {', '.join(DIALECTS)}")
     destination = None if out == STANDARD else output_path(out)
     [path] = input_paths([word])
     if word != STANDARD and not path.is_file():
-        raise SourceError(f"{path} is no file" if path.exists() else f"{path} does not exist")
+        raise SourceError(f"{path} is not a file" if path.exists() else f"{path} does not exist")
     losses = _Losses()
     with ExitStack() as closing:
         if losses_file:
@@ -126,11 +126,11 @@ def _outcome(record: Record, convert_value: "Callable[[Any], Converted]") -> "Co
     except (ContentError, VersionError) as error:
         return Refusal(record.where, str(error))
     except RecursionError:
-        return Refusal(record.where, "it is nested too deeply to be written")
+        return Refusal(record.where, "nested too deeply to be written")
     except PalaverError:
         raise
     except Exception as error:  # noqa: BLE001 - one record must not cost the others
-        return Refusal(record.where, f"{type(error).__name__}: {error} (this is a bug of palaver)")
+        return Refusal(record.where, f"{type(error).__name__}: {error} (this is a bug in palaver)")
 
 
 def _write(payloads: "Iterator[bytes]", destination: Path | None) -> None:
@@ -156,13 +156,13 @@ def _show(losses: _Losses) -> None:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in (*(("record",) if losses.records > 1 else ()), "lost", "how", "why"):
+    for name in (*(("record",) if losses.records > 1 else ()), "lost", "change", "reason"):
         table.add_column(name, overflow="fold")
     for number, loss in losses.first:
         first = (str(number),) if losses.records > 1 else ()
         table.add_row(
-            *first, Text(escaped_line(loss.pointer) or "the record"), loss.change, Text(escaped_line(loss.reason))
+            *first, Text(escaped_line(loss.pointer) or "the whole record"), loss.change, Text(escaped_line(loss.reason))
         )
     output.notify(table)
     if losses.total > _SHOWN:
-        output.notify(f"and {losses.total - _SHOWN:,} more; --losses FILE has them all")
+        output.notify(f"and {losses.total - _SHOWN:,} more; --losses FILE writes all")

@@ -19,11 +19,13 @@ from palaver.errors import OptionError, SourceError
 from palaver.model.finding import Finding
 from palaver.model.report import SourceReport
 from palaver.sources.run import Run
-from palaver.workflows.cook import FORMATS, Format, cook_units, find_sources
+from palaver.workflows.cook import FORMATS, WIRE_FORMAT_NAMES, Format, cook_units, find_sources
 from palaver.workflows.outputs import open_atomically
 from palaver.workflows.parallel import collect_rarely
 
 _AUTO = "auto"
+_FORMATS: dict[str, Format | None] = {_AUTO: None, **{WIRE_FORMAT_NAMES[name]: name for name in FORMATS}}
+"""Formats by their names in `palaver convert`."""
 _ARCHIVE = "archive"
 
 Words = Annotated[list[str] | None, typer.Argument(metavar="INPUT", hidden=True)]
@@ -34,40 +36,40 @@ def cook(
     words: Words = None,
     *,
     out: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - is standard output.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE; - is standard output.")
     ] = STANDARD,
     format_name: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="Of traces: auto, openai, claude, gemini, responses.")
+        str, typer.Option("--format", metavar="NAME", help=f"Read traces as: {', '.join(_FORMATS)}.")
     ] = _AUTO,
     keep_order: Annotated[
         bool,
-        typer.Option("--keep-order", help="Leave tool calls where they stood among the texts, instead of last."),
+        typer.Option("--keep-order", help="Keep the order of text and tool calls within a message."),
     ] = False,
     filters: Filters,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, write nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read everything, but write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Deduplicate the requests, messages and tools of traces or conversations.
 
-    INPUT is a trace of API calls (JSON Lines, an array, or a single record), a file of palaver's own documents, or
-    anything that can be imported. Without any, the conversations of the archive that the filters let through are
-    cooked. What comes out is one JSON object {messages, tools, requests} (`palaver schema cooked`): every request names
-    what was sent and what came back by ids, and the request that it continues. The tool calls of a message come after
-    its texts, unless --keep-order leaves them where they stood. A picture is named by its address or the hash of its
-    bytes. An answer that broke off is followed by the error that ended it. Oddities are listed on standard error, each
-    kind once with its first place; --json has more places.
+    INPUT is a trace of API calls (JSON Lines, an array or a single record), a file of palaver's own documents, or
+    anything that can be imported. Without INPUT, the conversations of the archive that match the filters are cooked.
 
-    Exit codes: 0 it was cooked, 1 some records were refused or there is nothing to cook, 2 a path could not be read.
+    The output is one JSON object {messages, tools, requests} (`palaver schema cooked`) with deduplicated messages and
+    tools, plus requests that reference them and the request they continue. Tool calls follow the text of their message,
+    unless --keep-order is given. Images are replaced by their address or the hash of their bytes. An interrupted answer
+    is followed by its error. Findings are listed on standard error, each kind once; --json lists more places.
+
+    Exit codes: 0 done, 1 some records could not be read or there is nothing to cook, 2 a path could not be read.
     """
-    if format_name not in {_AUTO, *FORMATS}:
-        raise OptionError(f"--format {format_name}: there are {', '.join((_AUTO, *FORMATS))}")
+    if format_name not in _FORMATS:
+        raise OptionError(f"--format {format_name} is not a format: choose {', '.join(_FORMATS)}")
     if as_json and out == STANDARD and not dry_run:
-        raise SourceError("--output - and --json both want standard output: give --output a file")
+        raise SourceError("--output - and --json cannot share standard output: name a file with --output")
     destination = None if out == STANDARD else output_path(out)
     builder = CookBuilder(keeps_order=keep_order)
     if words:
         if filters.where()[0] != "true":
-            raise OptionError("filters choose among the conversations of the archive: leave them out, or the INPUT")
+            raise OptionError("filters apply to the archive only: leave out either the filters or INPUT")
         reports, refused, unclaimed = _from_paths(words, builder, format_name)
     else:
         reports, refused, unclaimed = _from_archive(builder, filters), [], []
@@ -89,9 +91,12 @@ def _from_paths(
     found = find_sources(input_paths(words))
     for refusal in found.refused:
         output.report_error(refusal)
-    named: Format | None = next((name for name in FORMATS if str(name) == format_name), None)
     with output.Progress(sum(unit.size_bytes for unit in found.units)) as progress:
-        return cook_units(found.units, builder, named, advance=progress.advance), found.refused, found.unclaimed
+        return (
+            cook_units(found.units, builder, _FORMATS[format_name], advance=progress.advance),
+            found.refused,
+            found.unclaimed,
+        )
 
 
 def _from_archive(builder: CookBuilder, filters: Filters) -> list[SourceReport]:
@@ -161,14 +166,14 @@ def _show(
     _show_findings(reports)
     if not builder.requests:
         if not refused:
-            output.notify("There is nothing to cook: no request of a model was found.")
+            output.notify("Nothing to cook: no model request was found.")
         return
-    once = f"{counted(builder.messages, 'message')} and {counted(builder.tools, 'tool')}, once each"
-    held = f"{counted(builder.requests, 'request')}, {once}"
+    deduplicated = f"{counted(builder.messages, 'message')} and {counted(builder.tools, 'tool')} after deduplication"
+    held = f"{counted(builder.requests, 'request')}, {deduplicated}"
     if dry_run:
-        output.notify(f"{held}. A dry run: nothing was written.")
+        output.notify(f"{held}. Dry run: nothing was written.")
     else:
-        output.notify(f"{held}{f', in {display_path(written_to)}' if written_to else ''}.")
+        output.notify(f"{held}{f', written to {display_path(written_to)}' if written_to else ''}.")
 
 
 def _show_findings(reports: list[SourceReport]) -> None:
@@ -183,7 +188,7 @@ def _show_findings(reports: list[SourceReport]) -> None:
             first.setdefault(finding.code, finding)
     for code, finding in first.items():
         places = f" in {counted(sources[code], 'source')}" if sources[code] > 1 else ""
-        count = f" ({times[code]:,} times{places}; this is the first)" if times[code] > 1 else ""
+        count = f" ({times[code]:,} times{places}, first shown)" if times[code] > 1 else ""
         line = f"{finding.source}, {finding.where}: {code}: {finding.message}{count}"
         if finding.severity == "error":
             output.report_error(line)

@@ -22,19 +22,17 @@ _NAME_WIDTH = 15
 
 def doctor(
     *,
-    full: Annotated[bool, typer.Option("--full", help="Look at everything, not at samples; it takes longer.")] = False,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Make the search index anew, and give unused space back.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Check everything instead of samples; takes longer.")] = False,
+    repair: Annotated[bool, typer.Option("--repair", help="Rebuild the search index and free unused space.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the health of the archive and its sources.
 
-    The settings and this machine are looked at as well. Each line is a check: ok, a warning, or a problem, and what
-    to do about it. Nothing is changed unless --repair is given. Files that an assistant is about to delete and that
-    are not in the archive yet are a problem.
+    Also checks the settings and this machine. Each line is one check: ok, a warning or a problem, and what to do about
+    it. Sessions that an assistant will delete soon and that are not in the archive are a problem. Nothing changes
+    without --repair.
 
-    Exit codes: 0 there is no problem, 1 there is one, 2 it could not be repaired.
+    Exit codes: 0 no problem, 1 a problem was found, 2 the archive could not be repaired.
     """
     path = archive_path()
     repaired = repair_archive(path) if repair else []

@@ -1,4 +1,4 @@
-"""`palaver duplicates`: what the archive holds more than once, and how it was handled."""
+"""`palaver duplicates`: duplicates in the archive, and how they were handled."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,28 +39,32 @@ _SCREENFUL = 30
 def duplicates(
     *,
     level: Annotated[
-        int | None, typer.Option("--level", min=1, max=4, metavar="N", help="Show what is found at this level, 1 to 4.")
+        int | None, typer.Option("--level", min=1, max=4, metavar="N", help="List the duplicates of one level, 1 to 4.")
     ] = None,
     window: Annotated[
         int | None,
         typer.Option(
-            "--window", min=0, metavar="MS", help="How far apart equal messages may be.", show_default="config, or 5000"
+            "--window",
+            min=0,
+            metavar="MS",
+            help="Time between equal messages, at most, in milliseconds.",
+            show_default="config, or 5000",
         ),
     ] = None,
     filters: Filters,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="How many.")] = _SCREENFUL,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="All of them.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N.")] = _SCREENFUL,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Show all.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is there more than once, and why.
+    """Show duplicates and how they were handled.
 
-    Nothing of it is removed. Level 1: a source that has not changed is not opened again. Level 2: a conversation that
-    several sources hold is merged into one. Level 3: conversations that share messages, as resumed and forked ones do,
-    are linked, each to the first that holds the message; bodies of less than 100 characters and what a product injects
-    by itself are no link. Level 4: a message with the role and content of one before it, within a window that begins
-    with that first, is marked as its copy.
+    Duplicates are never removed. Level 1: unchanged sources are not read again. Level 2: a conversation in several
+    sources is merged into one. Level 3: conversations that share messages, such as resumed or forked ones, are linked
+    to the one that held the messages first. Messages under 100 characters and text injected by the product do not link.
+    Level 4: a message with the role and content of an earlier one is marked as its copy if it follows within the time
+    of --window.
 
-    Exit codes: 0 it was looked for, 2 the archive could not be read.
+    Exit codes: 0 done, also without duplicates, 2 the archive could not be read.
     """
     window_ms = load_config(config_path()).duplicate_window_ms if window is None else window
     with _archive.open_for_reading() as connection:
@@ -156,14 +160,14 @@ class _Duplicates:
         from rich.text import Text
 
         files = f"{counted(self.remembered.files, 'file')}, {size(self.remembered.size_bytes)}"
-        equal = f"; {len(self.equal):,} equal to another" if self.equal else ""
+        equal = f"; {len(self.equal):,} identical to another" if self.equal else ""
         shared = counted(sum(link.shared for link in self.links), "message")
         repeated = f"{counted(len(self.repeated), 'message')} within {self.window_ms:,} ms of the first"
         levels = (
-            ("unchanged source", f"{files}{equal}", "not opened again"),
+            ("unchanged source", f"{files}{equal}", "not read again"),
             ("same conversation", f"{counted(len(self.merged), 'conversation')} from several sources", "merged"),
-            ("same content", f"{counted(len(self.links), 'pair')} of conversations, {shared} in common", "linked"),
-            ("same again", repeated, "marked, never removed"),
+            ("same content", f"{counted(len(self.links), 'pair')} of conversations, {shared} shared", "linked"),
+            ("repeated message", repeated, "marked, never removed"),
         )
         for number, (name, found, handling) in enumerate(levels, 1):
             yield Text.assemble((f"{number}  ", "cyan"), (f"{name:<19}", "bold"), found, (f"  {handling}", "dim"))
@@ -179,15 +183,15 @@ class _Duplicates:
         }[level]
         yield from rows()
         if not total:
-            yield Text("There is nothing at this level.", "dim")
+            yield Text("No duplicates at this level.", "dim")
         elif self.limit is not None and total > self.limit:
-            yield Text(f"{self.limit:,} of {total:,}: --limit N or --all shows more.", "dim")
+            yield Text(f"{self.limit:,} of {total:,} shown; --limit N or --all shows more.", "dim")
 
     def _equal_lines(self) -> "Iterator[Text]":
         from rich.text import Text
 
         for file in self.equal[: self.limit]:
-            yield Text.assemble(display_path(file.path), (f"  {size(file.size_bytes)}, equal to", "dim"))
+            yield Text.assemble(display_path(file.path), (f"  {size(file.size_bytes)}, identical to", "dim"))
             yield Text(f"  {display_path(file.equal_to)}", "dim")
 
     def _merged_lines(self) -> "Iterator[Text]":
@@ -224,5 +228,5 @@ class _Duplicates:
         return Text.assemble(
             (escaped_line(reference["conversation_id"])[:8], "cyan"),
             "  ",
-            gist(reference["title"] or "without a title", 60),
+            gist(reference["title"] or "(untitled)", 60),
         )

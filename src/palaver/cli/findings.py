@@ -1,4 +1,4 @@
-"""`palaver findings`: what the archive's sources had wrong or odd when they were read."""
+"""`palaver findings`: problems and oddities found while reading sources."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,10 +21,10 @@ SEVERITIES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _SOURCES_SHOWN = 20
 _POSITIONS_SHOWN = 5
 
-Codes = Annotated[list[str] | None, typer.Option("--code", metavar="CODE", help="Only of this code.")]
+Codes = Annotated[list[str] | None, typer.Option("--code", metavar="CODE", help="Only this code.")]
 Sources = Annotated[
     list[str] | None,
-    typer.Option("--source", metavar="PATH", help="Only from this file, this folder, or the end of such a name."),
+    typer.Option("--source", metavar="PATH", help="Only this file or folder; the end of its name is enough."),
 ]
 
 
@@ -32,19 +32,18 @@ def findings(
     *,
     code: Codes = None,
     severity: Annotated[
-        list[str] | None, typer.Option("--severity", metavar="WORD", help="Only: error, warning, note.")
+        list[str] | None, typer.Option("--severity", metavar="NAME", help="Only this severity: error, warning or note.")
     ] = None,
     source: Sources = None,
     platform: Platforms = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what was noticed when sources were read.
+    """Show problems and oddities found while reading sources.
 
-    That is damage that was repaired, records that were refused, and what is merely odd. Findings are counted by code,
-    each with what it means; with --code or --source also where they are. What was noticed in a source is told anew
-    whenever it is read from its beginning.
+    Findings are repaired damage, quarantined records and unusual data, counted by code. With --code or --source, their
+    places are listed too. Reading a source again from its beginning replaces its findings.
 
-    Exit codes: 0 they were shown, or there are none, 2 the archive could not be read.
+    Exit codes: 0 findings were shown or there are none, 2 the archive could not be read.
     """
     filters = FindingFilters(tuple(code or ()), tuple(source or ()), resolve_platforms(platform), tuple(severity or ()))
     with open_for_reading() as connection:
@@ -54,7 +53,7 @@ def findings(
     elif groups:
         output.answer(_table(groups, with_positions=bool(code or source)))
     else:
-        output.notify("Nothing was noticed." if filters == FindingFilters() else "Nothing of the kind was noticed.")
+        output.notify("No findings." if filters == FindingFilters() else "No finding matches these filters.")
 
 
 def _described(group: FindingGroup) -> dict[str, Any]:
@@ -116,8 +115,8 @@ def _positions(group: FindingGroup, meaning: str) -> "Iterator[RenderableType]":
         yield Text(display_path(found.source), overflow="fold")
         for position in found.places[:_POSITIONS_SHOWN]:
             message = f": {escaped_line(position.message)}" if position.message != meaning else ""
-            yield Padding(Text(f"{escaped_line(position.where) or 'as a whole'}{message}", "dim"), (0, 0, 0, 2))
+            yield Padding(Text(f"{escaped_line(position.where) or 'whole file'}{message}", "dim"), (0, 0, 0, 2))
         if (more := found.findings - len(found.places[:_POSITIONS_SHOWN])) > 0:
             yield Padding(Text(f"and {more:,} more", "dim"), (0, 0, 0, 2))
     if (more := len(group.sources) - _SOURCES_SHOWN) > 0:
-        yield Text(f"and in {more:,} more; --json lists them all", "dim")
+        yield Text(f"and {more:,} more sources; --json lists all", "dim")

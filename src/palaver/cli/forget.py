@@ -35,29 +35,31 @@ _LARGE_BYTES = 1 << 28
 
 @takes_filters
 def forget(
-    words: Annotated[list[str] | None, typer.Argument(metavar="WORD", hidden=True)] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="ID", hidden=True)] = None,
     *,
     filters: Filters,
-    with_agents: Annotated[bool, typer.Option("--with-agents", help="Forget their agents as well.")] = False,
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it is kept.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, change nothing.")] = False,
-    list_: Annotated[bool, typer.Option("--list", help="List what was forgotten.")] = False,
-    undo: Annotated[str | None, typer.Option(metavar="WORD", help="Let it come in again.")] = None,
+    with_agents: Annotated[
+        bool, typer.Option("--agents", help="Also forget the conversations of their agents.")
+    ] = False,
+    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Record a reason.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed, but change nothing.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List forgotten conversations.")] = False,
+    undo: Annotated[str | None, typer.Option(metavar="ID", help="Allow the conversation to be imported again.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Remove conversations from the archive for good.
 
-    WORD is a conversation's id, the beginning of it, PLATFORM:ID, or latest; filters mean all that they let through.
-    Everything that was only theirs goes: messages, words in the index, tags, ratings. Messages that other
-    conversations hold as well stay there. The file is then written anew, so that no trace is left in it, and no later
-    scan or import brings them back.
+    ID is a conversation's id, its first characters, PLATFORM:ID, or latest. With filters and no ID, every matching
+    conversation is removed, with its messages, search index entries, tags and ratings. Messages shared with other
+    conversations stay in those. The archive file is then rewritten, so that no deleted text remains in it, and later
+    scans and imports skip the conversation.
 
-    What stays is the conversation's id with the time and your reason, and the names of the files it came from, which
-    palaver never touches: delete them yourself if they are to go. With --undo the next scan or import of these files
-    brings the conversation back.
+    The archive keeps the conversation's id, the time, your reason and the names of the source files. palaver never
+    changes source files: delete them yourself if you want them gone. After --undo, the next scan or import of these
+    files brings the conversation back.
 
-    Exit codes: 0 done, 1 nothing was forgotten, 2 could not do it.
+    Exit codes: 0 done, 1 nothing was forgotten, 2 the archive could not be read or changed.
     """
     if list_:
         answer, code = _list_tombstones(as_json=as_json)
@@ -91,13 +93,13 @@ def _forget(
     from rich.text import Text
 
     if not words and filters == Filters():
-        raise OptionError("say which conversations to forget: `palaver list` and `palaver search` show their ids")
+        raise OptionError("missing ID: `palaver list` and `palaver search` show the ids of conversations")
     with _archive.open_for_reading() as connection:
         selected = _select(connection, words, filters, with_agents=with_agents)
         plans = plan_deletion(connection, selected)
     answer = {"conversations": [_described(plan, selected) for plan in plans]}
     if not plans:
-        output.notify("No conversation is like that: nothing was forgotten.")
+        output.notify("No conversation matches these filters. Nothing was forgotten.")
         return answer, 1
     lines = [_shown(plan, selected) for plan in plans[:_SHOWN]]
     if (more := len(plans) - _SHOWN) > 0:
@@ -108,7 +110,9 @@ def _forget(
         return answer, 0
     if not is_sure:
         if not output.can_prompt():
-            raise OptionError("forgetting is for good, and nobody can be asked here: say --yes, or look with --dry-run")
+            raise OptionError(
+                "this cannot be undone and there is no terminal to confirm on: pass --yes, or try --dry-run"
+            )
         output.notify(*lines)
         if not output.confirm(f"Forget {'it' if len(plans) == 1 else f'these {len(plans):,} conversations'} for good?"):
             output.notify("Nothing was forgotten.")
@@ -139,20 +143,20 @@ def _remove(selected: list[ConversationRef], reason: str | None) -> None:
     with _archive.open_for_writing() as connection:
         deletion.forget(connection, selected, reason.encode(errors="replace").decode() if reason else None)
     if _archive.archive_path().stat().st_size > _LARGE_BYTES:
-        output.notify("Writing the archive anew, so that no trace is left in it; it is large …")
+        output.notify("Rewriting the archive, so that no deleted text remains in it …")
     try:
         with closing(open_to_write(_archive.archive_path())) as connection:
             is_clean = rewrite_file(connection)
     except sqlite3.Error as error:
         output.report_error(
-            f"it is forgotten, but the file could not be written anew ({error}): unused parts of it may still hold "
-            "text; `palaver doctor --repair` tries again"
+            f"forgotten, but the archive file could not be rewritten ({error}): it may still contain deleted text; "
+            "run `palaver doctor --repair`"
         )
         return
     if not is_clean:
         output.report_error(
-            "it is forgotten, but another process reads the archive right now: what it was in is kept beside the "
-            "archive until that ends"
+            "forgotten, but another process is reading the archive: the write-ahead log beside it keeps deleted text "
+            "until that process ends"
         )
 
 
@@ -181,13 +185,13 @@ def _shown(plan: DeletionPlan, selected: list[ConversationRef]) -> "RenderableTy
     lines.append(Text(f"{counted(plan.messages, 'message')}{origins}", "dim", overflow="fold"))
     if plan.shared_messages:
         names = ", ".join(map(escaped_line, plan.shared_with))
-        lines.append(Text(f"{plan.shared_messages:,} of them also in {names}, where they stay", "dim"))
+        lines.append(Text(f"{plan.shared_messages:,} of them stay in {names}", "dim"))
     if agents := sum(agent not in selected for agent in plan.agents):
         verb = "stays" if agents == 1 else "stay"
-        lines.append(Text(f"{counted(agents, 'agent')} {verb} unless you say --with-agents", "yellow"))
+        lines.append(Text(f"{counted(agents, 'agent')} {verb} unless you pass --agents", "yellow"))
     if plan.remaining_quarantine:
         verb = "stays" if plan.remaining_quarantine == 1 else "stay"
-        note = f"{counted(plan.remaining_quarantine, 'refused record')} of its source {verb} in the quarantine"
+        note = f"{counted(plan.remaining_quarantine, 'quarantined record')} of its source {verb}"
         lines.append(Text(note, "yellow"))
     name = Text(f"{conversation.platform}:{escaped_line(conversation.conversation_id)}", "bold")
     return Group(name, Padding(Group(*lines), (0, 0, 0, 2)))
@@ -206,7 +210,7 @@ def _list_tombstones(*, as_json: bool) -> tuple[dict[str, Any], int]:
             table.add_row(Text(tombstone.forgotten_at[:10], "dim"), name, Text(gist(tombstone.reason or ""), "dim"))
         output.answer(table)
     elif not found:
-        output.notify("Nothing was ever forgotten.")
+        output.notify("No conversation was forgotten.")
     return {"tombstones": [tombstone._asdict() for tombstone in found]}, 0 if found else 1
 
 
@@ -218,7 +222,8 @@ def _undo(word: str, *, as_json: bool) -> tuple[dict[str, Any], int]:
     if not as_json:
         output.answer(f"no longer forgotten  {name}")
         if existing:
-            output.notify(f"The next scan brings it back, or: palaver import {' '.join(map(display_path, existing))}")
+            paths = " ".join(map(display_path, existing))
+            output.notify(f"The next scan imports it again. To import it now: palaver import {paths}")
         else:
-            output.notify("None of the files it came from is there any more: only another copy can bring it back.")
+            output.notify("Its source files no longer exist: only another copy can bring it back.")
     return {"undone": {**undone.tombstone._asdict(), "sources": undone.sources}}, 0

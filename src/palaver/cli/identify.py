@@ -124,10 +124,11 @@ def _lines(verdict: dict[str, Any], width: int | None) -> "Iterator[Text]":
         yield line
         return
     from palaver.cli._terminal.layout import wrapped
+    from palaver.cli._terminal.paths import shortened_path
 
     indent = "" if names_path else "    "
     if not names_path:
-        yield Text(_shortened(f"{path}:", width))
+        yield Text(shortened_path(f"{path}:", width))
     for piece in wrapped(outcome.plain, width - len(indent)):
         yield Text(f"{indent}{piece}", outcome.spans[0].style if outcome.spans else "")
 
@@ -152,21 +153,6 @@ def _outcome(verdict: dict[str, Any]) -> "Text":
             return Text.assemble(("no importer reads it", "yellow"), f" ({verdict['kind']})" if verdict["kind"] else "")
         case _:
             return Text.assemble((escaped_line(verdict["reason"]), "red"))
-
-
-def _shortened(path: str, width: int) -> str:
-    """Return a path that fits the width, without folders from its middle where it is too long."""
-    from rich.cells import cell_len
-
-    if cell_len(path) <= width:
-        return path
-    *folders, name = Path(path).parts
-    first = 2 if Path(path).is_absolute() else 1
-    for left in range(first, len(folders) + 1):
-        shorter = str(Path(*folders[:first], "…", *folders[left + 1 :], name))
-        if cell_len(shorter) <= width:
-            return shorter
-    return path
 
 
 def _some(names: list[str]) -> str:

@@ -21,30 +21,29 @@ def merge(
     *,
     chunk_words: Annotated[
         list[str] | None,
-        typer.Option("--chunks", metavar="FILE", help="Chunks of its streams; may be given several times."),
+        typer.Option("--chunks", metavar="FILE", help="Read stream chunks from FILE; repeatable."),
     ] = None,
     out: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where it goes; - is standard output.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE; - is standard output.")
     ] = STANDARD,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Merge the chunks of streams into the log of their requests.
+    """Merge stream chunks into the log of their requests.
 
-    LOG holds one request with its response a line, as claude-trace and other proxies write it. Chunks are lines with
-    `timestamp`, `chunk_data` and mostly `request_id`; without --chunks, `X.stream.jsonl` beside `X.jsonl` is taken, if
-    there is one. Every entry comes out in its order, and those that were streamed have `streaming_details`: every
-    event with its time, and the issues found. A chunk that repeats the line before it is kept and remarked, and so is a
-    second message in one stream. Without chunks the details come from `body_raw`, and all events have the time of the
-    response, as their own is unknown. An existing `body_raw` is kept and compared. Chunks that belong to no entry, to
-    more than one, or cannot be read follow as lines with an `error`. Authentication headers, cookies and the parameters
-    of addresses are masked.
+    LOG has one request with its response per line, as claude-trace and other proxies write it. Chunks are lines with
+    `timestamp`, `chunk_data` and usually `request_id`. Without --chunks, `X.stream.jsonl` beside `X.jsonl` is read, if
+    it exists.
 
-    Exit codes: 0 it was merged, 1 some chunks were refused, or say something else than the log, 2 a file could not be
-    read or written.
+    Entries keep their order. Streamed entries get `streaming_details`: every event with its time, and the issues found,
+    such as repeated chunks or a second message in one stream. Without chunks, the details come from `body_raw`, and
+    every event gets the time of the response. An existing `body_raw` is kept and compared. Truncated, damaged and
+    orphaned chunks follow as lines with an `error`. Authentication headers, cookies and URL parameters are masked.
+
+    Exit codes: 0 done, 1 some chunks could not be read or contradict the log, 2 a file could not be read or written.
     """
     if as_json and out == STANDARD and not dry_run:
-        raise SourceError("--output - and --json both want standard output: give --output a file")
+        raise SourceError("--output - and --json cannot share standard output: name a file with --output")
     written = None if out == STANDARD else output_path(out)
     destination = None if dry_run else written
     collect_rarely()
@@ -64,7 +63,7 @@ def _sources(word: str, chunk_words: list[str] | None) -> tuple[Source, list[Sou
     sources: list[Source] = []
     for path in input_paths([word, *(chunk_words or ())]):
         if str(path) != STANDARD and not path.is_file():
-            raise SourceError(f"{path} is no file" if path.exists() else f"{path} does not exist")
+            raise SourceError(f"{path} is not a file" if path.exists() else f"{path} does not exist")
         sources.append(Source.at(path))
     log, *chunk_files = sources
     return log, chunk_files if chunk_words else chunks_beside(log)
@@ -74,7 +73,7 @@ def _refuse_to_overwrite(destination: Path, sources: list[Source]) -> None:
     for source in sources:
         path = source.folder.path_of(source.name)
         if path is not None and destination.exists() and destination.samefile(path):
-            raise SourceError(f"{destination} is read here: give --output another file")
+            raise SourceError(f"{destination} is also an input: name another file with --output")
 
 
 def _merge(log: Source, chunk_files: list[Source], destination: Path | None, *, dry_run: bool) -> MergeResult:
@@ -122,11 +121,10 @@ def _show(merged: MergeResult, written_to: str | None, *, dry_run: bool) -> None
     streams = (
         f"{counted(merged.merged, 'stream')} from {counted(chunks, 'chunk')}, {merged.rebuilt:,} from recorded bodies"
     )
-    output.notify(
-        f"{counted(merged.entries, 'entry')}: {streams}{f', in {display_path(written_to)}' if written_to else ''}."
-    )
-    for words, counts in (("Noticed", merged.issues), ("Lines with an error", merged.errors)):
+    destination = f", written to {display_path(written_to)}" if written_to else ""
+    output.notify(f"{counted(merged.entries, 'entry')}: {streams}{destination}.")
+    for label, counts in (("Issues", merged.issues), ("Lines with an error", merged.errors)):
         if counts:
-            output.notify(f"{words}: {tallied(counts)}.")
+            output.notify(f"{label}: {tallied(counts)}.")
     if dry_run:
-        output.notify("A dry run: nothing was written.")
+        output.notify("Dry run: nothing was written.")

@@ -1,4 +1,4 @@
-"""`palaver quarantine`: the records that could not be read."""
+"""`palaver quarantine`: records that could not be read."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,17 +23,17 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="See and retry what could not be read.",
+    help="List, show and retry records that could not be read.",
 )
 
-_OUTCOMES = {"read": ("read now", "green"), "refused": ("still refused", "red"), "kept": ("kept", "yellow")}
+_OUTCOMES = {"read": ("read now", "green"), "refused": ("still unreadable", "red"), "kept": ("kept", "yellow")}
 
 
 @app.command("list", cls=Command)
 def list_(*, code: Codes = None, source: Sources = None, as_json: AsJson = False) -> None:
-    """List what was set aside: where it lies in its source, and why.
+    """List quarantined records with their place and the reason.
 
-    Exit codes: 0 it was listed, or nothing is set aside, 2 the archive could not be read.
+    Exit codes: 0 records were listed or there are none, 2 the archive could not be read.
     """
     with _archive.open_for_reading() as connection:
         found = list(quarantine_entries(connection, _filters(code, source)))
@@ -42,16 +42,19 @@ def list_(*, code: Codes = None, source: Sources = None, as_json: AsJson = False
     elif found:
         _show(found)
     else:
-        output.notify("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
+        output.notify(
+            "Nothing is quarantined." if not (code or source) else "No quarantined record matches these filters."
+        )
 
 
 @app.command(cls=Command)
 def show(number: Annotated[int, typer.Argument(metavar="N", hidden=True)], *, as_json: AsJson = False) -> None:
-    """Show the bytes that were set aside under a number of `palaver quarantine list`.
+    """Show the bytes of a quarantined record.
 
-    A terminal gets them as text in which nothing steers it; a pipe or a file gets exactly the bytes.
+    N is a number from `palaver quarantine list`. On a terminal, control characters are escaped; a pipe or a file gets
+    the exact bytes.
 
-    Exit codes: 0 they were shown, 2 there is no such number, or the archive could not be read.
+    Exit codes: 0 the record was shown, 2 no record has this number, or the archive could not be read.
     """
     with _archive.open_for_reading() as connection:
         found, raw = quarantine_entry(connection, number)
@@ -65,12 +68,12 @@ def show(number: Annotated[int, typer.Argument(metavar="N", hidden=True)], *, as
 
 @app.command(cls=Command)
 def retry(*, code: Codes = None, source: Sources = None, jobs: Jobs = None, as_json: AsJson = False) -> None:
-    """Read the sources of what was set aside again, from their beginnings.
+    """Read the sources of quarantined records again.
 
-    A newer palaver may read what an older one could not, and a file may have been mended. What is read then is in the
-    archive and no longer set aside; what is refused again stays, and so does what has no source any more.
+    Useful after an upgrade of palaver, or once a damaged file was corrected. Records that can be read now move into the
+    archive. Records that still cannot be read stay quarantined, and so do records whose source no longer exists.
 
-    Exit codes: 0 everything was read, or nothing was set aside, 1 something is still set aside, 2 could not try.
+    Exit codes: 0 nothing is quarantined any more, 1 some records still are, 2 the sources could not be read again.
     """
     path = _archive.archive_path()
     open_to_read(path).close()
@@ -89,9 +92,11 @@ def retry(*, code: Codes = None, source: Sources = None, jobs: Jobs = None, as_j
     elif done.retried:
         _show_outcomes(done.retried)
         if done.new:
-            output.notify(f"{len(done.new):,} more refused this time: `palaver quarantine list` shows what.")
+            output.notify(f"{len(done.new):,} more quarantined this time: see `palaver quarantine list`.")
     else:
-        output.notify("Nothing is set aside." if not (code or source) else "Nothing of the kind is set aside.")
+        output.notify(
+            "Nothing is quarantined." if not (code or source) else "No quarantined record matches these filters."
+        )
     raise typer.Exit(1 if done.new or any(retried.outcome != "read" for retried in done.retried) else 0)
 
 

@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 
 def rate(
-    word: Annotated[str, typer.Argument(metavar="WORD", hidden=True)],
+    word: Annotated[str, typer.Argument(metavar="ID", hidden=True)],
     score: Annotated[float | None, typer.Argument(metavar="SCORE", min=0, max=5, hidden=True)] = None,
     *,
-    feedback: Annotated[str | None, typer.Option(metavar="TEXT", help="Why, in your words.")] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Take the rating back.")] = False,
+    feedback: Annotated[str | None, typer.Option(metavar="TEXT", help="Add a comment.")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the rating.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Rate a conversation from 0 to 5, or show its rating.
 
-    WORD is the conversation's id, the beginning of it, PLATFORM:ID, or latest. The rating is kept by the
-    conversation's name: it stays when the conversation is imported again, and goes before what its source says.
+    ID is the conversation's id, its first characters, PLATFORM:ID, or latest. Without SCORE, the rating is shown. Your
+    rating survives importing the conversation again, and takes precedence over a rating in its source.
 
-    Exit codes: 0 done, 1 there is no rating, 2 could not do it.
+    Exit codes: 0 done, 1 the conversation has no rating, 2 the rating could not be read or changed.
     """
     if clear and (score is not None or feedback is not None):
-        raise OptionError("--clear takes a rating back: give it without SCORE and --feedback")
+        raise OptionError("--clear removes the rating: leave out SCORE and --feedback")
     if feedback is not None and score is None:
         raise OptionError("--feedback needs a SCORE from 0 to 5")
     if score is not None and math.isnan(score):
-        raise OptionError("SCORE is a number from 0 to 5")
+        raise OptionError("SCORE must be a number from 0 to 5")
     opened = _archive.open_for_writing if clear or score is not None else _archive.open_for_reading
     with opened() as connection:
         answer, is_done = _apply(connection, word, score, feedback, clear=clear)

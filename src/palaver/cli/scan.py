@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
+from palaver.archive.filter_times import parse_time
 from palaver.cli import _import_run
-from palaver.cli._archive import archive_path
+from palaver.cli._archive import archive_path, platform_title
 from palaver.cli._arguments import Again, AsJson, DryRun, ImporterOptions, Jobs, importer_options
 from palaver.cli._filters import Since
 from palaver.cli._terminal import output
 from palaver.cli._terminal.words import counted, display_path
-from palaver.cli._times import parse_time
-from palaver.importers import importer, locations, platforms
+from palaver.importers import locations
 from palaver.model.timestamps import milliseconds_of
 from palaver.workflows.plan import Plan, Planner
 from palaver.workflows.reread_plan import add_rereads
@@ -22,7 +22,7 @@ from palaver.workflows.reread_plan import add_rereads
 _NEW_LOCATIONS_MS = 5_000
 """How often to look for a location that did not exist before: a handful of system calls."""
 
-Watch = Annotated[bool, typer.Option("--watch", help="Keep going: take in what changes, as soon as it does.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Keep running, and import changes as they happen.")]
 
 
 def scan(
@@ -37,11 +37,12 @@ def scan(
 ) -> None:
     """Import everything that assistants keep on this machine.
 
-    The places are those that `palaver sources` lists. What was found once stays in the archive, even when its source
-    is deleted; what did not change since is not read again, unless this palaver reads it better than the one that
-    imported it. With --since, only files that changed since then are looked at.
+    `palaver sources` lists the places. Conversations stay in the archive even if their source files are deleted.
+    Unchanged files are skipped, unless this version of palaver reads them better than the one that imported them.
+    With --since, only files that changed since then are read. Exports in the downloads folder are named, with the
+    command that imports them.
 
-    Exit codes: 0 everything that was found was imported, 1 some records were refused, 2 a place could not be read.
+    Exit codes: 0 everything found was imported, 1 some records could not be read, 2 a place could not be read.
     """
     began = time.perf_counter()
     chosen = importer_options(options)
@@ -56,7 +57,9 @@ def scan(
         elif since:
             output.notify(f"No file has changed since {parse_time(since)}.")
         else:
-            _notify_of_nothing()
+            from palaver.cli._terminal.empty_machine import EmptyMachine
+
+            output.notify(EmptyMachine())
     else:
         messages = _import_run.archive_messages()
         _import_run.announce_rereads(plan)
@@ -70,12 +73,15 @@ def scan(
         if as_json:
             _import_run.answer_report(report)
         else:
-            from palaver.cli._terminal.summary import location_table, summary
+            from palaver.cli._terminal.platform_table import PlatformTable
+            from palaver.cli._terminal.summary import summary
 
-            table = location_table(
+            table = PlatformTable(
                 report, {name: [str(path) for path in paths] for name, paths in paths_by_platform.items()}
             )
-            output.notify(*([table, ""] if table.row_count else []), *summary(report, effort, messages))
+            output.notify(*([table, ""] if table else []), *summary(report, effort, messages))
+    if not as_json:
+        _notify_of_exports()
     if watch and not dry_run:
         output.flush()  # print the answer now, not when the watch ends
 
@@ -104,24 +110,13 @@ def _plan(
     return plan
 
 
-def _notify_of_nothing() -> None:
-    from rich.table import Table
-    from rich.text import Text
+def _notify_of_exports() -> None:
+    from palaver.workflows.find_exports import find_exports
 
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for platform in platforms():
-        title = importer(platform).title
-        for path in importer(platform).locations():
-            table.add_row(f"  {title}", Text(display_path(path), "dim", overflow="fold"))
-            title = ""
-    output.notify(
-        "No conversations were found on this machine. These places were looked at:",
-        "",
-        table,
-        "",
-        "If yours are elsewhere, `palaver import PATH` reads them from there.",
-        "A Claude Code folder in another place is found when CLAUDE_CONFIG_DIR names it.",
-    )
+    if exports := find_exports(archive_path()):
+        from palaver.cli._terminal.next_steps import exports_to_import
+
+        output.notify("", *exports_to_import([(export.path, platform_title(export.platform)) for export in exports]))
 
 
 def _watch(

@@ -9,14 +9,14 @@ import typer
 from palaver.archive.filters import Filters
 from palaver.archive.hits import SearchRequest
 from palaver.archive.query import ScratchIndex, parse, parse_as_typed
-from palaver.archive.search import Hit, HitConversation, SearchResult, search_titles
+from palaver.archive.search import Hit, HitConversation, Neighbour, SearchResult, search_titles
 from palaver.archive.search import search as search_messages
 from palaver.cli._archive import open_for_reading
-from palaver.cli._arguments import AsJson
+from palaver.cli._arguments import AsJson, NoPager
 from palaver.cli._commands import Command
 from palaver.cli._filters import takes_filters
 from palaver.cli._terminal import output
-from palaver.cli._terminal.search_hits import reading, show, snippet_length, summary
+from palaver.cli._terminal.search_hits import reading, result_pieces, snippet_length, summary
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ class Where(StrEnum):
     TITLE = "title"
 
 
-_ROLES = f"Only messages of this role: {', '.join(Role)}."
-_AUTHORS = f"Only what this one wrote: {', '.join(Author)}."
-_COLUMNS = f"Only there: {', '.join(Where)}."
+_MAX_CONTEXT = 100
+_ROLES = f"Only messages with this role: {', '.join(Role)}."
+_AUTHORS = f"Only messages by this author: {', '.join(Author)}."
+_COLUMNS = f"Only in: {', '.join(Where)}."
 
 
 class SearchCommand(Command):
@@ -89,13 +90,20 @@ def search(
     roles: Annotated[list[Role] | None, typer.Option("--role", metavar="ROLE", help=_ROLES)] = None,
     authors: Annotated[list[Author] | None, typer.Option("--by", metavar="WHO", help=_AUTHORS)] = None,
     where: Annotated[list[Where] | None, typer.Option("--in", metavar="WHERE", help=_COLUMNS)] = None,
-    errors: Annotated[bool, typer.Option("--errors", help="Only results of tools that failed.")] = False,
+    errors: Annotated[bool, typer.Option("--errors", help="Only failed results of tools.")] = False,
     ranked: Annotated[
         bool, typer.Option("--ranked", help="The best of the newest 2,000 first, not the newest.")
     ] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show so many.")] = 20,
-    page: Annotated[int | None, typer.Option("--page", min=1, metavar="N", help="Show the Nth page of them.")] = None,
-    offset: Annotated[int | None, typer.Option("--offset", min=0, metavar="N", help="Pass over so many.")] = None,
+    context: Annotated[
+        int,
+        typer.Option(
+            "--context", "-C", min=0, max=_MAX_CONTEXT, metavar="N", help="Also N messages before and after each hit."
+        ),
+    ] = 0,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="At most N messages.")] = 20,
+    page: Annotated[int | None, typer.Option("--page", min=1, metavar="N", help="The Nth page.")] = None,
+    offset: Annotated[int | None, typer.Option("--offset", min=0, metavar="N", help="Skip N messages.")] = None,
+    no_pager: NoPager = False,
     as_json: AsJson = False,
 ) -> None:
     """Find messages, and conversations by their titles.
@@ -106,13 +114,14 @@ def search(
     match anywhere in a text, other languages by whole words. Symbols such as C++ or an emoji are matched as typed,
     which takes longer in a large archive.
 
-    The newest comes first, and identical matches are shown once. Dates filter messages; --has, --tool and --tag filter
+    The newest comes first, and identical matches are shown once. Each hit begins with ID:N, the Nth message of a
+    conversation: `palaver show ID:N` shows it in its place. Dates filter messages; --has, --tool and --tag filter
     conversations.
 
     Exit codes: 0 something was found, 1 nothing was found, 2 the search failed.
     """
     if page is not None and offset is not None:
-        raise OptionError("--page and --offset exclude each other: give one of them")
+        raise OptionError("--page and --offset cannot be combined")
     offset = offset if offset is not None else ((page or 1) - 1) * limit
     query = " ".join(words)
     scratch = ScratchIndex()
@@ -134,7 +143,13 @@ def search(
         if in_titles:
             return search_titles(connection, request, limit=limit, offset=offset)
         return search_messages(
-            connection, request, limit=limit, offset=offset, is_ranked=ranked, snippet_length=snippet_length()
+            connection,
+            request,
+            limit=limit,
+            offset=offset,
+            is_ranked=ranked,
+            snippet_length=snippet_length(),
+            context=context,
         )
 
     with open_for_reading() as connection:
@@ -145,7 +160,10 @@ def search(
     if as_json:
         output.answer_json(_answer(found, query, is_ranked=ranked, offset=offset, limit=limit))
     else:
-        show(found)
+        with output.paged(is_wanted=not no_pager and bool(found.hits or found.titles)):
+            output.answer_all(result_pieces(found))
+        if output.is_terminal() and (found.hits or found.titles):
+            output.notify("")
         has_filters = request.has_message_filters or filters.where()[0] != "true"
         output.notify(*reading(request.query, is_as_typed=request.query is as_typed))
         output.notify(*summary(found, offset, limit, is_ranked=ranked, has_filters=has_filters))
@@ -184,6 +202,7 @@ def _message(hit: Hit) -> dict[str, Any]:
     return {
         "conversation": _conversation(hit.conversation),
         "message_id": hit.message_id,
+        "number": hit.number,
         "role": hit.role,
         "author_kind": hit.author_kind,
         "model": hit.model,
@@ -192,7 +211,13 @@ def _message(hit: Hit) -> dict[str, Any]:
         "score": hit.score,
         "others": [other._asdict() for other in hit.others],
         "others_total": hit.others_total,
+        "before": [_neighbour(neighbour) for neighbour in hit.before],
+        "after": [_neighbour(neighbour) for neighbour in hit.after],
     }
+
+
+def _neighbour(neighbour: Neighbour) -> dict[str, Any]:
+    return neighbour._asdict() | {"text": " ".join(neighbour.text.split())}
 
 
 def _conversation(conversation: HitConversation) -> dict[str, Any]:

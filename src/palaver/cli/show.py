@@ -7,11 +7,12 @@ import typer
 
 from palaver.archive.conversation_totals import conversation_cost
 from palaver.archive.documents import whole_document
+from palaver.archive.message_place import find_message, find_place
 from palaver.archive.messages import MessageSelection, older_versions, select_messages, shown_messages
 from palaver.archive.overview import Copies, conversation_overview
-from palaver.archive.selection import ShortIds, find_conversation
+from palaver.archive.short_ids import ShortIds
 from palaver.cli import _archive
-from palaver.cli._arguments import AsJson
+from palaver.cli._arguments import AsJson, NoPager
 from palaver.cli._terminal import output
 from palaver.config import Config, config_path, load_config
 from palaver.errors import OptionError
@@ -26,54 +27,79 @@ if TYPE_CHECKING:
 
 _MAX_WIDTH = 120
 """Longer lines are hard to read, however wide the terminal is."""
+_CONTEXT = 5
 
 
 def show(
-    word: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
+    word: Annotated[str, typer.Argument(metavar="ID", hidden=True)],
     *,
-    thinking: Annotated[bool, typer.Option("--thinking", help="What the model thought, in full.")] = False,
-    tools: Annotated[
-        bool, typer.Option("--tools", help="Calls of tools with all they were given and gave back.")
-    ] = False,
-    everything: Annotated[bool, typer.Option("--all", "-a", help="Nothing is folded.")] = False,
+    thinking: Annotated[bool, typer.Option("--thinking", help="Thinking in full.")] = False,
+    tools: Annotated[bool, typer.Option("--tools", help="Tool calls with their whole input and output.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Collapse nothing.")] = False,
     branch: Annotated[
-        str | None, typer.Option(metavar="all|MESSAGE", help="All branches, or the way to one message.")
+        str | None, typer.Option(metavar="all|MESSAGE", help="All branches, or the path to one message.")
     ] = None,
-    sidechains: Annotated[bool, typer.Option("--sidechains", help="Agents, where they were started.")] = False,
-    revisions: Annotated[bool, typer.Option("--revisions", help="Other versions of messages that are kept.")] = False,
-    tokens: Annotated[bool, typer.Option("--tokens", help="The usage of each message.")] = False,
-    cost: Annotated[bool, typer.Option("--cost", help="What it would have cost by public prices.")] = False,
+    agents: Annotated[bool, typer.Option("--agents", help="The conversations of agents, where they start.")] = False,
+    revisions: Annotated[bool, typer.Option("--revisions", help="Also older versions of messages.")] = False,
+    tokens: Annotated[bool, typer.Option("--tokens", help="Token counts of each message.")] = False,
+    cost: Annotated[bool, typer.Option("--cost", help="Cost by public prices.")] = False,
+    around: Annotated[
+        str | None, typer.Option(metavar="MESSAGE", help="The message with this number, as ID:N, and those around it.")
+    ] = None,
+    context: Annotated[
+        int | None,
+        typer.Option(
+            "--context", "-C", min=0, metavar="N", help=f"How many messages around it.  [default: {_CONTEXT}]"
+        ),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", "-n", min=1, metavar="N", help="The first N messages.")
     ] = None,
     tail: Annotated[int | None, typer.Option(min=1, metavar="N", help="The last N messages.")] = None,
     raw: Annotated[bool, typer.Option("--raw", help="The stored messages as JSON, one a line.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Markdown as it is stored.")] = False,
+    no_pager: NoPager = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show a conversation.
+    """Show a conversation, or one of its messages.
 
-    NAME is its id, the beginning of it, PLATFORM:ID, or `latest`; `palaver list` and `palaver search` show ids. What
-    the model thought, what tools were given and gave back, and what the program around the model said is folded to a
-    line each. Of a conversation with branches, the one that was followed to the end is shown.
+    ID is the id of a conversation or the beginning of it, as `palaver list` and `palaver search` print it, PLATFORM:ID,
+    a title in quotes, or `latest`. ID:N is the Nth message of a conversation, shown with the messages around it; the
+    numbers are at the right edge. A message id, or its beginning, may take the place of N.
+
+    Thinking, tool input/output and harness messages are collapsed to one line each. Of a conversation with branches,
+    the active one is shown. On a terminal, the Markdown of models is rendered, and long output goes through $PAGER.
 
     With --json it is the whole conversation, whatever else is asked for; with --raw all branches, unless one is named.
 
-    Exit codes: 0 it was shown, 2 there is no such conversation, or the archive could not be read.
+    Exit codes: 0 it was shown, 2 there is no such conversation or message, or the archive could not be read.
     """
-    if limit and tail:
-        raise OptionError("--limit shows the first messages, --tail the last: only one of them can be asked for")
     if raw and as_json:
-        raise OptionError("--raw prints messages one a line, --json one object: only one of them can be asked for")
+        raise OptionError("--raw and --json cannot be combined: --raw prints messages one a line, --json one object")
 
     with _archive.open_for_reading() as connection:
-        key = find_conversation(connection, word).key
+        place = find_place(connection, word)
+        if around is not None:
+            if place.number is not None:
+                raise OptionError(f"{word} names a message already: leave out --around")
+            place = find_message(connection, place.conversation, around)
+        key = place.conversation.key
         config = load_config(config_path())
         prices = Prices(config) if cost else None
         if as_json:
             output.answer_json(_answer(connection, key, config, prices))
             return
+        _check_range(place.number, context, limit, tail)
+        if branch not in {None, "all"}:
+            branch = find_message(connection, place.conversation, branch or "").message_id
         selection = select_messages(
-            connection, key, "all" if raw and branch is None else branch, first=limit, last=tail
+            connection,
+            key,
+            "all" if raw and branch is None else branch,
+            first=limit,
+            last=tail,
+            around=place.number,
+            context=_CONTEXT if context is None else context,
         )
         if raw:
             output.answer_json_lines(_raw(connection, selection, revisions=revisions))
@@ -81,18 +107,30 @@ def show(
 
         from palaver.cli._terminal.blocks import DisplayOptions
 
-        width = output.terminal_width()
-        options = DisplayOptions(
-            width=None if width is None else min(width, _MAX_WIDTH),
-            thinking=thinking or everything,
-            tools=tools or everything,
-            everything=everything,
-            tokens=tokens,
-            sidechains=sidechains,
-            revisions=revisions,
-            ids=branch is not None,
-        )
-        output.answer_texts(_shown(connection, key, selection, options, config=config, prices=prices))
+        with output.paged(is_wanted=not no_pager):
+            width = output.terminal_width()
+            options = DisplayOptions(
+                width=None if width is None else min(width, _MAX_WIDTH),
+                thinking=thinking or everything,
+                tools=tools or everything,
+                everything=everything,
+                tokens=tokens,
+                agents=agents,
+                revisions=revisions,
+                ids=branch is not None,
+                markdown=not plain and output.has_colours(),
+                target=selection.target,
+            )
+            output.answer_texts(_shown(connection, key, selection, options, config=config, prices=prices))
+
+
+def _check_range(number: int | None, context: int | None, limit: int | None, tail: int | None) -> None:
+    parts = {"--limit": limit, "--tail": tail, "ID:N or --around": number}
+    chosen = [name for name, value in parts.items() if value is not None]
+    if len(chosen) > 1:
+        raise OptionError(f"{' and '.join(chosen)} cannot be combined: each chooses the messages to show")
+    if context is not None and number is None:
+        raise OptionError("--context needs a message: write ID:N, or add --around N")
 
 
 def _shown(
@@ -128,6 +166,8 @@ def _raw(
 
 def _answer(connection: "sqlite3.Connection", key: int, config: Config, prices: Prices | None) -> dict[str, Any]:
     """Return the document, and beside it what the archive knows from its other conversations."""
+    from palaver.cli._terminal.overview import overview_reopening
+
     short_ids = ShortIds(connection)
     overview = conversation_overview(connection, key)
     conversation = overview.conversation
@@ -172,4 +212,5 @@ def _answer(connection: "sqlite3.Connection", key: int, config: Config, prices: 
         "counted_elsewhere": [counted._asdict() for counted in overview.counted_elsewhere],
         "revisions": revisions,
         "sources": conversation.sources,
+        "reopen": overview_reopening(overview),
     }

@@ -1,12 +1,14 @@
 """`palaver stats`: messages, tokens and costs of the archive."""
 
-from typing import Annotated, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from palaver.archive.filters import Filters
-from palaver.archive.statistics import GROUPINGS, GroupBy, Statistics, last_days
+from palaver.archive.statistics import GROUPINGS, GroupBy, Statistics
 from palaver.archive.statistics import statistics as message_statistics
+from palaver.archive.time_ranges import all_time, in_range, named_range, recent_range
 from palaver.archive.usage import Scope
 from palaver.archive.usage_record_statistics import USAGE_GROUPINGS, UsageGroupBy, usage_record_statistics
 from palaver.cli import _archive
@@ -17,22 +19,31 @@ from palaver.config import config_path, load_config
 from palaver.errors import OptionError
 from palaver.prices import Prices
 
-_DAYS = 30
+if TYPE_CHECKING:
+    from palaver.cli._budget import Budget
 
 
 @takes_filters
 def stats(
+    context: typer.Context,
     *,
     by: Annotated[
         str | None,
         typer.Option(
             metavar="WHAT",
-            help="day, week, month, project, model, platform, tool, conversation; with --usage also subject.",
+            help="day, week, month, block, project, model, platform, tool, conversation; with --usage also subject.",
             show_default="day, the last 30",
         ),
     ] = None,
     filters: Filters,
+    is_everything: Annotated[bool, typer.Option("--all", help="All time, also without --by.")] = False,
+    is_exact: Annotated[
+        bool, typer.Option("--exact", help="A row for each spelling of a model's name, not for each model.")
+    ] = False,
     utc: Annotated[bool, typer.Option("--utc", help="Days of UTC instead of this machine's.")] = False,
+    budget: Annotated[
+        float | None, typer.Option(min=0.01, metavar="USD", help="Compare the cost with a budget: `--since month`.")
+    ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Every message with usage: whether it counts, where, at what price.")
     ] = False,
@@ -43,41 +54,84 @@ def stats(
 ) -> None:
     """Count messages, tokens and what they cost.
 
+    Without dates and without --by, the last 30 days; with --by, --usage or --all, all time. A block is five hours, as
+    plans with a limit every five hours count them. A budget is for the current month, unless --since is given.
+
     Usage counts once per answer of an API, however many sessions it was copied into, with the greatest figures that any
     copy states; it belongs to the day, project, model and conversation of the first copy. --since and --until look at
-    messages, --model at the model that answered. Calls that only a usage record tells of, such as those that a gateway
-    logged without their words, count as well; --usage counts such records alone, sums over a time included.
+    messages, --model at the model that answered. Calls known only from usage records, such as those that a gateway
+    logged without their text, count as well; --usage counts these records alone, including sums over a time.
 
-    Cost is what the provider's public API would have charged. What a source itself states stands apart. Models without
-    a known price have no cost, and are named.
+    Cost is what the provider's public API would have charged. Costs reported by the tools themselves are listed apart.
+    Models without a known price have no cost, and are named. Spellings of one model are one row.
 
-    Exit codes: 0 something was counted, 1 nothing is like that, 2 the archive could not be read.
+    Exit codes: 0 something was counted and is within the budget, 1 nothing matches or the budget is exceeded, 2 the
+    archive could not be read.
     """
-    known = USAGE_GROUPINGS if usage else GROUPINGS
-    if by is not None and by not in known:
-        raise OptionError(f"--by {by}: it is counted by {', '.join(known)}")
-    if usage and explain:
-        raise OptionError("--explain is about messages: leave out --usage")
+    _check_options(by, filters, is_everything=is_everything, budget=budget, explain=explain, usage=usage)
+    typed_since: str = context.params.get("since") or ""
+    if budget is not None and not (filters.since or filters.until):
+        from dataclasses import replace
+
+        from palaver.archive.filter_times import parse_time
+
+        typed_since = "month"
+        filters = replace(filters, since=parse_time(typed_since))
     scope = Scope(filters, is_utc=utc)
     prices = Prices(load_config(config_path()))
     grouping: GroupBy | UsageGroupBy = by or "day"  # pyright: ignore[reportAssignmentType] - checked above
     count: Any = usage_record_statistics if usage else message_statistics
     with _archive.open_for_reading() as connection:
-        found: Statistics = count(connection, scope, grouping, prices)
+        is_recent = not (scope.is_timed() or by or usage or is_everything)
+        chosen = recent_range(connection, scope, datetime.now(UTC)) if is_recent else named_range(scope)
+        chosen_scope = in_range(scope, chosen)
+        found: Statistics = count(connection, chosen_scope, grouping, prices, folds_models=not is_exact)
         is_empty = not (found.total.conversations or found.total.usage_records)
-        is_recent = by is None and not filters.since and not filters.until
-        if is_recent:
-            found.groups = last_days(found.groups, _DAYS)
+        compared = None if budget is None else _budget(budget, found, chosen, typed_since)
+        counting = statistics.Counting(
+            chosen_scope,
+            chosen,
+            grouping,
+            all_time(connection, scope, prices) if is_recent and not is_empty else None,
+            compared,
+            is_of_records=usage,
+            is_exact=is_exact,
+        )
         if as_json:
-            answer = statistics.answer(connection, found, scope, grouping, is_of_records=usage)
+            answer = statistics.answer(connection, found, counting)
             if explain:
-                output.answer_json_with_list(answer, "usages", usage_explanation.entries(connection, scope, prices))
+                entries = usage_explanation.entries(connection, chosen_scope, prices)
+                output.answer_json_with_list(answer, "usages", entries)
             else:
                 output.answer_json({**answer, "usages": None})
+        elif is_empty and compared is not None:
+            statistics.show_notes(found, counting)
         elif explain and not is_empty:
-            usage_explanation.show(connection, found, scope, prices)
+            usage_explanation.show(connection, found, counting, prices)
         elif not is_empty:
-            statistics.show(connection, found, grouping, is_recent=is_recent)
+            statistics.show(connection, found, counting)
+    if compared is not None:
+        raise typer.Exit(int(compared.is_over))
     if is_empty:
-        output.notify("There is nothing like that to count.")
+        output.notify("Nothing matches these filters.")
         raise typer.Exit(1)
+
+
+def _check_options(
+    by: str | None, filters: Filters, *, is_everything: bool, budget: float | None, explain: bool, usage: bool
+) -> None:
+    known = USAGE_GROUPINGS if usage else GROUPINGS
+    if by is not None and by not in known:
+        raise OptionError(f"--by {by}: choose from {', '.join(known)}")
+    if usage and explain:
+        raise OptionError("--explain is about messages: leave out --usage")
+    if is_everything and (filters.since or filters.until):
+        raise OptionError("--all is all time: leave out --since and --until")
+    if is_everything and budget is not None:
+        raise OptionError("--budget needs a period, such as --since month: leave out --all")
+
+
+def _budget(amount: float, found: Statistics, chosen: Any, typed_since: str) -> "Budget":
+    from palaver.cli._budget import budget
+
+    return budget(amount, found.total.cost, chosen, typed_since, found.unpriced.total())

@@ -25,25 +25,25 @@ _SHOWN = 20
 def tag(
     words: Annotated[list[str] | None, typer.Argument(metavar="TAG", hidden=True)] = None,
     *,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the tags away instead.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the tags instead of adding them.")] = False,
     filters: Filters,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would change, change nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, but change nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Tag conversations, or list the tags in use.
 
-    WORD names a conversation: its id, the beginning of it, PLATFORM:ID, or latest. With filters there is no WORD: all
-    conversations that they let through are meant. Without any TAG, those in use are listed.
+    ID is a conversation's id, its first characters, PLATFORM:ID, or latest. With filters and no ID, every matching
+    conversation is tagged. Without TAG, the tags in use are listed.
 
-    Tags are kept by the conversation's name: they stay when it is imported again.
+    Tags survive importing the conversation again.
 
-    Exit codes: 0 done, 1 no conversation or no tag is there, 2 could not do it.
+    Exit codes: 0 done, 1 no conversation or tag was found, 2 the tags could not be read or changed.
     """
     is_filtered = filters != Filters()
     name, tags = (None, words or []) if is_filtered or not words else (words[0], words[1:])
     tags = [normalize_tag(word) for word in tags]
     if remove and not tags:
-        raise OptionError("--remove needs the tags to take away")
+        raise OptionError("--remove needs the tags to remove")
     opened = _archive.open_for_writing if tags and not dry_run else _archive.open_for_reading
     with opened() as connection:
         answer = _apply(connection, name, filters, tags, is_removed=remove, dry_run=dry_run)
@@ -103,7 +103,7 @@ def _show(answer: dict[str, Any], *, is_listing: bool) -> None:
         if answer["tags"]:
             output.answer(table)
         else:
-            output.notify("No conversation has a tag; `palaver tag WORD TAG` gives it one.")
+            output.notify("No tags yet. Add one with `palaver tag ID TAG`.")
         return
     for changed in answer["conversations"][:_SHOWN]:
         name = Text(
@@ -117,5 +117,5 @@ def _show(answer: dict[str, Any], *, is_listing: bool) -> None:
     if (more := len(answer["conversations"]) - _SHOWN) > 0:
         output.notify(Text(f"and {more:,} more", "dim"))
     if not is_listing:
-        would = " would be" if answer["is_dry_run"] else " was" if changes == 1 else " were"
+        would = " would be" if answer["is_dry_run"] else ""
         output.notify(f"{counted(changes, 'conversation')}{would} changed.")

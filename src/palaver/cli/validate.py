@@ -21,36 +21,34 @@ _LEVELS = ("strict", "standard", "lenient")
 def validate(
     paths: Annotated[list[str] | None, typer.Argument(metavar="PATH", hidden=True)] = None,
     *,
-    level: Annotated[str, typer.Option(metavar="LEVEL", help="strict, standard or lenient.")] = "standard",
+    level: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Fail on: strict, standard or lenient; see above.")
+    ] = "standard",
     rule: Annotated[
-        list[str] | None, typer.Option("--rule", metavar="NAME", help="Ask only this rule.", show_default="all")
+        list[str] | None, typer.Option("--rule", metavar="NAME", help="Only check this rule.", show_default="all")
     ] = None,
-    no_rule: Annotated[
-        list[str] | None, typer.Option("--no-rule", metavar="NAME", help="Do not ask this rule.")
-    ] = None,
+    no_rule: Annotated[list[str] | None, typer.Option("--no-rule", metavar="NAME", help="Skip this rule.")] = None,
     reports: Annotated[
         list[Path] | None,
-        typer.Option("--report", metavar="FILE", help="Write the whole report as a page (.html) or as .json."),
+        typer.Option("--report", metavar="FILE", help="Write the full report to a web page (.html) or .json file."),
     ] = None,
-    max_errors: Annotated[int, typer.Option(min=0, metavar="N", help="Examples of each finding.")] = 5,
+    max_errors: Annotated[int, typer.Option(min=0, metavar="N", help="Show at most N examples of each finding.")] = 5,
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report what is wrong or odd, in sources or in the archive.
+    """Check sources or the archive against the schema and rules.
 
-    PATH is anything that can be imported (then the documents that an import would make of it are judged), a file of
-    palaver's own documents (conversations, API exchanges, cooked traces, usage records), a folder of such, or - for
-    standard input.
-    Without any, the archive is judged. Every document is checked against the published schema, then by rules:
-    docs/rules.md tells them.
+    PATH is a file that can be imported (palaver checks the documents that an import would produce), a file of palaver's
+    own documents (conversations, API exchanges, cooked traces, usage records), a folder of these, or - for standard
+    input. Without PATH, the archive is checked. docs/rules.md lists the rules.
 
-    At the level `strict`, errors and warnings fail, and so does a key at the top of a document that the schema does not
-    know; at `standard`, errors fail; `lenient` asks the schema only, after converting what can safely be converted.
+    With `--level strict`, errors, warnings and unknown top-level keys fail. With `standard`, only errors fail. With
+    `lenient`, only the schema is checked, after values are converted where that is safe.
 
-    Exit codes: 0 everything is valid, 1 something is not, 2 something could not be checked.
+    Exit codes: 0 everything is valid, 1 something is not valid, 2 something could not be checked.
     """
     if level not in _LEVELS:
-        raise OptionError(f"--level {level}: there are {', '.join(_LEVELS)}")
+        raise OptionError(f"--level {level} is not a level: choose {', '.join(_LEVELS)}")
     files = [_report_file(path) for path in reports or ()]
     selection = RuleSelection(frozenset(rule or ()), frozenset(no_rule or ()))
     selection.check(rule.name for rule in all_rules() if rule.scope != "schema")
@@ -68,14 +66,14 @@ def validate(
         if report["sources"]:
             show(report, max_errors)
         for file in files:
-            output.notify(f"The report is {display_path(file)}.")
+            output.notify(f"Report: {display_path(file)}")
     raise typer.Exit(2 if report["refused"] else 0 if report["valid"] else 1)
 
 
 def _report_file(path: Path) -> Path:
     file = output_path(path, "--report")
     if path.suffix.lower() not in _FORMATS:
-        raise OptionError(f"--report {path}: a report ends in {' or '.join((_FORMATS[0], _FORMATS[2]))}")
+        raise OptionError(f"--report {path}: the name must end in {_FORMATS[0]} or {_FORMATS[2]}")
     return file
 
 

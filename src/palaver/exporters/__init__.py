@@ -36,3 +36,13 @@ def exporter(name: str) -> "Exporter":
             loaded = point.load()
             return getattr(loaded, "EXPORTER", loaded)
     raise OptionError(f"there is no format {name!r}; known: {', '.join(formats())}")
+
+
+def endings() -> dict[str, str]:
+    """Return the format of every file name ending that an exporter writes."""
+    found: dict[str, str] = {}
+    for name in formats():
+        # An exporter of another distribution may be older than `other_suffixes` is.
+        for suffix in (exporter(name).suffix, *getattr(exporter(name), "other_suffixes", ())):
+            found.setdefault(suffix, name)
+    return found

@@ -26,13 +26,13 @@ def block_markdown(value: JsonObject, calls: dict[str, str]) -> Iterator[str]:
             yield _folded("Thinking", [prose(value["thinking"]) if value["thinking"] else "*withheld by the provider*"])
         case "tool_use":
             calls[value["id"]] = value["name"]
-            title = f"Call of {_html_code(value['name'])}{_gist(next(strings(value['input']), ''))}"
+            title = f"Tool call {_html_code(value['name'])}{_gist(next(strings(value['input']), ''))}"
             yield _folded(title, _input_markdown(value["input"]))
         case "tool_result":
             name = calls.get(value["tool_use_id"])
-            title = f"{'Error' if value.get('is_error') else 'Result'}{f' of {_html_code(name)}' if name else ''}"
+            title = f"Tool {'error' if value.get('is_error') else 'result'}{f' {_html_code(name)}' if name else ''}"
             parts = list(_result_markdown(value["content"]))
-            yield _folded(f"{title}{_gist(_first_text(value['content']))}", parts or ["*nothing*"])
+            yield _folded(f"{title}{_gist(_first_text(value['content']))}", parts or ["*empty*"])
         case _:
             yield from _leaf_markdown(value)
 
@@ -51,7 +51,7 @@ def _leaf_markdown(value: JsonObject) -> Iterator[str]:
         case "file":
             yield from _file(value)
         case "opaque":
-            yield f"{code(value['kind'])}, kept as it was:"
+            yield f"{code(value['kind'])}, unchanged:"
             yield fenced(_json(value["raw"]), "json")
         case _:
             yield fenced(_json(value), "json")
@@ -62,7 +62,7 @@ def _folded(title: str, parts: list[str]) -> str:
 
 
 def _gist(text: str) -> str:
-    """Return the second half of a title: the beginning of a text, on one line."""
+    """Return the end of a summary line: the beginning of a text, on one line."""
     line = one_line(text[: 4 * _GIST_CHARACTERS])
     if not line:
         return ""
@@ -107,7 +107,7 @@ def _result_markdown(content: str | list[JsonObject]) -> Iterator[str]:
             case {"type": "tool_result", "content": inner}:
                 stack.append(inner)
             case {"type": "tool_use", "name": str(name), "input": dict() as arguments}:
-                yield f"Call of {code(name)}:"
+                yield f"Tool call {code(name)}:"
                 yield from _input_markdown(arguments)
             case {"type": "thinking", "thinking": str(thought)}:
                 yield fenced(thought)
@@ -128,7 +128,7 @@ def _lines(line_range: JsonObject) -> str:
 def _picture(source: JsonObject, alt_text: str) -> str:
     match source:
         case {"type": "url" | "file", "data": str(address)} if not is_encoded(address):
-            return f"![{inline(alt_text)}]({_link_target(address)})"
+            return f"![{inline(alt_text)}]({link_target(address)})"
         case _:
             described = f": {inline(alt_text)}" if alt_text else ""
             return f"*[picture, {_data_description(source)}]*{described}"
@@ -139,11 +139,11 @@ def _file(value: JsonObject) -> Iterator[str]:
     media_type = value.get("media_type") or ""
     match value.get("source"):
         case {"type": "url" | "file", "data": str(address)} if not is_encoded(address):
-            yield f"File: [{inline(name or address)}]({_link_target(address)})"
+            yield f"File: [{inline(name or address)}]({link_target(address)})"
         case dict() as source:
             yield f"File: {inline(name)} *[{_data_description({'media_type': media_type, **source})}]*"
         case _:
-            yield f"File: {inline(name or 'without a name')}{f' ({inline(media_type)})' if media_type else ''}"
+            yield f"File: {inline(name or 'unnamed')}{f' ({inline(media_type)})' if media_type else ''}"
     if text := value.get("text"):
         yield _folded("Text of the file", [fenced(text)])
 
@@ -166,10 +166,10 @@ def _cited_sources(citations: list[JsonObject]) -> Iterator[str]:
                 pass
     if found:
         yield "Sources:"
-        yield "\n".join(f"{number}. [{inline(found[at])}]({_link_target(at)})" for number, at in enumerate(found, 1))
+        yield "\n".join(f"{number}. [{inline(found[at])}]({link_target(at)})" for number, at in enumerate(found, 1))
 
 
-def _link_target(address: str) -> str:
+def link_target(address: str) -> str:
     """Return an address as a link target, quoted so that no character ends it."""
     return f"<{quote(address, safe='/:?#@!$&()*+,;=%~[]' + chr(39))}>"
 

@@ -11,12 +11,14 @@ from palaver.model.build import JsonObject
 class Progress:
     """The progress of writing a conversation, which may come in fragments."""
 
-    written: int = 0
-    """The number of messages written."""
+    messages: int = 0
+    """The number of messages so far, including those that are left out."""
+    last_shown: int = 0
+    """The number of the last message that was written; 0 before the first."""
     is_continued: bool = False
     """Whether the current document is a later fragment of its conversation."""
     numbers: dict[str, int] = field(default_factory=dict[str, int])
-    """The position of every message, from 1, by its id."""
+    """The number of every message, from 1, by its id; of one that is left out, the number of the one it follows."""
     calls: dict[str, str] = field(default_factory=dict[str, str])
     """Names of tools by call id."""
 

@@ -1,9 +1,9 @@
 """Message text as part of a Markdown document, escaped so that it can neither break the document nor imitate it.
 
 Messages are Markdown already and mostly stay unchanged. A CommonMark parser finds three things to change: headings move
-two levels down, below the heading of their message; parts with HTML are shown as source in a fence; and a fence that is
-never closed gets closed. A text that begins with a space is preceded by an empty comment, since a list above it would
-absorb it.
+two levels down, below the heading of their message; parts with HTML are shown as source in a fence, elements such as
+`<system-reminder>` in one piece; and a fence that is never closed gets closed. A text that begins with a space is
+preceded by an empty comment, since a list above it would absorb it.
 """
 
 import re
@@ -23,6 +23,7 @@ _MARKDOWN_CHARACTERS = re.compile(r"([\\`*_\[\]<>#|~&!])")
 _SPACES = re.compile(r"[\s\x1c-\x1f\x85\u2028\u2029]+")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 _INDENTED = re.compile(r"\s*^[ \t]+\S", re.MULTILINE)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*)(?=[\s/>])")
 _END_OF_LIST = "<!-- -->\n\n"
 
 
@@ -35,20 +36,45 @@ def prose(text: str) -> str:
 
 def _embedded(text: str) -> str:
     lines = text.split("\n")
-    tokens = _block_parser().parse(text)
+    parts = list(_parts(_block_parser().parse(text)))
     shown: list[str] = []
     done = 0
-    for first, end, tokens_of_part in _parts(tokens):
+    element_ends: dict[int, int] = {}
+    for number, (first, end, tokens) in enumerate(parts):
+        if first < done:
+            continue  # shown with the element that began above
         shown += lines[done:first]
         done = end
-        part = lines[first:end]
-        if _holds_html(tokens_of_part):
-            shown.append(fenced("\n".join(part), "html"))
-        else:
-            shown += _with_deeper_headings(part, first, tokens_of_part)
-            if tokens_of_part[0].type == "fence" and not _is_closed(part, tokens_of_part[0].markup):
-                shown.append(tokens_of_part[0].markup)
+        if _holds_html(tokens):
+            element_ends = element_ends or _element_ends(lines)
+            done = max(end, *(element_ends.get(line, 0) for line in range(first, end)))
+            # Whole parts only: the element may end inside a code block.
+            done = next((last for _, last, _ in parts[number:] if last >= done), done)
+            shown.append(fenced("\n".join(lines[first:done]), "html"))
+            continue
+        shown += _with_deeper_headings(lines[first:end], first, tokens)
+        if tokens[0].type == "fence" and not _is_closed(lines[first:end], tokens[0].markup):
+            shown.append(tokens[0].markup)
     return "\n".join(shown + lines[done:]).rstrip("\n")
+
+
+def _element_ends(lines: list[str]) -> dict[int, int]:
+    """Return where elements such as `<system-reminder>` end that begin a line: the line after, by the first line.
+
+    A blank line ends a block of Markdown but not the element, which would be cut into several fences.
+    """
+    ends: dict[int, int] = {}
+    open_elements: dict[str, list[tuple[int, bool]]] = {}
+    for number, line in enumerate(lines):
+        for tag in _TAG.finditer(line):
+            opened = open_elements.setdefault(tag[2].lower(), [])
+            if not tag[1]:
+                opened.append((number, not line[: tag.start()].strip()))
+            elif opened:
+                first, begins_line = opened.pop()
+                if begins_line:
+                    ends[first] = max(ends.get(first, 0), number + 1)
+    return ends
 
 
 def fenced(text: str, language: str = "") -> str:

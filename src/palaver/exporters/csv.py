@@ -1,10 +1,12 @@
-"""CSV: one row a message, for spreadsheets and data frames.
+"""CSV: one row per message, for spreadsheets and data frames.
 
 RFC 4180: commas, double quotes, CR LF, a header; UTF-8 without a byte order mark. `text` is the text of the message,
-`thinking` the thoughts of the model, `tool_text` the input and output of tools, each without markup; data in base64 is
-left out. `position` counts the messages of a conversation from 1, branches included. Token counts are the provider's
-own. `cost` is the cost that the source states, `computed_cost` (US dollars) that of palaver's prices for messages that
-state none.
+`thinking` the thoughts of the model, `tool_text` the input and output of tools, each without markup. `position` counts
+the messages of a conversation from 1, branches included. Token counts are the provider's own. `cost` is the cost that
+the source states, `computed_cost` (US dollars) that of palaver's prices for messages that state none.
+
+Left out are the structure of the content (blocks, citations, tool call ids), data in base64, summaries, tags, ratings
+and other metadata.
 
 A spreadsheet runs a cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return as a formula. Such a cell gets
 an apostrophe in front; programs other than spreadsheets should remove it.
@@ -14,7 +16,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from io import StringIO
 
-from palaver.exporters._contract import MessageCost
+from palaver.exporters._contract import MessageCost, PlatformTitle
 from palaver.exporters._message_fields import (
     OpenConversations,
     author_kind,
@@ -38,16 +40,20 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Csv:
-    title = "one row a message"
+    title = "one row per message"
     suffix = ".csv"
+    other_suffixes = ()
 
-    def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
+    def write(
+        self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None, platform_title: PlatformTitle = str
+    ) -> Iterator[bytes]:
+        _ = platform_title  # programs compare ids
         conversations = OpenConversations()
 
         def rows(document: JsonObject) -> bytes:
             progress = conversations.enter(document)
-            first = progress.written + 1
-            progress.written += len(document["messages"])
+            first = progress.messages + 1
+            progress.messages += len(document["messages"])
             numbered = enumerate(document["messages"], first)
             return _rows(_row(message, document, number, cost) for number, message in numbered)
 

@@ -1,5 +1,7 @@
 """JSON Lines: the documents themselves, one per line, as `palaver import` writes and reads them.
 
+This is the only format that loses nothing: importing the file gives the same conversations again.
+
 With costs, a message that states none gets `metadata.computed_cost` {amount, currency, source}: `cost` is reserved for
 what the source states, and the document remains valid.
 """
@@ -11,16 +13,20 @@ from itertools import repeat
 
 import orjson
 
-from palaver.exporters._contract import MessageCost
+from palaver.exporters._contract import MessageCost, PlatformTitle
 from palaver.exporters._message_fields import computed_cost, metadata
 from palaver.model.build import JsonObject
 
 
 class JsonLines:
-    title = "conversation documents, one a line"
+    title = "conversation documents, one per line"
     suffix = ".jsonl"
+    other_suffixes = (".ndjson",)
 
-    def write(self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None) -> Iterator[bytes]:
+    def write(
+        self, documents: Iterable[JsonObject], *, cost: MessageCost | None = None, platform_title: PlatformTitle = str
+    ) -> Iterator[bytes]:
+        _ = platform_title  # documents have the platform's id
         yield from map(_line, documents if cost is None else map(with_costs, documents, repeat(cost)))
 
 

@@ -106,6 +106,14 @@ def description(platform: str) -> "Description":
     return Description()
 
 
+def reopening(platform: str, conversation_id: str, project: str | None, files: list[Path]) -> str | None:
+    """Return the command that resumes a conversation, or its address on the web; None if neither is known."""
+    from palaver.importers._shared.contract import HasReopening
+
+    known = importer(platform) if platform in platforms() else None
+    return known.reopening(conversation_id, project, files) if isinstance(known, HasReopening) else None
+
+
 def match_importers(source: "Source", among: list[str] | None = None) -> dict[str, Match]:
     """Ask each importer whether it reads a source."""
     return {platform: importer(platform).recognizes(source) for platform in among or platforms()}

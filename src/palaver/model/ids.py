@@ -30,6 +30,14 @@ def conversation_uuid(platform: str, timestamp: object, identifier: object) -> s
     return deterministic_uuid(f"{platform}-{timestamp}-{identifier}")
 
 
+def is_platform_uuid(text: str) -> bool:
+    """Return whether a text is a UUID that a platform gave, rather than one of `deterministic_uuid`."""
+    try:
+        return str(uuid.UUID(text)) == text and uuid.UUID(text).version != 5
+    except ValueError:
+        return False
+
+
 MESSAGE_FIELDS = ("role", "content", "tool_calls", "tool_use_id", "is_error")
 TOOL_FIELDS = ("name", "description", "parameters")
 

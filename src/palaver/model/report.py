@@ -80,6 +80,8 @@ class Report:
     sources: SourceReports = field(default_factory=SourceReports)
     unclaimed: list[str] = field(default_factory=list[str])
     """Files inside folders that no importer reads."""
+    unclaimed_before: set[str] = field(default_factory=set[str])
+    """Those that the archive knows from an earlier import, which has listed them."""
     unread: dict[str, str] = field(default_factory=dict[str, str])
     """Of the unclaimed files, those of known formats that have no importer yet, each with its format."""
     refused: list[str] = field(default_factory=list[str])

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from palaver.config import Config
-from palaver.prices.names import name_candidates, token_counting, without_context_suffix
 from palaver.prices.rows import Charge, PriceRow, Rates, Tier, is_linear
 
 if TYPE_CHECKING:
+    from palaver.config import Config
     from palaver.prices.bundled import PriceListing
 
 __all__ = ["Charge", "Cost", "PriceRow", "Prices", "Rates", "Tier", "is_linear"]
@@ -30,8 +29,8 @@ class Cost(NamedTuple):
 class Prices:
     """Prices by model and time; each model is looked up once."""
 
-    def __init__(self, config: Config | None = None) -> None:
-        self._config = config or Config()
+    def __init__(self, config: "Config | None" = None) -> None:
+        self._config = config
         self._known: dict[tuple[str, str | None, str | None], PriceRow | PriceListing | None] = {}
 
     def row(
@@ -51,6 +50,12 @@ class Prices:
             known = self._known[key] = self._find(model, hint, service_tier)
         return known if known is None or isinstance(known, PriceRow) else known.row(at)
 
+    def valid_during(self, model: str | None, at: str, hint: str | None = None, service_tier: str | None = None) -> str:
+        """Return the beginning that all times have at which `row` returns the same: "", a day, or ten minutes of it."""
+        self.row(model, at, hint, service_tier)
+        known = self._known.get((model or "", hint, service_tier))
+        return "" if known is None or isinstance(known, PriceRow) else known.valid_during(at)
+
     def cost(
         self, model: str | None, tokens: Mapping[str, Any] | None, at: str | None = None, hint: str | None = None
     ) -> Cost | None:
@@ -66,7 +71,9 @@ class Prices:
         return Cost(row.amount(charge), row)
 
     def _find(self, model: str, hint: str | None, service_tier: str | None) -> "PriceRow | PriceListing | None":
-        if own := self._config.price_of(model, without_context_suffix(model)):
+        from palaver.prices.names import name_candidates, token_counting, without_context_suffix
+
+        if self._config and (own := self._config.price_of(model, without_context_suffix(model))):
             name, price = own
             provider = name_candidates(model, None)[0].provider
             return PriceRow(

@@ -28,6 +28,7 @@ from genai_prices.types import (
     ModelInfo,
     ModelPrice,
     Provider,
+    StartDateConstraint,
     TieredPrices,
 )
 
@@ -66,6 +67,14 @@ class PriceListing:
         if period not in self._rows:
             self._rows[period] = self._row(self._model.get_prices(time, self._context))
         return self._rows[period]
+
+    def valid_during(self, at: str) -> str:
+        """Return the beginning that all times have at which `row` returns the same."""
+        if not self._conditions:
+            return ""
+        # Cheaper hours begin and end at full or half hours, other prices at the beginning of a day.
+        has_hours = any(not isinstance(condition, StartDateConstraint) for condition in self._conditions)
+        return at[: len("2026-01-31T12:3" if has_hours else "2026-01-31")]
 
     def _row(self, prices: ModelPrice) -> PriceRow | None:
         if prices.input_mtok is None or prices.output_mtok is None:

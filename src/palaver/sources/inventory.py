@@ -5,8 +5,10 @@ This module imports nothing that opens files: an import for which nothing change
 
 import os
 from collections.abc import Iterable
+from math import inf
 from pathlib import Path
 from stat import S_ISREG
+from time import monotonic
 
 from palaver.sources.folders import STDIN_NAME
 
@@ -14,8 +16,11 @@ FileStamps = dict[str, tuple[int, int]]
 """Paths, each with its size in bytes and its modification time in nanoseconds."""
 
 
-def inventory(path: Path) -> FileStamps:
-    """Return the files that exist now, without those whose status is unreadable: reading them reports that."""
+def inventory(path: Path, *, until: float = inf) -> FileStamps:
+    """Return the files that exist now, without those whose status is unreadable: reading them reports that.
+
+    Past the time `until` on the monotonic clock, no further folder is listed.
+    """
     found: FileStamps = {}
     top = str(path)
     if top == STDIN_NAME:
@@ -25,7 +30,7 @@ def inventory(path: Path) -> FileStamps:
         return found
     seen: set[tuple[int, int]] = set()
     folders = [top]
-    while folders:
+    while folders and monotonic() < until:
         folder = folders.pop()
         try:
             with os.scandir(folder) as entries:

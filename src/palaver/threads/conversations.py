@@ -30,7 +30,7 @@ Note = Callable[..., None]
 UNTHREADED = finding_kind(
     "unthreaded",
     "note",
-    "A call cannot be joined with others of its conversation, as some of it is missing; it is a conversation alone.",
+    "A call with missing parts cannot be joined to its conversation; it became a conversation of its own.",
 )
 _MAX_REMEMBERED = 1 << 18
 

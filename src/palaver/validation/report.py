@@ -20,8 +20,8 @@ _DIGITS = 4
 def source_entry(tally: SourceTally, level: Level) -> JsonObject:
     """Return the entry of one source."""
     findings: dict[str, int] = {}
-    for (_, code), group in tally.groups.items():
-        findings[code] = findings.get(code, 0) + group.count
+    for key, group in tally.groups.items():
+        findings[key.code] = findings.get(key.code, 0) + group.count
     return {
         "source": tally.source,
         "read_as": tally.read_as,
@@ -90,18 +90,42 @@ def build_report(
     }
 
 
+def headline(report: JsonObject) -> str:
+    """Return the result in one line: "Valid", or the first reason why it is not."""
+    totals = report["totals"]
+    invalid, documents = totals["invalid_documents"], totals["documents"]
+    cut = sum(source["failure"] is not None for source in report["sources"])
+    if report["valid"]:
+        return "Valid"
+    if invalid:
+        has = "has" if invalid == 1 else "have"
+        return f"{invalid:,} of {documents:,} document{_s(documents)} {has} an error"
+    if errors := totals["severities"]["error"]:
+        return f"{errors:,} error{_s(errors)} while reading"
+    if cut:
+        return f"{cut:,} of {totals['sources']:,} source{_s(totals['sources'])} could not be read to the end"
+    if report["refused"]:
+        return f"{len(report['refused']):,} path{_s(len(report['refused']))} could not be checked"
+    warnings = totals["severities"]["warning"]
+    return f"{warnings:,} warning{_s(warnings)} at level {report['level']}"
+
+
+def _s(number: int) -> str:
+    return "" if number == 1 else "s"
+
+
 def _groups(total: SourceTally, rules_by_name: dict[str, Rule]) -> list[JsonObject]:
     groups = [
         {
-            "code": code,
-            "stage": stage,
-            "severity": group.severity,
-            "meaning": _meaning(stage, code, rules_by_name),
+            "code": key.code,
+            "stage": key.stage,
+            "severity": key.severity,
+            "meaning": _meaning(key.stage, key.code, rules_by_name),
             "count": group.count,
             "sources": group.sources,
             "examples": [_example(source, finding) for source, finding in group.examples],
         }
-        for (stage, code), group in total.groups.items()
+        for key, group in total.groups.items()
     ]
     return sorted(
         groups, key=lambda group: (SEVERITIES.index(group["severity"]), -group["count"], group["code"], group["stage"])
@@ -110,10 +134,10 @@ def _groups(total: SourceTally, rules_by_name: dict[str, Rule]) -> list[JsonObje
 
 def _meaning(stage: Stage, code: str, rules_by_name: dict[str, Rule]) -> str:
     if stage == "reading":
-        return KINDS[code].meaning if code in KINDS else "Noticed while the source was read."
+        return KINDS[code].meaning if code in KINDS else "Found while reading the source."
     if code in rules_by_name:
         return rules_by_name[code].meaning
-    return f"The published schema refuses a value ({code.removeprefix('schema-').replace('-', ' ')})."
+    return f"A value does not match the published schema ({code.removeprefix('schema-').replace('-', ' ')})."
 
 
 def _example(source: str, finding: ReportedFinding) -> JsonObject:

@@ -4,7 +4,6 @@ Each source is tallied on its own, in the process that reads it; `ReportTally.me
 sources.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -42,26 +41,22 @@ class ReportedFinding(NamedTuple):
     excerpt: str | None = None
 
 
+class GroupKey(NamedTuple):
+    """What the findings of a group have in common; one rule may find errors and warnings."""
+
+    stage: Stage
+    code: str
+    severity: Severity
+
+
 @dataclass(slots=True)
 class FindingGroup:
-    """The findings of one code and stage."""
+    """The findings of one stage, code and severity."""
 
-    counts: Counter[Severity] = field(default_factory=Counter["Severity"])
+    count: int = 0
     sources: int = 0
     examples: list[tuple[str, ReportedFinding]] = field(default_factory=list[tuple[str, ReportedFinding]])
     """The first findings, each with its source."""
-
-    @property
-    def count(self) -> int:
-        return self.counts.total()
-
-    @property
-    def severity(self) -> Severity:
-        """The gravest severity."""
-        for severity in SEVERITIES:
-            if self.counts[severity]:
-                return severity
-        return "note"
 
 
 @dataclass(slots=True)
@@ -89,28 +84,33 @@ class SourceTally:
     ledger: Ledger = field(default_factory=Ledger)
     failure: str = ""
     max_examples: int = 20
-    groups: dict[tuple[Stage, str], FindingGroup] = field(default_factory=dict[tuple[Stage, str], FindingGroup])
+    groups: dict[GroupKey, FindingGroup] = field(default_factory=dict[GroupKey, FindingGroup])
     coverage: dict[str, CoverageTally] = field(default_factory=dict[str, CoverageTally])
     drift: dict[tuple[str, str, str], UnknownKind] = field(default_factory=dict[tuple[str, str, str], UnknownKind])
+    _invalid_ids: set[str | None] = field(default_factory=set[str | None])
 
     def add(self, finding: ReportedFinding, count: int = 1) -> None:
-        key = finding.stage, finding.code
+        key = GroupKey(finding.stage, finding.code, finding.severity)
         group = self.groups.get(key)
         if group is None:
             group = self.groups[key] = FindingGroup(sources=1)
-        group.counts[finding.severity] += count
+        group.count += count
         if count and len(group.examples) < self.max_examples:
             group.examples.append((self.source, finding))
 
     def add_verdicts(self, document: JsonObject, verdicts: Iterable[Verdict], line: int | None = None) -> None:
-        """Count the verdicts on a document, with an excerpt for each example."""
+        """Count the verdicts on a document, with an excerpt for each example.
+
+        A conversation with an error counts as one invalid document, also when its document is judged in two steps.
+        """
         is_invalid = False
-        conversation_id = document.get("conversation_id")
+        stated_id = document.get("conversation_id")
+        conversation_id = stated_id if isinstance(stated_id, str) else None
         for verdict in verdicts:
             is_invalid |= verdict.severity == "error"
-            group = self.groups.get((verdict.stage, verdict.code))
+            group = self.groups.get(GroupKey(verdict.stage, verdict.code, verdict.severity))
             if group is not None and len(group.examples) >= self.max_examples:
-                group.counts[verdict.severity] += 1
+                group.count += 1
                 continue
             is_here = verdict.location is None
             self.add(
@@ -121,12 +121,14 @@ class SourceTally:
                     verdict.message,
                     "" if is_here else verdict.location or "",
                     line if is_here else None,
-                    conversation_id if isinstance(conversation_id, str) else None,
+                    conversation_id,
                     json_pointer(verdict.path) or "/",
                     excerpt(document, verdict.path) if is_here else None,
                 )
             )
-        self.invalid_documents += is_invalid
+        if is_invalid and (conversation_id is None or conversation_id not in self._invalid_ids):
+            self.invalid_documents += 1
+            self._invalid_ids.add(conversation_id)
 
     def cover(self, document: JsonObject, describe: Callable[[str], tuple[frozenset[str], frozenset[str]]]) -> None:
         """Add a valid document to the coverage of its platform."""
@@ -156,22 +158,18 @@ class SourceTally:
             self.drift[key] = unknown
 
     def close(self) -> None:
+        self._invalid_ids.clear()
         for coverage in self.coverage.values():
             coverage.close()
 
     def severities(self) -> dict[Severity, int]:
         counts = dict.fromkeys(SEVERITIES, 0)
-        for group in self.groups.values():
-            for severity, count in group.counts.items():
-                counts[severity] += count
+        for key, group in self.groups.items():
+            counts[key.severity] += group.count
         return counts
 
     def fails(self, level: Level) -> bool:
-        return (
-            bool(self.failure)
-            or not self.ledger.adds_up
-            or any(level.fails(group.severity) for group in self.groups.values())
-        )
+        return bool(self.failure) or not self.ledger.adds_up or any(level.fails(key.severity) for key in self.groups)
 
 
 class ReportTally:
@@ -181,7 +179,7 @@ class ReportTally:
         self.total = SourceTally("", "", max_examples=max_examples)
         self.sources: list[JsonObject] = []
         self._numbers: list[int] = []
-        self._examples: dict[tuple[Stage, str], list[tuple[int, tuple[str, ReportedFinding]]]] = {}
+        self._examples: dict[GroupKey, list[tuple[int, tuple[str, ReportedFinding]]]] = {}
 
     def merge(self, number: int, tally: SourceTally, entry: JsonObject) -> None:
         """Add a checked source; `entry` is its entry in the report."""
@@ -196,7 +194,7 @@ class ReportTally:
         total.ledger.add(tally.ledger)
         for key, group in tally.groups.items():
             known = total.groups.setdefault(key, FindingGroup())
-            known.counts.update(group.counts)
+            known.count += group.count
             known.sources += group.sources
             examples = self._examples.setdefault(key, [])
             examples += [(number, example) for example in group.examples]

@@ -26,14 +26,12 @@ from palaver.validation.schema import is_valid
 from palaver.wire._detection import FORMATS, WIRE_FORMAT_NAMES, Format
 from palaver.workflows.read_unit import read_unit, start_run
 
-__all__ = ["FORMATS", "Format", "cook_units", "find_sources"]
+__all__ = ["FORMATS", "WIRE_FORMAT_NAMES", "Format", "cook_units", "find_sources"]
 
 Advance = Callable[[int], None]
 
 _TRACE = "api_trace"
-_COOKED_ALREADY = (
-    "it is cooked already: `palaver validate` checks it, and `palaver cook` takes the trace that it came from"
-)
+_COOKED_ALREADY = "already cooked: check it with `palaver validate`, or cook the trace it was made from"
 _TRACE_REASON = "a trace of API calls"
 _PROMPT_KEYS = {"messages", "contents", "input"}
 _TRACE_KEYS = {"response", "error", "duration_ms", "timestamp", "id"}
@@ -44,7 +42,7 @@ _SEARCHED_BYTES = 1 << 23
 
 def find_sources(paths: Iterable[Path]) -> discovery.UnitsFound:
     """Find the units at or below some paths; a path without any is refused."""
-    return discovery.units_at(paths, _claim, "neither a trace nor anything that an importer reads")
+    return discovery.units_at(paths, _claim, "not a trace, and no importer reads it")
 
 
 def _claim(source: Source) -> Claim | str | None:

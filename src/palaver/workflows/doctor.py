@@ -71,14 +71,15 @@ def _source_checks(connection: sqlite3.Connection) -> Iterator[Check]:
     yield health.check_ledgers(connection)
     yield health.check_failures(connection)
     yield health.check_missing_sources(connection, os.path.exists)
+    yield health.check_other_files(connection, os.path.exists)
     yield health.check_outdated_sources(connection, revision, lambda label: path_of_label(label) is not None)
     yield health.check_quarantine(connection)
 
 
 def repair(archive: Path) -> list[str]:
-    """Remove unused contents, rebuild the index and rewrite the file; return what was done, in words."""
+    """Remove unused contents, rebuild the index and rewrite the file; return a sentence for each step."""
     if (opened := _check_file(archive)).verdict != "ok":
-        raise ArchiveError(f"{opened.message}: there is nothing to repair")
+        raise ArchiveError(f"{opened.message}: nothing to repair")
     with closing(open_to_read(archive)) as connection:
         if (sound := health.check_integrity(connection)).verdict != "ok":
             raise ArchiveError(f"{archive} cannot be repaired: {sound.details[0]}; {sound.advice}")
@@ -93,14 +94,14 @@ def repair(archive: Path) -> list[str]:
             connection.execute("rollback")
             raise
         rewrite_file(connection)
-    done = [f"the search index was made anew from {indexed:,} texts", "the file was written anew"]
-    return [f"{removed:,} contents that belonged to no message were removed", *done] if removed else done
+    done = [f"search index rebuilt from {indexed:,} texts", "file rewritten"]
+    return [f"{removed:,} contents without a message removed", *done] if removed else done
 
 
 def _check_file(archive: Path) -> Check:
     name = "archive"
     if not archive.exists():
-        return Check(name, "warning", f"there is no archive at {archive} yet", "`palaver scan` makes one")
+        return Check(name, "warning", f"no archive yet at {archive}", "start with `palaver scan`")
     try:
         with archive.open("rb") as stream:
             head = stream.read(_HEAD_BYTES)
@@ -108,17 +109,19 @@ def _check_file(archive: Path) -> Check:
     except OSError as error:
         return Check(name, "problem", f"{archive} cannot be read: {error.strerror or error}")
     if not head:
-        return Check(name, "warning", f"{archive} is empty", "`palaver scan` fills it")
+        return Check(name, "warning", f"{archive} is empty", "start with `palaver scan`")
     if not head.startswith(_MAGIC) or len(head) < _HEAD_BYTES:
         return Check(
-            name, "problem", f"{archive} is no SQLite file, or its beginning was overwritten", health.DAMAGED_ADVICE
+            name, "problem", f"{archive} is not a SQLite file, or its beginning was overwritten", health.DAMAGED_ADVICE
         )
     try:
         open_to_read(archive).close()
     except ArchiveError as error:
         is_damaged = isinstance(error.__cause__, sqlite3.DatabaseError)
         advice = (
-            health.DAMAGED_ADVICE if is_damaged else "use the palaver that made it, or another place with PALAVER_HOME"
+            health.DAMAGED_ADVICE
+            if is_damaged
+            else "use the palaver version that wrote it, or set PALAVER_HOME to another folder"
         )
         return Check(name, "problem", str(error), advice)
     return Check(name, "ok", f"{archive}, {format_size(size_bytes)}")
@@ -133,9 +136,9 @@ def _check_permissions(archive: Path) -> Check:
     files = [file for file in (archive, *_sidecar_files(archive)) if file.exists()]
     open_to_others = [str(file) for file in files if os.name == "posix" and file.stat().st_mode & 0o077]
     if open_to_others:
-        message = "others on this machine may read it"
+        message = "other users of this machine can read it"
         return Check("permissions", "warning", message, f"chmod 600 {' '.join(open_to_others)}")
-    return Check("permissions", "ok", "only you may read it")
+    return Check("permissions", "ok", "only you can read it")
 
 
 def _sidecar_files(archive: Path) -> list[Path]:
@@ -145,10 +148,10 @@ def _sidecar_files(archive: Path) -> list[Path]:
 def _check_log(archive: Path) -> Check:
     log = _sidecar_files(archive)[0]
     size_bytes = log.stat().st_size if log.exists() else 0
-    message = f"the log of changes has {format_size(size_bytes)}"
+    message = f"write-ahead log {format_size(size_bytes)}"
     if size_bytes > _LARGE_LOG_BYTES:
         return Check(
-            "log", "warning", message, "end other programs that have the archive open; the next import clears it"
+            "log", "warning", message, "close other programs that have the archive open; the next import clears it"
         )
     return Check("log", "ok", message)
 
@@ -172,12 +175,12 @@ def _check_retention(title: str, retention: Retention, connection: sqlite3.Conne
     }
     known = set(_known_files(connection)) if connection else set()
     missing = sorted(path for path, stamp in files.items() if (path, *stamp) not in known)
-    rule = f"{title} deletes sessions that did not change for {retention.days} days"
+    rule = f"{title} deletes sessions unchanged for {retention.days} days"
     if missing:
-        message = f"{rule}: {len(missing):,} that go within {_SOON_DAYS} days are not in the archive"
-        advice = f"`palaver scan` takes them in; {retention.setting} says how long they stay"
+        message = f"{rule}: {len(missing):,} due within {_SOON_DAYS} days, not in the archive"
+        advice = f"`palaver scan` imports them; {retention.setting} sets how long they stay"
         return Check("deletion", "problem", message, advice, tuple(missing[:_MAX_SHOWN]))
-    message = f"{len(files):,} go within {_SOON_DAYS} days, all are in the archive" if files else "none goes soon"
+    message = f"{len(files):,} due within {_SOON_DAYS} days, all in the archive" if files else "none due soon"
     return Check("deletion", "ok", f"{rule}: {message}")
 
 
@@ -192,17 +195,17 @@ def _check_settings() -> Check:
     try:
         load_config(path)
     except PalaverError as error:
-        return Check("settings", "problem", str(error), f"mend {path}")
-    return Check("settings", "ok", f"{path} can be read" if path.exists() else f"the usual ones; {path} is not there")
+        return Check("settings", "problem", str(error), f"correct {path}")
+    return Check("settings", "ok", f"read from {path}" if path.exists() else f"defaults (no {path})")
 
 
 def _check_disk_space(archive: Path) -> Check:
     folder = next(folder for folder in (archive.parent, *archive.parent.parents) if folder.exists())
     free_bytes = shutil.disk_usage(folder).free
     archive_bytes = archive.stat().st_size if archive.exists() else 0
-    message = f"{format_size(free_bytes)} are free"
+    message = f"{format_size(free_bytes)} free"
     if free_bytes < max(_MIN_FREE_BYTES, archive_bytes):
-        return Check("disk", "warning", message, "make room: writing the file anew needs as much as it has now")
+        return Check("disk", "warning", message, "free some space: rewriting the archive needs as much as its size")
     return Check("disk", "ok", message)
 
 
@@ -211,5 +214,5 @@ def _check_software() -> Check:
     missing = [name for name in ("isal", "watchfiles") if find_spec(name) is None]
     message = ", ".join(parts) + (f"; without {', '.join(missing)}" if missing else "")
     if "isal" in missing:
-        return Check("software", "ok", message, "with isal, ZIPs are read faster: pip install isal")
+        return Check("software", "ok", message, "ZIPs are read faster with isal: pip install isal")
     return Check("software", "ok", message)

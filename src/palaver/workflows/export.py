@@ -1,12 +1,9 @@
 """Export conversations from the archive: to one file, to a folder with a file for each, or as a stream of bytes."""
 
-import re
 import sqlite3
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import partial
-from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -15,11 +12,16 @@ from palaver.archive.documents import conversation_documents, documents
 from palaver.config import Config
 from palaver.errors import SourceError
 from palaver.exporters import exporter
-from palaver.exporters._contract import MessageCost
-from palaver.exporters._message_fields import author_kind, is_last, message_model
+from palaver.exporters._contract import IndexedExporter, IndexEntry, MessageCost
+from palaver.exporters._message_fields import is_last, message_model
+from palaver.importers._shared.platform_names import platform_title
 from palaver.model.build import JsonObject
 from palaver.prices import Prices
+from palaver.workflows.export_file_names import FileNames, first_prompt
+from palaver.workflows.export_target import Target, compressed
 from palaver.workflows.outputs import open_atomically
+
+_MAX_TITLE_CHARACTERS = 100
 
 
 class WrittenFile(NamedTuple):
@@ -47,24 +49,60 @@ class Export:
         self.messages = 0
         self.size_bytes = 0
         self.files: list[WrittenFile] = []
+        self.foreign_index: Path | None = None
+        """An index page that was left unchanged, since palaver did not write it."""
 
     def pieces(self, keys: Iterable[int]) -> Iterator[bytes]:
         """Yield the bytes of all conversations."""
         return self._encode(documents(self._connection, keys))
 
-    def into_file(self, keys: Iterable[int], path: Path) -> None:
-        self._write(path, self.pieces(keys))
+    def write(self, keys: Iterable[int], target: Target) -> None:
+        """Write to a file or a folder."""
+        if target.is_folder:
+            self.into_folder(keys, target.path)
+        else:
+            self._write(target.path, self.pieces(keys), target.compression)
 
     def into_folder(self, keys: Iterable[int], folder: Path) -> None:
-        """Write a file for each conversation; existing files of the same name are replaced, all others stay."""
+        """Write a file for each conversation, and an index page if the format has one.
+
+        Existing files of the same name are replaced, all others stay.
+        """
         names = FileNames(self._exporter.suffix)
+        entries: list[IndexEntry] = []
         for key in keys:
-            name, fragments = _name_and_documents(conversation_documents(self._connection, key), names)
-            self._write(folder / name, self._encode(fragments))
+            fragments = conversation_documents(self._connection, key)
+            first = next(fragments)
+            entry = _index_entry(names.name_of(first), first)
+            written = self.messages
+            remaining = chain([first], fragments)
+            del first  # a document may be large
+            self._write(folder / entry.file_name, self._encode(remaining))
+            entries.append(entry._replace(messages=self.messages - written))
+        if isinstance(self._exporter, IndexedExporter):
+            self._write_index(self._exporter, folder, entries)
+
+    def _write_index(self, exporter: IndexedExporter, folder: Path, entries: list[IndexEntry]) -> None:
+        path = folder / exporter.index_name
+        previous: dict[str, str] | None = {}
+        if path.exists():
+            try:
+                previous = exporter.previous_entries(path.read_text("utf-8", errors="replace"))
+            except OSError as error:
+                raise SourceError(f"cannot read {path}: {error.strerror or error}") from error
+        if previous is None:
+            self.foreign_index = path
+            return
+        page = exporter.index(entries, {name: line for name, line in previous.items() if (folder / name).exists()})
+        self._write(path, self._counted([page]))
 
     def _encode(self, fragments: Iterable[JsonObject]) -> Iterator[bytes]:
         # `map`, since a loop variable would hold each document while the next one is read.
-        for piece in self._exporter.write(map(self._count, fragments), cost=self._cost):
+        documents_counted = map(self._count, fragments)
+        return self._counted(self._exporter.write(documents_counted, cost=self._cost, platform_title=platform_title))
+
+    def _counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in pieces:
             self.size_bytes += len(piece)
             self._advance(len(piece))
             yield piece
@@ -74,16 +112,31 @@ class Export:
         self.conversations += is_last(document)
         return document
 
-    def _write(self, path: Path, pieces: Iterator[bytes]) -> None:
-        before = self.size_bytes, self.conversations
+    def _write(self, path: Path, pieces: Iterator[bytes], compression: str = "") -> None:
+        size_before, conversations_before = self.size_bytes, self.conversations
         try:
-            with open_atomically(path) as stream:
-                stream.writelines(pieces)
+            with open_atomically(path) as stream, compressed(stream, compression) as compressing:
+                for piece in pieces:
+                    compressing.write(piece)
+            if compression and path.is_file():
+                self.size_bytes = size_before + path.stat().st_size
         except BrokenPipeError:
             raise
         except OSError as error:
             raise SourceError(f"cannot write {path}: {error.strerror or error}") from error
-        self.files.append(WrittenFile(path, self.size_bytes - before[0], self.conversations - before[1]))
+        self.files.append(WrittenFile(path, self.size_bytes - size_before, self.conversations - conversations_before))
+
+
+def _index_entry(file_name: str, first: JsonObject) -> IndexEntry:
+    """Return the entry of a conversation in the index, by its first fragment."""
+    return IndexEntry(
+        file_name,
+        title=(first.get("title") or "").strip() or first_prompt(first)[:_MAX_TITLE_CHARACTERS],
+        platform_title=platform_title(first["platform"]["name"]),
+        created_at=first["created_at"],
+        messages=0,
+        is_agent=bool((first.get("session") or {}).get("is_sidechain")),
+    )
 
 
 def message_cost(config: Config) -> MessageCost:
@@ -99,64 +152,3 @@ def _message_cost(prices: Prices, message: JsonObject, document: JsonObject) -> 
     model, platform = message_model(message, document), document["platform"]["name"]
     found = prices.cost(model, tokens, message["timestamp"], platform)
     return found.amount if found else None
-
-
-def _name_and_documents(fragments: Iterator[JsonObject], names: "FileNames") -> tuple[str, Iterator[JsonObject]]:
-    first = next(fragments)
-    return names.name_of(first), chain([first], fragments)
-
-
-_TITLE_LETTERS = 60
-_TITLE_BYTES = 120
-"""A file name may have 255 bytes, on some systems fewer."""
-_APOSTROPHES = dict.fromkeys(map(ord, "'\u2019"))
-_SHORT_ID = re.compile(r"(?:agent-)?[0-9A-Za-z_-]{1,8}")
-
-
-class FileNames:
-    """File names of conversations: date, title and the beginning of the id, in characters that every system allows."""
-
-    def __init__(self, suffix: str) -> None:
-        self._suffix = suffix
-        self._taken: set[str] = set()
-
-    def name_of(self, document: JsonObject) -> str:
-        """Return a name that depends on the conversation alone, unless another conversation has it already."""
-        platform, name = document["platform"]["name"], document["conversation_id"]
-        title = slug(document.get("title") or "") or slug(_first_prompt(document))
-        parts = [document["created_at"][:10], title, _short_id(name)]
-        stem = "-".join(part for part in parts if part)
-        if stem.casefold() in self._taken:
-            stem += "-" + blake2b(f"{platform}\n{name}".encode(errors="surrogatepass"), digest_size=6).hexdigest()
-        self._taken.add(stem.casefold())
-        return stem + self._suffix
-
-
-def slug(text: str) -> str:
-    """Join the first words of a text with hyphens; only letters and digits remain."""
-    letters = unicodedata.normalize("NFC", text[: 8 * _TITLE_LETTERS]).translate(_APOSTROPHES)
-    spaced = "".join(
-        letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else " " for letter in letters
-    )
-    joined = ""
-    for word in spaced.split():
-        longer = f"{joined}-{word}" if joined else word
-        if len(longer) > _TITLE_LETTERS or len(longer.encode()) > _TITLE_BYTES:
-            return joined or word[: _TITLE_BYTES // 4]
-        joined = longer
-    return joined
-
-
-def _short_id(conversation_id: str) -> str:
-    """Return the beginning of an id, of an agent's id the part after the colon, as `palaver show` accepts it."""
-    found = _SHORT_ID.match(conversation_id.rpartition(":")[2])
-    return found[0].strip("-_") if found else ""
-
-
-def _first_prompt(document: JsonObject) -> str:
-    for message in document["messages"]:
-        if message["role"] == "user" and author_kind(message) in {"human", ""}:
-            for block in message["content"]:
-                if block["type"] == "text" and block["text"].strip():
-                    return block["text"]
-    return ""

@@ -101,9 +101,9 @@ def merge(log: Source, chunk_files: list[Source], write: Write, *, advance: Adva
     """Write every entry of a log with the details of its stream, then an error line for every unmatched stream."""
     for source in (log, *chunk_files):
         if source.is_folder or source.is_zip():
-            raise SourceError(f"{source.label} is no file of JSON Lines")
+            raise SourceError(f"{source.label} is not a JSON Lines file")
     if isinstance(first := log.parsed_head(), dict) and "chunk_data" in first:
-        raise SourceError(f"{log.label} is a file of chunks: give the log, and this one with --chunks")
+        raise SourceError(f"{log.label} is a file of chunks: name the log first, and this file with --chunks")
     result = MergeResult(SourceReport(log.label, "log", log.size_bytes))
     if chunk_files and isinstance(log.folder, StandardInput):
         log = Source.at(log.folder.spool())
@@ -274,7 +274,7 @@ class _Writer:
                 RECONSTRUCTION_ERROR, message, fault.detail, request_id, fault.original, sequence=fault.sequence
             )
         if claims and details is None:
-            self.write_failed_chunks(claims, "the entry's response is no object")
+            self.write_failed_chunks(claims, "the entry's response is not an object")
 
     def write_failed_chunks(self, claims: list[Claim], detail: str) -> None:
         """Write the chunks of an entry that could not be merged as error lines."""
@@ -303,8 +303,8 @@ class _Writer:
         count = _chunk_count(records)
         messages = {
             "orphaned_chunks": f"{count} without an entry in the log",
-            "missing_main_log": f"{count} whose entry is missing in the log",
-            "ambiguous_chunks": f"{count} that cannot be told to belong to one entry",
+            "missing_main_log": f"{count} whose entry is missing from the log",
+            "ambiguous_chunks": f"{count} that match several entries",
         }
         self._write_error(
             unmatched.type, messages[unmatched.type], unmatched.detail, unmatched.stream.request_id, records

@@ -312,4 +312,4 @@ def _make_folder(folder: Path, mode: int = 0o777) -> None:
     try:
         folder.mkdir(mode, parents=True, exist_ok=True)
     except OSError as error:
-        raise SourceError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+        raise SourceError(f"cannot create the folder {folder}: {error.strerror or error}") from error

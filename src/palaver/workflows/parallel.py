@@ -162,7 +162,7 @@ def _unpack(message: bytes) -> Any:
 
 
 _IN_FILE = b"file "  # no pickle begins so
-_ENDED_FROM_OUTSIDE = "a worker process was ended from outside, perhaps for lack of memory: try again with --jobs 1"
+_ENDED_FROM_OUTSIDE = "a worker process was killed, perhaps for lack of memory: try again with --jobs 1"
 _PATIENCE_SECONDS = 10.0
 
 

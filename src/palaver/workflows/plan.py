@@ -52,6 +52,7 @@ class Plan:
     def add(self, other: "Plan") -> None:
         self.tasks += other.tasks
         self.report.add_unclaimed(other.report.unclaimed, other.report.unread)
+        self.report.unclaimed_before |= other.report.unclaimed_before
         self.report.refused += other.report.refused
         self.report.unchanged += other.report.unchanged
         self.unclaimed |= other.unclaimed
@@ -116,10 +117,12 @@ class Planner:
         for unit, files, known in scan.changed:
             if self._is_this_archive(unit):
                 if Path(unit.source.label) in given:
-                    plan.report.refused.append(f"{unit.source.label} is this archive itself: it has all of it already")
+                    plan.report.refused.append(f"{unit.source.label} is this archive: nothing to import")
                 continue
             plan.tasks.append(self._task(unit, files, known, resumed.get(known.key, ()) if known else ()))
         plan.report.unchanged = sorted(map(self.known_files.label, scan.unchanged))
+        known = self.known_files.unclaimed
+        plan.report.unclaimed_before = {name for name in plan.report.unclaimed if storable_text(name) in known}
         return plan
 
     def _is_this_archive(self, unit: "Unit") -> bool:

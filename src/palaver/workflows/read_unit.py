@@ -88,11 +88,11 @@ def read_unit(
     except (PalaverError, OSError) as error:
         report.failure = str(error)
     except Exception as error:  # noqa: BLE001 - a bug in one importer must not end the run
-        report.failure = f"{type(error).__name__}: {error} (this is a bug of palaver)"
+        report.failure = f"{type(error).__name__}: {error} (this is a bug in palaver)"
         report.traceback = traceback.format_exc()
     gc.collect(0)  # frees what the unit held: an importer's objects may refer to each other
     if not (report.failure or run.ledger.adds_up):
-        report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug of palaver)"
+        report.failure = f"{run.ledger.read} records were read, {run.ledger.accounted} accounted for (a bug in palaver)"
 
 
 def _read_documents(

@@ -250,8 +250,8 @@ class _HeldEvents:
                 self._database.execute("insert or ignore into yielded values (?, ?, ?)", row)
         except sqlite3.Error as error:
             raise ArchiveError(
-                f"what is read again does not fit into a temporary file ({error}): make room, or set TMPDIR to a "
-                "folder on another disk; what was replaced before is kept"
+                f"cannot write a temporary file ({error}): free some space, or set TMPDIR to a folder on another disk; "
+                "everything written so far is kept"
             ) from error
         self._size_bytes[event.task] = self._size_bytes.get(event.task, 0) + packed_bytes(event)
 

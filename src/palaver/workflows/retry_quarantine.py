@@ -1,6 +1,6 @@
 """Retry the quarantine: read its sources again from the beginning, with the current version of palaver.
 
-An entry leaves the quarantine only when its source was read to the end and the entry was not refused again. If the
+An entry leaves the quarantine only when its source was read to the end and the entry was not quarantined again. If the
 source is missing, unreadable or truncated, the entry stays.
 """
 
@@ -101,9 +101,9 @@ def _task(planner: Planner, name: _SourceName, options: dict[str, str]) -> Impor
     """Return the task that reads a source again, or the reason why it cannot be read."""
     path = path_of_label(name.label)
     if path is None:
-        return "its source has vanished"
+        return "its source no longer exists"
     plan = planner.to_read_again({name.platform: options}).plan([path], name.platform)
     for task in plan.tasks:
         if task.description.label == name.label:
             return task
-    return plan.report.refused[0] if plan.report.refused else "its source is no longer what it was"
+    return plan.report.refused[0] if plan.report.refused else "its source is not recognized any more"

@@ -81,7 +81,7 @@ def own_names_and_kinds(platform: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def find_sources(paths: list[Path]) -> discovery.UnitsFound:
     """Find the units at or below some paths; a path without any is refused."""
-    return discovery.units_at(paths, _claim, "neither documents of palaver nor anything that an importer reads")
+    return discovery.units_at(paths, _claim, "no palaver documents, and no importer reads it")
 
 
 def report_on_paths(
@@ -161,7 +161,7 @@ def _check_unit(unit: Unit, settings: ValidationSettings, advance: Advance) -> S
     try:
         check(unit, tally, settings.new_judge(), advance)
     except Exception as error:  # noqa: BLE001 - a bug of ours must not end the run
-        tally.failure = f"{type(error).__name__}: {error} (this is a bug of palaver)"
+        tally.failure = f"{type(error).__name__}: {error} (this is a bug in palaver)"
     tally.close()
     return tally
 
@@ -196,7 +196,7 @@ def _check_lines(unit: Unit, tally: SourceTally, judge: Judge, advance: Advance)
             for record in records:
                 line = records.number if isinstance(records, JsonLines) else None
                 if not isinstance(record, dict):
-                    run.quarantined(NOT_AN_OBJECT, records.raw, records.where(), "a document is an object")
+                    run.quarantined(NOT_AN_OBJECT, records.raw, records.where(), "a document must be a JSON object")
                     continue
                 run.mapped()
                 _judge_document(record, unit.platform, tally, judge, where=records.where(), line=line)
@@ -277,12 +277,13 @@ def _add_findings(tally: SourceTally, findings: FindingTally, excerpts: dict[tup
         tally.add(found)
         uncounted[finding.code] -= 1
     for code, count in uncounted.items():
-        group = tally.groups["reading", code]
-        group.counts[group.severity] += count  # only the first locations of a frequent finding are known
+        group = next(group for key, group in tally.groups.items() if key[:2] == ("reading", code))
+        group.count += count  # only the first locations of a frequent finding are known
     for code, count in findings.counts.items():
-        rule_group = tally.groups.get(("rule", code))
-        if rule_group is not None and rule_group.count <= count:
-            del tally.groups["rule", code]
+        by_rule = {key: group.count for key, group in tally.groups.items() if key[:2] == ("rule", code)}
+        if sum(by_rule.values()) <= count:
+            for key in by_rule:
+                del tally.groups[key]
 
 
 def _finish_report(

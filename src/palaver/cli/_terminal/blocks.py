@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from palaver.cli._terminal.layout import cut, wrapped
+from palaver.cli._terminal.markdown import is_renderable, markdown_lines
 from palaver.cli._terminal.words import counted, escaped_line, escaped_text, gist, size
 from palaver.model.build import JsonObject
 
@@ -31,9 +32,13 @@ class DisplayOptions:
     tools: bool = False
     everything: bool = False
     tokens: bool = False
-    sidechains: bool = False
+    agents: bool = False
     revisions: bool = False
     ids: bool = False
+    markdown: bool = False
+    """Whether the Markdown of models is rendered; it is printed as stored otherwise."""
+    target: int | None = None
+    """Key of the message that was asked for."""
 
     def narrower(self, by: int) -> "DisplayOptions":
         return replace(self, width=None if self.width is None else max(self.width - by, 20))
@@ -51,7 +56,7 @@ def block_lines(
         case {"type": "tool_use", "name": str(name), "input": arguments}:
             yield from _call(name, arguments, result, options, project)
         case {"type": "tool_result"}:
-            yield _aligned(Text("result", "yellow"), gist(result_text(block), _MAX_GIST), _outcome(block), options)
+            yield _aligned(Text("result", "cyan"), gist(result_text(block), _MAX_GIST), _outcome(block), options)
             if options.tools:
                 yield from _result(block, options)
         case {"type": "code", "code": str(code)}:
@@ -97,7 +102,7 @@ def result_text(block: JsonObject) -> str:
 def _outcome(result: JsonObject | None) -> Text:
     """Return whether a call succeeded, and how much it returned."""
     if result is None:
-        return Text("no result", "dim yellow")
+        return Text("no result", "dim magenta")
     status = ("error", "bold red") if result.get("is_error") else ("ok", "green")
     return Text.assemble(status, (f", {measured(result_text(result))}", "dim"))
 
@@ -124,7 +129,10 @@ def _relative(path: str, project: str | None) -> str:
 
 
 def _text(block: JsonObject, text: str, options: DisplayOptions) -> Iterator[Text]:
-    if text.strip():
+    if text.strip() and options.markdown and is_renderable(text):
+        for line in markdown_lines(text, _text_width(options)):
+            yield Text.assemble(" " * INDENT, line) if line else Text()
+    elif text.strip():
         yield from _indented(wrapped(escaped_text(text), _text_width(options)), INDENT)
     if citations := block.get("citations"):
         yield _note(options, counted(len(citations), "citation"))

@@ -1,7 +1,7 @@
-"""Text and bars that fit the width of a terminal.
+"""Text, bars and stars that fit a terminal.
 
-Words are wrapped, code and tables keep their lines. Bars are drawn in eighths of a block, or with number signs where
-the output cannot encode blocks.
+Words are wrapped, code and tables keep their lines. Bars are drawn in eighths of a block, ratings in stars; where the
+output cannot encode these, bars are number signs and ratings numbers.
 """
 
 import re
@@ -39,7 +39,7 @@ def _wrapped_line(line: str, width: int) -> list[str]:
     found = _HANGING.match(line)
     marker = found[0] if found and cell_len(found[0]) <= width // 2 else ""
     indent = " " * cell_len(marker)
-    pieces = Text(line[len(marker) :]).wrap(_console(), max(width - len(indent), 10))
+    pieces = Text(line[len(marker) :]).wrap(console_for_wrapping(), max(width - len(indent), 10))
     return [f"{indent if number else marker}{piece.plain.rstrip()}" for number, piece in enumerate(pieces)]
 
 
@@ -53,7 +53,7 @@ def cut(text: str, width: int | None) -> str:
 
 
 @cache
-def _console() -> "Console":
+def console_for_wrapping() -> "Console":
     from rich.console import Console
 
     return Console(width=80, color_system=None)
@@ -64,8 +64,28 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 def can_draw_blocks() -> bool:
     """Return whether standard output can encode block characters."""
+    return _can_encode("█▏…")
+
+
+def pointer() -> str:
+    """Return the sign that points at a line."""
+    return "▶" if _can_encode("▶") else ">"
+
+
+def stars(score: float | None) -> str:
+    """Return a rating of up to five as stars, or as a number where the output cannot encode them."""
+    if score is None:
+        return "rated"
+    if not _can_encode("★☆½"):
+        return f"{score:g} of 5"
+    whole = int(score)
+    half = "½" if score > whole else ""
+    return f"{'★' * whole}{half}" or "☆☆☆☆☆"
+
+
+def _can_encode(text: str) -> bool:
     try:
-        "█▏…".encode(sys.stdout.encoding or "ascii")
+        text.encode(sys.stdout.encoding or "ascii")
     except (UnicodeError, LookupError):
         return False
     return True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 from palaver.cli._terminal.words import escaped_json, escaped_line, escaped_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Generator, Iterable
 
     from rich.console import Console, RenderableType
     from rich.progress import Progress as Bar
@@ -63,6 +63,11 @@ def answer(line: "RenderableType") -> None:
         console.print(line, soft_wrap=True)
     else:
         _print_trimmed(console, line)
+
+
+def answer_all(parts: "Iterable[RenderableType]") -> None:
+    for part in parts:
+        answer(part)
 
 
 def answer_text(text: str) -> None:
@@ -118,6 +123,36 @@ def answer_texts(texts: "Iterable[Text]") -> None:
         return
     for text in texts:
         console.print(text, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def paged(*, is_wanted: bool = True) -> "Generator[None]":
+    """Send the answers printed in this context to a pager if they go to a terminal.
+
+    A pager that is quit early ends the context quietly.
+    """
+    if not (is_wanted and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    from palaver.cli._terminal.pager import start_pager
+
+    sys.stdout.flush()
+    pager = start_pager()
+    if pager is None:
+        yield
+        return
+    terminal, sys.stdout = sys.stdout, pager.stream
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            yield
+    finally:
+        sys.stdout = terminal
+        pager.close()
+
+
+def has_colours() -> bool:
+    """Return whether the answer is printed with colours and other styles."""
+    return not _is_plain(sys.stdout) and _console(sys.stdout).color_system is not None
 
 
 def terminal_width() -> int | None:
@@ -203,8 +238,13 @@ def _console(stream: TextIO) -> "Console":
 
 
 def _print_trimmed(console: "Console", part: "RenderableType") -> None:
-    """Print without the spaces that tables append to their last column."""
+    """Print without the spaces that tables append to their last column; leave a line that may be pasted whole."""
     from rich.segment import Segment, Segments
+    from rich.text import Text
+
+    if isinstance(part, Text) and part.overflow == "ignore":
+        console.print(part, soft_wrap=True)
+        return
 
     segments: list[Segment] = []
     for line in console.render_lines(part, pad=False):

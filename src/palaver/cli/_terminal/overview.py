@@ -1,16 +1,18 @@
 """The lines above a transcript: what the conversation is, how large, and where it comes from."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
 
 from palaver.archive.conversation_totals import ConversationCost, ConversationTotals
 from palaver.archive.overview import Overview
-from palaver.archive.selection import ShortIds
+from palaver.archive.short_ids import ShortIds
 from palaver.cli._archive import platform_title
-from palaver.cli._terminal.layout import wrapped
+from palaver.cli._terminal.layout import stars, wrapped
 from palaver.cli._terminal.words import counted, display_path, duration, escaped_line, gist, local_time, short_number
+from palaver.importers import reopening
 
 _LABEL_WIDTH = 10
 _MAX_SUMMARIES = 3
@@ -28,7 +30,9 @@ def overview_lines(
     for label, words in _fields(overview, short_ids, cost):
         if not words:
             continue
-        lines = wrapped(words, None if width is None else width - _LABEL_WIDTH - 2)
+        # A command or an address is copied: it stays on one line.
+        is_copied = label in {"resume", "web"}
+        lines = [words] if is_copied else wrapped(words, None if width is None else width - _LABEL_WIDTH - 2)
         yield Text.assemble((f"  {label:{_LABEL_WIDTH}}", "dim"), ("\n" + " " * (_LABEL_WIDTH + 2)).join(lines))
 
 
@@ -43,7 +47,7 @@ def _fields(overview: Overview, short_ids: ShortIds, cost: ConversationCost | No
     yield "tokens", _usage(conversation.totals)
     for owner in overview.counted_elsewhere[:_MAX_COUNTED_ELSEWHERE]:
         name = escaped_line(short_ids.short_id(owner.platform, owner.conversation_id))
-        yield "", f"that of {counted(owner.messages, 'message')} is counted in {name}"
+        yield "", f"the tokens of {counted(owner.messages, 'message')} are counted in {name}"
     if cost:
         unpriced = f", {counted(cost.unpriced, 'answer')} without a known price" if cost.unpriced else ""
         yield "cost", f"${cost.amount:,.2f}{unpriced}" if cost.priced else unpriced.removeprefix(", ")
@@ -68,6 +72,15 @@ def _fields(overview: Overview, short_ids: ShortIds, cost: ConversationCost | No
         yield "from" if not number else "", display_path(source)
     if len(conversation.sources) > _MAX_SOURCES:
         yield "", f"and {len(conversation.sources) - _MAX_SOURCES:,} more"
+    if reopened := overview_reopening(overview):
+        yield "web" if "://" in reopened else "resume", escaped_line(reopened)
+
+
+def overview_reopening(overview: Overview) -> str | None:
+    """Return the command that resumes the conversation, or its address on the web; None if neither is known."""
+    conversation = overview.conversation
+    files = [Path(source) for source in conversation.sources]
+    return reopening(conversation.platform, conversation.conversation_id, conversation.project, files)
 
 
 def other_branches(branches: int, messages: int) -> str:
@@ -127,5 +140,5 @@ def _usage(totals: ConversationTotals) -> str:
 def _rating(rating: dict[str, Any] | None) -> str:
     if not rating:
         return ""
-    score = f"{rating['score']:g} of 5" if rating["score"] is not None else ""
+    score = stars(rating["score"]) if rating["score"] is not None else ""
     return "  ".join(filter(None, [score, gist(rating["feedback"] or "")]))

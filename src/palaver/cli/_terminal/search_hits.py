@@ -4,21 +4,26 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from palaver.cli._archive import platform_title
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import counted, escaped_line, local_time
+from palaver.cli._terminal.words import counted, escaped_line, gist, local_time
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rich.table import Table
     from rich.text import Text
 
     from palaver.archive.query import Query
-    from palaver.archive.search import Hit, HitConversation, SearchResult
+    from palaver.archive.search import Hit, HitConversation, Neighbour, SearchResult
 
 _SNIPPET_LENGTH_IN_PIPE = 160
-_COLUMNS_BESIDE_SNIPPET = 28
+_COLUMNS_BESIDE_SNIPPET = 42
+_NARROW_TERMINAL = 80
+"""Narrower terminals show neither the time of a message nor the platform and project of a conversation."""
 _MIN_TITLE_WIDTH = 20
-_MATCH_STYLE = "bold yellow"
-_STYLES = {"human": "green", "model": "blue", "tool": "magenta", "harness": "dim"}
+_MATCH_STYLE = "bold red"
+_STYLES = {"human": "green", "model": "bright_blue", "tool": "cyan", "harness": "magenta"}
 _LINE_END = re.compile(r"\s*[\n\r]\s*")
 _SPACES = re.compile(r"[ \t\f\v]+")
 
@@ -29,20 +34,22 @@ def snippet_length() -> int:
     return _SNIPPET_LENGTH_IN_PIPE if width is None else max(60, 2 * (width - _COLUMNS_BESIDE_SNIPPET))
 
 
-def show(found: "SearchResult") -> None:
-    """Print the conversations found by title only, then those with hits, in the order of their first hit."""
+def result_pieces(found: "SearchResult") -> "Iterator[Table | Text]":
+    """Yield the conversations found by title only, then those with hits, in the order of their first hit."""
+    from rich.text import Text
+
     groups: dict[HitConversation, list[Hit]] = {}
     for hit in found.hits:
         groups.setdefault(hit.conversation, []).append(hit)
     titles = {title.conversation: title.ranges for title in found.titles}
     title_only = [conversation for conversation in titles if conversation not in groups]
     for conversation in title_only:
-        output.answer(_header(conversation, titles[conversation]))
+        yield _header(conversation, titles[conversation])
     for number, (conversation, hits) in enumerate(groups.items()):
         if number or title_only:
-            output.answer("")
-        output.answer(_header(conversation, titles.get(conversation, ())))
-        output.answer(_table(hits))
+            yield Text()
+        yield _header(conversation, titles.get(conversation, ()))
+        yield _table(hits)
 
 
 def _header(conversation: "HitConversation", ranges: Sequence[tuple[int, int]] = ()) -> "Text":
@@ -50,15 +57,18 @@ def _header(conversation: "HitConversation", ranges: Sequence[tuple[int, int]] =
 
     when = local_time(conversation.created_at)
     details = [
-        escaped_line(conversation.platform),
+        escaped_line(platform_title(conversation.platform)),
         escaped_line(re.split(r"[/\\]", (conversation.project or "").rstrip("/\\"))[-1]),
         f"{when:%Y-%m-%d}" if when else escaped_line(conversation.created_at[:10]),
     ]
+    width = output.terminal_width()
+    if width is not None and width < _NARROW_TERMINAL:
+        details = details[-1:]
     subtitle = " · ".join(filter(None, details))
     name = escaped_line(conversation.short_id)
     title = _highlighted(conversation.title, ranges)
     title.stylize_before("bold" if conversation.has_title else "dim")
-    if (width := output.terminal_width()) is not None:
+    if width is not None:
         title.truncate(max(_MIN_TITLE_WIDTH, width - len(name) - len(subtitle) - 4), overflow="ellipsis")
     return Text.assemble((name, "cyan"), "  ", title, "  ", (subtitle, "dim"))
 
@@ -67,21 +77,54 @@ def _table(hits: "list[Hit]") -> "Table":
     from rich.table import Table
     from rich.text import Text
 
+    width = output.terminal_width()
+    is_narrow = width is not None and width < _NARROW_TERMINAL
+    has_context = any(hit.before or hit.after for hit in hits)
     table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
+    for _ in range(2 if is_narrow else 3):
+        table.add_column(no_wrap=True)
     table.add_column()
-    for hit in hits:
-        who = hit.author_kind or hit.role
-        table.add_row(Text(f"  {_when(hit)}", "dim"), Text(escaped_line(who), _STYLES.get(who, "")), _passage(hit))
+
+    def add(place: Text, when: str, who: str, text: Text) -> None:
+        cells = [place, *([] if is_narrow else [Text(when, "dim")]), Text(escaped_line(who), _STYLES.get(who, ""))]
+        table.add_row(*cells, text)
+
+    for number, hit in enumerate(hits):
+        if number and has_context:
+            add(Text("  --", "dim"), "", "", Text())
+        began = hit.conversation.created_at
+        name = escaped_line(hit.conversation.short_id)
+        for neighbour in hit.before:
+            _add_neighbour(add, name, began, neighbour)
+        add(
+            Text(f"  {name}:{hit.number}", "cyan"),
+            _when(hit.timestamp, began),
+            hit.author_kind or hit.role,
+            _passage(hit),
+        )
+        for neighbour in hit.after:
+            _add_neighbour(add, name, began, neighbour)
     return table
 
 
-def _when(hit: "Hit") -> str:
+def _add_neighbour(
+    add: "Callable[[Text, str, str, Text], None]", name: str, began: str, neighbour: "Neighbour"
+) -> None:
+    """Add a message near a hit, on one line."""
+    from rich.text import Text
+
+    width = output.terminal_width()
+    text = Text(gist(neighbour.text, _SNIPPET_LENGTH_IN_PIPE) or "(empty)", "dim", no_wrap=width is not None)
+    text.overflow = "ellipsis"
+    when = _when(neighbour.timestamp, began)
+    add(Text(f"  {name}:{neighbour.number}", "dim"), when, neighbour.author_kind or neighbour.role, text)
+
+
+def _when(timestamp: str, conversation_began: str) -> str:
     """Return the time of day, with the date if it differs from the header's."""
-    moment, began = local_time(hit.timestamp), local_time(hit.conversation.created_at)
+    moment, began = local_time(timestamp), local_time(conversation_began)
     if moment is None:
-        return escaped_line(hit.timestamp[:16])
+        return escaped_line(timestamp[:16])
     return f"{moment:%H:%M}" if began and began.date() == moment.date() else f"{moment:%Y-%m-%d %H:%M}"
 
 
@@ -90,13 +133,33 @@ def _passage(hit: "Hit") -> "Text":
 
     text = Text()
     if hit.snippet is not None:
-        text.append(_where(hit), "dim italic")
+        found, ranges = hit.snippet.text, hit.snippet.ranges
+        if hit.snippet.piece.block == "tool_use":
+            name, found, ranges = _without_name(hit, found, ranges)
+            text.append("in ", "dim italic").append_text(name).append(" call: ", "dim italic")
+        else:
+            text.append(_where(hit), "dim italic")
         text.append("…" if hit.snippet.is_cut_before else "", "dim")
-        text.append_text(_highlighted(hit.snippet.text, hit.snippet.ranges))
+        text.append_text(_highlighted(found, ranges))
         text.append("…" if hit.snippet.is_cut_after else "", "dim")
     if hit.others_total:
         text.append(f"  (also in {counted(hit.others_total, 'other')})", "dim")
     return text
+
+
+def _without_name(
+    hit: "Hit", found: str, ranges: Sequence[tuple[int, int]]
+) -> "tuple[Text, str, Sequence[tuple[int, int]]]":
+    """Return the tool of a call, and the snippet without the name of the tool, with which every call begins."""
+    from rich.text import Text
+
+    tool = hit.tool or "tool"
+    start = len(tool) + 1
+    if hit.snippet is None or hit.snippet.is_cut_before or not f"{found}\n".startswith(f"{tool}\n"):
+        return Text(escaped_line(tool), "dim italic"), found, ranges
+    name = _highlighted(tool, [(begin, end) for begin, end in ranges if end < start])
+    name.stylize_before("dim italic")
+    return name, found[start:], [(begin - start, end - start) for begin, end in ranges if begin >= start]
 
 
 def _where(hit: "Hit") -> str:
@@ -104,8 +167,6 @@ def _where(hit: "Hit") -> str:
     match hit.snippet.piece.block:
         case "text":
             return ""
-        case "tool_use":
-            return f"in {escaped_line(hit.tool or 'tool')} call: "
         case "tool_result":
             return f"in {escaped_line(hit.tool or 'tool')} result: "
         case block:

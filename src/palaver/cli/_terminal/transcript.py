@@ -2,16 +2,16 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.text import Text
 
 from palaver.archive.messages import MessageSelection, StoredMessage, older_versions, select_messages
 from palaver.archive.overview import Child, Copies, Copy, Overview, UnshownChildren, child_conversations
-from palaver.archive.selection import ShortIds
+from palaver.archive.short_ids import ShortIds
 from palaver.archive.transcript import HiddenMessages, TranscriptEntry, UnplacedChildren, transcript_entries
 from palaver.cli._terminal.blocks import INDENT, DisplayOptions, block_lines, measured
-from palaver.cli._terminal.layout import cut
+from palaver.cli._terminal.layout import cut, pointer
 from palaver.cli._terminal.overview import other_branches
 from palaver.cli._terminal.words import counted, escaped_line, gist, local_time, short_number
 from palaver.model.build import JsonObject
@@ -19,14 +19,15 @@ from palaver.prices import Prices
 
 _WHO = {
     "human": "bold green",
-    "model": "bold blue",
-    "tool": "bold yellow",
+    "model": "bold bright_blue",
+    "tool": "bold cyan",
     "harness": "bold magenta",
     "user": "bold green",
-    "assistant": "bold blue",
+    "assistant": "bold bright_blue",
     "system": "bold magenta",
-    "function": "bold yellow",
+    "function": "bold cyan",
 }
+_NOTE = "magenta"
 _COPIED = {"usage": "counted in", "content": "copy of", "repeated": "repeats"}
 _NESTED = 4
 
@@ -72,19 +73,22 @@ class Transcript:
         self, context: "_Context", selection: MessageSelection, options: DisplayOptions, path: tuple[int, ...]
     ) -> Iterator[Text]:
         previous = _Previous()
+        gutter = len(f"  :{len(selection.steps)}")
+        options = options.narrower(gutter)
         for entry in transcript_entries(self._connection, selection, UnshownChildren(context.children)):
             match entry:
                 case HiddenMessages():
                     yield Text()
-                    yield Text(other_branches(entry.branches, entry.messages), "dim yellow")
+                    yield Text(other_branches(entry.branches, entry.messages), f"dim {_NOTE}")
                     previous = _Previous(day=previous.day, model=previous.model)
                 case UnplacedChildren():
                     yield Text()
-                    yield Text("Began in this conversation, too:", "dim")
+                    yield Text("Also began in this conversation:", "dim")
                     for child in entry.children:
                         yield from self._child(child, options, path)
                 case TranscriptEntry():
-                    yield from self._entry(entry, context, options, previous, path)
+                    pieces = self._entry(entry, context, options, previous, path)
+                    yield from _numbered(pieces, entry.number, options.width, gutter)
 
     def _entry(
         self,
@@ -104,11 +108,14 @@ class Transcript:
                 for child in entry.children:
                     yield from self._child(child, options, path)
             return
-        head = self._head(message, context, options, previous)
+        head = self._head(entry, context, options, previous)
         if head:
             yield Text()
             yield head
         previous.is_one_line = False
+        if message.author_kind == "human":
+            # People write Markdown rarely: `__init__` would lose its underscores.
+            options = replace(options, markdown=False)
         children = list(entry.children)
         for block in entry.content:
             call = block.get("id") if block["type"] == "tool_use" else None
@@ -124,31 +131,35 @@ class Transcript:
             yield from self._revisions(message, context, options)
 
     def _head(
-        self, message: StoredMessage, context: "_Context", options: DisplayOptions, previous: _Previous
+        self, entry: TranscriptEntry, context: "_Context", options: DisplayOptions, previous: _Previous
     ) -> Text | None:
         """Return the line above a message; None where it would repeat the line above the last one."""
+        message = entry.message
         who, style = _who(message)
         time = _time(message, previous)
         model = message.model if message.model != previous.model else None
         notes = [*self._notes(message, context, options)]
-        if (who, time) == (previous.who, previous.time) and not (model or notes):
+        is_target = _is_target(entry, options)
+        if (who, time) == (previous.who, previous.time) and not (model or notes or is_target):
             return None
         previous.who, previous.time, previous.model = who, time, message.model or previous.model
-        line = Text.assemble((who, style), (f"  {time}", "dim"))
+        line = Text.assemble(_mark(is_target=is_target), (who, style), (f"  {time}", "dim"))
+        if options.width is None:
+            line.append(f"  :{entry.number}", "dim")
         return _with_notes(line, [Text(escaped_line(model), "dim"), *notes] if model else notes, options.width)
 
     def _notes(self, message: StoredMessage, context: "_Context", options: DisplayOptions) -> Iterator[Text]:
         metadata = message.metadata
         if message.is_off_path and options.ids:
-            yield Text("other branch", "yellow")
+            yield Text("other branch", _NOTE)
         if metadata.get("is_compact_summary") is True:
-            yield Text("summary of what was said before", "yellow")
+            yield Text("summary of the conversation so far", _NOTE)
         if metadata.get("subtype") == "compact_boundary":
-            yield Text("the context was compacted here", "yellow")
+            yield Text("context compacted here", _NOTE)
         if metadata.get("queued") is True:
             yield Text("queued", "dim")
         if copy := context.copies.copy_of(message):
-            yield Text(self._copied(copy, context), "yellow")
+            yield Text(self._copied(copy, context), _NOTE)
         if options.tokens and message.tokens:
             yield Text(_tokens(message.tokens, is_partial=bool(metadata.get("tokens_partial"))), "dim")
         if self._prices and message.tokens:
@@ -174,10 +185,13 @@ class Transcript:
         text = "\n".join(block["text"] for block in entry.content if block["type"] == "text")
         kinds = [block["kind"] if block["type"] == "opaque" else block["type"] for block in entry.content]
         words = gist(text) or gist(", ".join(kind for kind in kinds if kind != "text"))
-        if not words and message.metadata.get("hidden"):
+        is_target = _is_target(entry, options)
+        if not words and message.metadata.get("hidden") and not is_target:
             return None
         who, style = _who(message)
-        line = Text.assemble((who, style), (f"  {_time(message, previous)}", "dim"))
+        line = Text.assemble(_mark(is_target=is_target), (who, style), (f"  {_time(message, previous)}", "dim"))
+        if options.width is None:
+            line.append(f"  :{entry.number}", "dim")
         for note in self._notes(message, context, options):
             line.append("  ").append_text(note)
         size = f"  {measured(text)}" if text.strip() else ""
@@ -192,7 +206,7 @@ class Transcript:
         width = 60 if options.width is None else options.width - len(start) - len(name) - len(size) - 2
         title = cut(gist(child.title), max(width, 10))
         yield Text.assemble((start, "dim"), (name, "cyan"), f"  {title}", (size, "dim"))
-        if options.sidechains and child.is_sidechain and child.key not in path:
+        if options.agents and child.is_sidechain and child.key not in path:
             context = _Context.of_child(self._connection, child, self._window_ms)
             selection = select_messages(self._connection, child.key)
             for piece in self._conversation(context, selection, options.narrower(_NESTED), (*path, child.key)):
@@ -200,7 +214,7 @@ class Transcript:
 
     def _revisions(self, message: StoredMessage, context: "_Context", options: DisplayOptions) -> Iterator[Text]:
         for revision in older_versions(self._connection, message):
-            yield Text(f"{' ' * INDENT}another version, {_moment(revision['timestamp'])}", "yellow")
+            yield Text(f"{' ' * INDENT}another version, {_moment(revision['timestamp'])}", _NOTE)
             for block in revision["content"]:
                 if lines := list(block_lines(block, options.narrower(INDENT), context.project)):
                     yield _nested(Text("\n").join(lines), INDENT)
@@ -230,6 +244,29 @@ class _Context:
         children = child_conversations(connection, child.platform, child.conversation_id)
         copies = Copies(connection, child.key, child.platform, child.conversation_id, window_ms)
         return cls(child.platform, child.conversation_id, project, model, children, copies)
+
+
+def _numbered(pieces: Iterator[Text], number: int, width: int | None, gutter: int) -> Iterator[Text]:
+    """Add the number of a message to its first line, at the right edge of a terminal, where no other text is."""
+    is_numbered = width is None
+    for piece in pieces:
+        if is_numbered or width is None or not piece.plain.strip():
+            yield piece
+            continue
+        is_numbered = True
+        first, *others = piece.split("\n")
+        mark = f":{number}"
+        padding = max(width - first.cell_len, 0) + gutter - len(mark)
+        yield Text("\n").join([Text.assemble(first, (f"{'':{padding}}{mark}", "dim")), *others])
+
+
+def _is_target(entry: TranscriptEntry, options: DisplayOptions) -> bool:
+    return options.target is not None and options.target in {entry.message.key, *entry.answers}
+
+
+def _mark(*, is_target: bool) -> tuple[str, str]:
+    """Return what precedes the message that was asked for."""
+    return (f"{pointer()} ", "bold") if is_target else ("", "")
 
 
 def _with_notes(line: Text, notes: list[Text], width: int | None) -> Text:

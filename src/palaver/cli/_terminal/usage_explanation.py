@@ -8,7 +8,7 @@ from palaver.archive.statistics import PricedAnswer, Statistics, price_answer
 from palaver.archive.usage import CountedAnswer, Counts, Scope, Usage, counted_answers, counted_record_answers
 from palaver.cli._terminal import output
 from palaver.cli._terminal.layout import can_draw_blocks
-from palaver.cli._terminal.statistics import footnotes
+from palaver.cli._terminal.statistics import Counting, heading, show_line, show_notes
 from palaver.cli._terminal.words import counted, escaped_line, short_number
 
 if TYPE_CHECKING:
@@ -85,9 +85,12 @@ def _name(row: "PriceRow") -> str:
     return f"{row.provider}/{row.model}" if row.provider else row.model
 
 
-def show(connection: "sqlite3.Connection", found: Statistics, scope: Scope, prices: "Prices") -> None:
+def show(connection: "sqlite3.Connection", found: Statistics, counting: Counting, prices: "Prices") -> None:
     """Print line by line, so that memory stays small for any archive; then the prices and the sums."""
     from rich.text import Text
+
+    scope = counting.scope
+    show_line(heading(counting), "bold")
 
     used: dict[PriceRow, int] = {}
     is_wide = output.terminal_width() is None
@@ -98,8 +101,9 @@ def show(connection: "sqlite3.Connection", found: Statistics, scope: Scope, pric
             output.answer_text(line)
     else:
         output.answer_texts(_cropped(lines, output.terminal_width()))
-    for line in (*_prices(used), *_sums(found), Text(""), *footnotes(found)):
+    for line in (*_prices(used), *_sums(found)):
         output.answer(line)
+    show_notes(found, counting)
 
 
 def _cropped(lines: Iterable[tuple[str, str]], width: int | None) -> "Iterator[Text]":
@@ -137,7 +141,7 @@ def _lines(
                 model = f"{model}  {_name(cost.row)} of {cost.row.source}"
             figures = _figures(answer.counts, is_wide=is_wide)
             spent = f"{spent:>{10 if is_wide else 9}}"
-            yield f"{owner.day:<10}  {_ids(owner, is_wide=is_wide)}{figures}{spent}  {model}", ""
+            yield f"{owner.day or 'no date':<10}  {_ids(owner, is_wide=is_wide)}{figures}{spent}  {model}", ""
         for copy in answer.copies:
             if copy.is_chosen or owner.is_chosen:
                 figures = f"{_figures(copy.counts, is_wide=True)}{'-':>10}" if is_wide else ""

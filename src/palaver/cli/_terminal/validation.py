@@ -8,9 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from palaver.cli._terminal import layout, output
-from palaver.cli._terminal.verdict import verdict
 from palaver.cli._terminal.words import counted, display_path, escaped_line, size, tallied
 from palaver.model.build import JsonObject
+from palaver.validation.report import headline
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,9 +23,10 @@ _FIELDS_SHOWN = 12
 _UNMAPPED_SHOWN = 8
 _DRIFT_SHOWN = 10
 _UNCLAIMED_SHOWN = 5
+_CODES_SHOWN = 4
 _BAR_WIDTH = 24
 _ALWAYS = {"messages[].message_id", "messages[].role", "messages[].timestamp"}
-"""Filled in every message; partly filled only since a conversation may have no messages."""
+"""Filled in every message; a conversation without messages makes them look partly filled."""
 _LEDGER = (("mapped", "green"), ("folded", "cyan"), ("skipped", "bright_black"), ("quarantined", "red"))
 
 
@@ -45,23 +46,36 @@ def _report_parts(report: JsonObject, most_examples: int) -> "Iterator[Renderabl
     for coverage in report["coverage"]:
         yield _apart(_coverage(coverage))
     if report["drift"]:
-        yield _apart(Text("Kinds that no importer knows; they are kept whole:", "bold"))
+        yield _apart(Text("Record kinds unknown to the importers, stored as they are:", "bold"))
         yield _drift(report["drift"])
     if report["unclaimed"]:
         yield _apart(_unclaimed(report["unclaimed"]))
-    yield _apart(_verdict_lines(report))
+    yield _apart(_verdict(report))
 
 
-def _verdict_lines(report: JsonObject) -> Text:
-    """Return the verdict, in the two lines that also end an import."""
+def _verdict(report: JsonObject) -> Text:
+    """Return two lines: the result, and the findings by severity with the gravest codes."""
     totals = report["totals"]
-    return verdict(
-        is_valid=report["valid"],
-        conversations=totals["conversations"],
-        messages=totals["messages"],
-        documents=totals["documents"],
-        severities=totals["severities"],
-        gravest=[(group["code"], group["count"]) for group in report["findings"]],
+    checked = f"{counted(totals['conversations'], 'conversation')}, {counted(totals['messages'], 'message')}"
+    if totals["documents"] and not totals["conversations"]:  # exchanges, or a cooked trace
+        checked = counted(totals["documents"], "document")
+    style = "bold green" if report["valid"] else "bold red" if _has_errors(report) else "bold yellow"
+    text = Text.assemble((headline(report), style), f": checked {checked} against the schema")
+    numbers = [counted(number, name) for name, number in totals["severities"].items() if number]
+    if not numbers:
+        return text.append("\nNo problems found")
+    counts: dict[str, int] = {}
+    for group in report["findings"]:
+        counts[group["code"]] = counts.get(group["code"], 0) + group["count"]
+    shown = ", ".join(f"{escaped_line(code)} {count:,}" for code, count in list(counts.items())[:_CODES_SHOWN])
+    return text.append(f"\nFound: {', '.join(numbers)}").append(
+        f" ({shown}{_and_more(len(counts) - _CODES_SHOWN)})", "dim"
+    )
+
+
+def _has_errors(report: JsonObject) -> bool:
+    return bool(report["totals"]["severities"]["error"] or report["refused"]) or any(
+        source["failure"] for source in report["sources"]
     )
 
 
@@ -90,7 +104,7 @@ def _ledgers(report: JsonObject) -> Table:
         for source in troubled[:_SOURCES_SHOWN]:
             table.add_row(_bar(source["records"]), _source(source))
         more = f"and {len(troubled) - _SOURCES_SHOWN:,} more with errors; " if len(troubled) > _SOURCES_SHOWN else ""
-        table.add_row("", Text(f"{more}{counted(len(sources) - len(troubled), 'source')} without any", "dim"))
+        table.add_row("", Text(f"{more}{counted(len(sources) - len(troubled), 'source')} without errors", "dim"))
     return table
 
 
@@ -177,10 +191,10 @@ def _coverage(coverage: JsonObject) -> Table:
     partly = [field for field in coverage["fields"] if 0 < field["share"] < 1 and field["field"] not in _ALWAYS]
     never = sum(not field["conversations"] for field in coverage["fields"])
     always = len(coverage["fields"]) - len(partly) - never
-    table.add_row("fields", Text(f"{always} always filled, {len(partly)} at times, {never} never"))
+    table.add_row("fields", Text(f"{always} always filled, {len(partly)} sometimes, {never} never"))
     partly_filled = [f"{field['field']} {field['share']:.0%}" for field in partly[:_FIELDS_SHOWN]]
     if partly_filled:
-        table.add_row("at times", Text(", ".join(partly_filled) + _and_more(len(partly) - _FIELDS_SHOWN)))
+        table.add_row("sometimes", Text(", ".join(partly_filled) + _and_more(len(partly) - _FIELDS_SHOWN)))
     unmapped = coverage["unmapped"]
     if unmapped:
         names = [escaped_line(field["field"]).removeprefix("messages[].") for field in unmapped[:_UNMAPPED_SHOWN]]
@@ -200,7 +214,7 @@ def _drift(drift: list[JsonObject]) -> Table:
         table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for kind in drift[:_DRIFT_SHOWN]:
-        version = f"version {escaped_line(kind['version'])}" if kind["version"] else "no version stated"
+        version = f"version {escaped_line(kind['version'])}" if kind["version"] else "unknown version"
         table.add_row(
             f"{kind['count']:,}",
             Text(escaped_line(kind["kind"])),
@@ -213,8 +227,7 @@ def _drift(drift: list[JsonObject]) -> Table:
 
 
 def _unclaimed(labels: list[str]) -> Text:
-    opening = "1 file holds" if len(labels) == 1 else f"{len(labels):,} files hold"
-    lines = [f"{opening} no conversation that an importer reads:"]
+    lines = [f"{counted(len(labels), 'file')} skipped, not conversations:"]
     lines += [f"  {display_path(label)}" for label in labels[:_UNCLAIMED_SHOWN]]
     if len(labels) > _UNCLAIMED_SHOWN:
         lines.append(f"  and {len(labels) - _UNCLAIMED_SHOWN:,} more")

@@ -1,4 +1,4 @@
-"""The verdict in two lines, at the end of `import`, `scan` and `validate`."""
+"""The verdict in two lines, at the end of `validate` and of imports that do not go into the archive."""
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -22,8 +22,9 @@ def verdict(
     severities: dict[str, int],
     gravest: list[tuple[str, int]],
     documents: int = 0,
+    no_problems: str = "No problems found",
 ) -> "Text":
-    """Return whether everything is valid, and the findings with the gravest first."""
+    """Return whether everything is valid, and the findings with the gravest first, or else `no_problems`."""
     from rich.text import Text
 
     held = f"{counted(conversations, 'conversation')}, {counted(messages, 'message')}"
@@ -31,7 +32,7 @@ def verdict(
         held = counted(documents, "document")
     text = Text.assemble(_word(severities, is_valid=is_valid), f": {held}, each checked against the schema")
     if not any(severities.values()):
-        return text.append("\nFound: nothing that is not as it should be")
+        return text.append(f"\n{no_problems}")
     numbers = ", ".join(counted(severities[name], name) for name in _SEVERITIES if severities[name])
     shown = ", ".join(f"{escaped_line(code)} {count:,}" for code, count in gravest[:_CODES_SHOWN])
     more = f", and {len(gravest) - _CODES_SHOWN} more" if len(gravest) > _CODES_SHOWN else ""
@@ -47,7 +48,7 @@ def _word(severities: dict[str, int], *, is_valid: bool) -> tuple[str, str]:
 
 
 def import_verdict(report: "Report") -> "Text":
-    """Return the verdict on an import."""
+    """Return the verdict on an import; the rules of `palaver validate` were not checked."""
     counts: Counter[str] = Counter()
     severity: dict[str, str] = {}
     for source in report.sources:
@@ -63,4 +64,5 @@ def import_verdict(report: "Report") -> "Text":
         messages=sum(source.messages for source in report.sources),
         severities=severities,
         gravest=[(code, counts[code]) for code in order],
+        no_problems="No problems found while reading; `palaver validate` checks the rules",
     )

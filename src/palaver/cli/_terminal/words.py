@@ -3,6 +3,10 @@
 import os
 import re
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decimal import Decimal
 
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
 # Bidirectional controls, which can make a line read as something else.
@@ -112,6 +116,15 @@ def short_number(number: int) -> str:
         if figure < 999.5:
             return f"{figure:.{0 if figure >= 9.95 else 1}f}{unit}"
     return f"{figure / 1000:,.0f}T"
+
+
+def money(value: "Decimal | float", currency: str = "USD") -> str:
+    """Return an amount: `$4.56`, `<$0.01`, `4.56 EUR`."""
+    sign = "$" if currency == "USD" else ""
+    unit = "" if currency == "USD" else f" {escaped_line(currency)}"
+    if 0 < value * 100 < 1:
+        return f"<{sign}0.01{unit}"
+    return f"{sign}{value:,.2f}{unit}"
 
 
 def local_time(timestamp: str) -> datetime | None:

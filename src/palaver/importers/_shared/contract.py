@@ -18,6 +18,10 @@ __all__ = [
     "Description",
     "HasCalls",
     "HasDescription",
+    "HasExport",
+    "HasFolderSetting",
+    "HasMissingUsage",
+    "HasReopening",
     "HasRetention",
     "Importer",
     "Match",
@@ -99,6 +103,26 @@ class HasRetention(Protocol):
     def retentions(self) -> list[Retention]: ...
 
 
+@runtime_checkable
+class HasExport(Protocol):
+    """An importer of a service that keeps conversations on its servers, and lets people export them."""
+
+    @property
+    def export_menu(self) -> str:
+        """The menu in which people ask for an export: "Settings > Data controls"."""
+        ...
+
+
+@runtime_checkable
+class HasFolderSetting(Protocol):
+    """An importer of a product whose folder an environment variable can move."""
+
+    @property
+    def folder_setting(self) -> str:
+        """The name of the variable, such as CLAUDE_CONFIG_DIR."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
     """What validation and reports must know to judge the documents of one platform."""
@@ -116,6 +140,28 @@ class HasDescription(Protocol):
     """An importer that describes its documents."""
 
     def describes(self) -> Description: ...
+
+
+@runtime_checkable
+class HasMissingUsage(Protocol):
+    """An importer of a platform whose files hold no token counts."""
+
+    @property
+    def missing_usage(self) -> str:
+        """The reason as a sentence, for people who look for the tokens in statistics."""
+        ...
+
+
+@runtime_checkable
+class HasReopening(Protocol):
+    """An importer of a product in which an archived conversation can be opened again."""
+
+    def reopening(self, conversation_id: str, project: str | None, files: list[Path]) -> str | None:
+        """Return the command that resumes a conversation, or its address on the web; None if it has neither.
+
+        `files` are those that the conversation was imported from, some of which may be gone.
+        """
+        ...
 
 
 @runtime_checkable

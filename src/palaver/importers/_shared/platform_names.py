@@ -1,6 +1,7 @@
 """Names of platforms as people type them: an id or a title, in any case, with or without spaces and hyphens."""
 
 from collections.abc import Iterable
+from functools import cache
 
 from palaver.errors import UnrecognizedError
 from palaver.importers import importer, platforms
@@ -26,6 +27,12 @@ def resolve_platform(text: str, others: Iterable[str] = ()) -> str:
     if meant := _similar(wanted, by_name):
         raise UnrecognizedError(f"unknown platform {text!r}: did you mean {' or '.join(meant)}?")
     raise UnrecognizedError(f"unknown platform {text!r}: choose one of {', '.join(known)}")
+
+
+@cache
+def platform_title(platform: str) -> str:
+    """Return the platform's title, or its id if this version of palaver has no importer for it."""
+    return importer(platform).title if platform in platforms() else platform
 
 
 def is_platform(text: str) -> bool:

@@ -44,6 +44,8 @@ class ChatGPT:
     platform = "chatgpt"
     revision = 3
     record = "node with a message"
+    missing_usage = "ChatGPT's export has no token counts."
+    export_menu = "Settings > Data controls"
 
     @property
     def options(self) -> "type[Options]":
@@ -63,6 +65,12 @@ class ChatGPT:
         from palaver.importers.chatgpt.export import Export
 
         yield from Export(source, run, run.options.assets if run.options else None).read()
+
+    def reopening(self, conversation_id: str, project: str | None, files: list[Path]) -> str | None:  # noqa: ARG002 - the protocol's parameters
+        """Return the address of a conversation whose id is the service's own."""
+        from palaver.model.ids import is_platform_uuid
+
+        return f"https://chatgpt.com/c/{conversation_id}" if is_platform_uuid(conversation_id) else None
 
     def describes(self) -> Description:
         from palaver.importers.chatgpt.description import DESCRIPTION

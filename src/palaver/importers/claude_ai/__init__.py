@@ -38,6 +38,8 @@ class ClaudeAi:
     platform = "claude_ai"
     revision = 1
     record = "message"
+    missing_usage = "Claude.ai's export has no token counts."
+    export_menu = "Settings > Privacy"
     options = no_options
 
     def locations(self) -> list[Path]:
@@ -59,6 +61,12 @@ class ClaudeAi:
         from palaver.importers.claude_ai.conversation import read_files
 
         yield from read_files(source, run)
+
+    def reopening(self, conversation_id: str, project: str | None, files: list[Path]) -> str | None:  # noqa: ARG002 - the protocol's parameters
+        """Return the address of a conversation whose id is the service's own."""
+        from palaver.model.ids import is_platform_uuid
+
+        return f"https://claude.ai/chat/{conversation_id}" if is_platform_uuid(conversation_id) else None
 
     def describes(self) -> Description:
         from palaver.importers.claude_ai.conversation import DESCRIPTION

@@ -36,7 +36,7 @@ from palaver.sources.small_files import count_file
 from palaver.sources.source import Source
 
 UNKNOWN_SENDER = finding_kind(
-    "unknown-sender", "warning", "A message does not say who wrote it, or in an unknown word; it stands as `system`."
+    "unknown-sender", "warning", "The sender of a message is missing or unknown; its role is `system`."
 )
 ROOT = "00000000-0000-4000-8000-000000000000"
 """Parent id of a first message."""
@@ -49,7 +49,7 @@ OWN_NAMES = frozenset(
         *("branch_index", "branch_count", "fork_point", "source_fields", "invalid_fields"),
     }
 )
-BAD_MESSAGE = finding_kind("bad-message", "error", "A message is not an object; its bytes are set aside.")
+BAD_MESSAGE = finding_kind("bad-message", "error", "A message is not a JSON object; it is quarantined.")
 DESCRIPTION = Description(own_names=OWN_NAMES, known_kinds=OPAQUE_KINDS)
 
 

@@ -66,6 +66,7 @@ class ClaudeCode:
     platform = "claude_code"
     revision = 2
     record = "line"
+    folder_setting = "CLAUDE_CONFIG_DIR"
 
     @property
     def options(self) -> "type[Options]":
@@ -100,10 +101,32 @@ class ClaudeCode:
             source, run, keep_original_files=bool(run.options.original_files) if run.options else False
         )
 
+    def reopening(self, conversation_id: str, project: str | None, files: list[Path]) -> str | None:
+        """Return the command that resumes a session whose file is where Claude Code looks for it."""
+        folders = [root / "projects" for root in _roots()]
+        is_there = any(
+            path.name == f"{conversation_id}.jsonl" and path.parent.parent in folders and path.exists()
+            for path in files
+        )
+        if not is_there:
+            return None
+        command = f"claude --resume {conversation_id}"
+        # A session is found only from the folder it was started in.
+        return f"cd {_quoted(project)} && {command}" if project else command
+
     def describes(self) -> Description:
         from palaver.importers.claude_code.description import DESCRIPTION
 
         return DESCRIPTION
+
+
+def _quoted(folder: str) -> str:
+    """Return a folder as the shells of this system read it."""
+    if os.name == "nt":
+        return f'"{folder}"'
+    import shlex
+
+    return shlex.quote(folder)
 
 
 def _match_folder(source: "Source") -> Match:

@@ -60,6 +60,8 @@ class Continue:
     platform = "continue_dev"
     revision = 1
     record = "history item or row"
+    missing_usage = "Continue's sessions have no token counts; `palaver stats --usage` has Continue's own estimates."
+    folder_setting = "CONTINUE_GLOBAL_DIR"
     options = no_options
 
     def locations(self) -> list[Path]:

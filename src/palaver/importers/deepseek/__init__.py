@@ -45,6 +45,8 @@ class DeepSeek:
     platform = "deepseek"
     revision = 1
     record = "node with a message"
+    missing_usage = "DeepSeek's export has no token counts."
+    export_menu = "Settings > Data"
     options = no_options
 
     def locations(self) -> list[Path]:

@@ -34,9 +34,9 @@ from palaver.sources.parse import NOT_JSON, parse, parses
 from palaver.sources.run import Run
 from palaver.sources.source import HEAD_BYTES, Source
 
-BAD_USAGE = finding_kind("bad-usage-record", "error", "A usage record lacks what makes it one; it is set aside.")
+BAD_USAGE = finding_kind("bad-usage-record", "error", "A usage record lacks required fields; it is quarantined.")
 UNKNOWN_VERSION = finding_kind(
-    "unknown-version", "error", "A document has a schema version that this palaver does not know; it is set aside."
+    "unknown-version", "error", "A document has a schema version unknown to this version of palaver; it is quarantined."
 )
 
 

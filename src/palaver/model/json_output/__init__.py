@@ -17,6 +17,7 @@ _MODELS = {
     "export": "conversions:ExportAnswer",
     "findings": "checks:FindingsAnswer",
     "forget": "edits:ForgetAnswer",
+    "home": "imports:HomeAnswer",
     "identify": "imports:IdentifyAnswer",
     "import": "imports:ImportAnswer",
     "list": "conversations:ListAnswer",
@@ -33,7 +34,10 @@ _MODELS = {
     "tag": "edits:TagAnswer",
     "validate": "checks:Report",
 }
-"""For each command, the module in this package and the model of its whole output. Add a line for a new command."""
+"""For each command, the module in this package and the model of its whole output. Add a line for a new command.
+
+`home` is `palaver` without a command.
+"""
 
 _SCHEMA_KINDS = {"validate": "report"}
 

@@ -1,4 +1,4 @@
-"""Output of `import`, `scan`, `sources` and `identify`."""
+"""Output of `import`, `scan`, `sources`, `identify`, and of `palaver` without a command."""
 
 from typing import ClassVar, Literal
 
@@ -148,3 +148,31 @@ class IdentifyAnswer(Answer):
 
     files: list[IdentifiedFile] = Field(description="Every file at or below the paths.")
     refused: list[str] = Field(description="A sentence for each path that could not be looked at.")
+
+
+class PlatformHoldings(Part):
+    """What the archive holds of one platform."""
+
+    platform: str = Field(description="Its name on the command line and in documents.")
+    conversations: Count = Field(description="Conversations, those of agents included.")
+    agents: Count = Field(description="How many of them are those of agents.")
+    messages: Count = Field(description="Messages in them.")
+    newest: str = Field(description="When the newest of them last changed.")
+
+
+class HomeAnswer(Answer):
+    """What is in the archive, what is new since the last import, and what to do next."""
+
+    archive: str = Field(description="Path of the archive, which need not exist yet.")
+    conversations: Count = Field(description="All conversations in the archive.")
+    messages: Count = Field(description="All messages in them.")
+    platforms: list[PlatformHoldings] = Field(description="By platform, the most conversations first.")
+    last_import: str | None = Field(description="When a source was last read; null if none was.")
+    new_files: dict[str, Count] = Field(
+        description="Files on this machine that are new or have changed since they were last read, by platform."
+    )
+    outdated_sources: dict[str, Count] = Field(
+        description="Unchanged sources that this version reads better than the one that imported them, by platform."
+    )
+    is_complete: bool = Field(description="Whether all places could be looked at in about a second.")
+    next: list[str] = Field(description="Commands that fit now.")

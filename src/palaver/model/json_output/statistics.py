@@ -1,6 +1,6 @@
 """Output of `stats` and `duplicates`."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -40,11 +40,14 @@ class Counted(Part):
         description="With --usage, what else the records count, by name: requests, suggestions, lines, …"
     )
     tokens: TokenCounts = Field(description="What these answers used.")
+    estimated_tokens: int = Field(
+        description="With --usage, tokens that the tools themselves estimate, where the provider's count is unknown."
+    )
     cost: Amount | None = Field(
         description="What these answers cost by known prices, those of unknown ones left out; null when there are none."
     )
     stated_costs: list[Amount] = Field(
-        description="What sources themselves say it cost, by currency; it is in no other number."
+        description="Costs reported by the tools themselves, by currency; not included in `cost`."
     )
 
 
@@ -54,14 +57,25 @@ class Totals(Counted):
     agents: int = Field(description="How many of the conversations are those of agents.")
 
 
+class UsageBlock(Part):
+    """A five-hour block, named by the full hour of its first answer."""
+
+    end: str = Field(description="When it ends, five hours after it began.")
+    last_answer: str = Field(description="The time of its last answer.")
+    is_active: bool = Field(description="Whether it has not ended, and had an answer in the last five hours.")
+    seconds_left: int = Field(description="How long it still lasts; 0 if it is not active.")
+
+
 class Group(Counted):
     """One day, one project, one model or the like."""
 
     group: str | None = Field(
-        description="The day, the Monday of the week, the month, the folder, the model, the platform, the tool, the "
-        "conversation as platform:id, or the subject as kind:id; null for what has none."
+        description="The day, the Monday of the week, the month, the start of the block, the folder, the model, the "
+        "platform, the tool, the conversation as platform:id, or the subject as kind:id; null for what has none."
     )
     title: str | None = Field(description="The title, where groups are conversations.")
+    models: list[str] | None = Field(description="Where groups are models, how their sources spell the name.")
+    block: UsageBlock | None = Field(description="Where groups are blocks, the block.")
 
 
 class LeftOut(Part):
@@ -79,6 +93,34 @@ class Unpriced(Part):
     answers: int = Field(description="How many of the counted answers are its.")
 
 
+class WithoutTokens(Part):
+    """A platform none of whose answers has token counts."""
+
+    platform: str = Field(description="The platform.")
+    answers: int = Field(description="The number of its answers.")
+    reason: str = Field(description="Why, as a sentence.")
+
+
+class AllTime(Part):
+    """Everything that the filters match, whenever it was."""
+
+    conversations: int = Field(description="The number of conversations.")
+    cost: Amount | None = Field(description="Their cost; null if it is unknown or would take long to compute.")
+
+
+class Budget(Part):
+    """The cost of the range, compared with a budget in USD."""
+
+    amount: float = Field(description="The budget.")
+    spent: float = Field(description="The cost of the range.")
+    left: float = Field(description="What is left of the budget; 0 if it is exceeded.")
+    is_over: bool = Field(description="Whether it is exceeded.")
+    ends_at: str | None = Field(description="When its period ends, UTC; null if it has no end.")
+    projected: float | None = Field(
+        description="What will be spent by the end of the period at the pace so far; null if that cannot be said."
+    )
+
+
 class Place(Part):
     """Where a message is."""
 
@@ -91,7 +133,7 @@ class ExplainedUsage(Place):
     """One message with token counts, and whether it counts."""
 
     timestamp: str = Field(description="When it was said, in UTC.")
-    day: str = Field(description="The day at which it is counted.")
+    day: str | None = Field(description="The day at which it is counted; null for a record without a date.")
     project: str | None = Field(description="The folder of its conversation.")
     model: str | None = Field(description="The model that answered.")
     api_message_id: str | None = Field(description="The provider's id of the answer; copies have the same.")
@@ -109,24 +151,37 @@ class ExplainedUsage(Place):
 class StatsAnswer(Answer):
     """Totals, the same by group, and what they leave out."""
 
+    SCHEMA_VERSION: ClassVar[str] = "2.0.0"
+
     of: Literal["messages", "usage_records"] = Field(
         description="What is counted: messages, with calls that only a usage record tells of; or, with --usage, those."
     )
-    since: str | None = Field(description="Messages before this time are not counted.")
+    range: Literal["last_days", "latest_days", "given", "all_time"] = Field(
+        description="Which time totals and groups are about: the last 30 days, the latest 30 days with anything if the "
+        "last ones have nothing, the dates that were given, or all time."
+    )
+    since: str | None = Field(description="Messages before this time are not counted; null for all time.")
     until: str | None = Field(description="Neither are those at this time or after it.")
-    by: Literal["day", "week", "month", "project", "model", "platform", "tool", "conversation", "subject"] = Field(
-        description="What the groups are."
+    by: Literal["day", "week", "month", "block", "project", "model", "platform", "tool", "conversation", "subject"] = (
+        Field(description="What the groups are.")
     )
     time_zone: Literal["local", "UTC"] = Field(description="Whose days they are.")
-    totals: Totals = Field(description="Everything.")
+    are_models_folded: bool = Field(description="Whether spellings of one model are one group; not with --exact.")
+    totals: Totals = Field(description="Everything in the range.")
+    all_time: AllTime | None = Field(description="Everything, where the range was not chosen by an option.")
+    budget: Budget | None = Field(description="With --budget, the comparison.")
     groups: list[Group] = Field(description="The groups; days and the like in order, others with the greatest first.")
     left_out: LeftOut = Field(description="What was not counted, since it was counted elsewhere.")
     unpriced: list[Unpriced] = Field(description="Models without a known price; their answers have no cost.")
+    without_tokens: list[WithoutTokens] = Field(description="Platforms without token counts.")
     partial_answers: int = Field(
-        description="Counted answers whose source did not record their end: their output may have been more."
+        description="Counted answers that were logged before they finished: their output is a lower bound."
     )
     periods: int = Field(
         description="With --usage, how many records are sums over a time, which may hold calls that others tell of."
+    )
+    undated_records: int = Field(
+        description="Usage records without a date of their own, which a range of time leaves out."
     )
     usages: list[ExplainedUsage] | None = Field(
         description="With --explain, every message with usage: those that are counted, each followed by its copies."

@@ -18,16 +18,12 @@ from palaver.sources.zip.directory import Directory, data_start, read_directory,
 from palaver.sources.zip.inflate import METHODS, Member, MemberStream, PackedBytes
 from palaver.sources.zip.limits import Allowance, Limits
 
-UNSAFE_NAME = finding_kind(
-    "unsafe-member-name", "error", "The name of a ZIP member points out of it or is no file's; it was not read."
-)
-ENCRYPTED = finding_kind("encrypted-member", "error", "A ZIP member is encrypted; it was not read.")
-SYMLINK = finding_kind("symlink-member", "warning", "A ZIP member is a symbolic link; it was not followed.")
+UNSAFE_NAME = finding_kind("unsafe-member-name", "error", "A ZIP member with an unsafe name was not read.")
+ENCRYPTED = finding_kind("encrypted-member", "error", "An encrypted ZIP member was not read.")
+SYMLINK = finding_kind("symlink-member", "warning", "A symbolic link in a ZIP was not followed.")
 DUPLICATE = finding_kind("duplicate-member", "warning", "Two ZIP members have the same name; the last one was read.")
-NESTED = finding_kind(
-    "nested-zip", "warning", "A ZIP member is a ZIP itself; it is read once the outer one is unpacked."
-)
-OVERSIZED = finding_kind("oversized-member", "warning", "A ZIP member says that it is larger than the limits allow.")
+NESTED = finding_kind("nested-zip", "warning", "A ZIP within a ZIP was not read; unpack the outer one first.")
+OVERSIZED = finding_kind("oversized-member", "warning", "A ZIP member exceeds the size limits; it was not read.")
 SALVAGED = finding_kind(
     "zip-salvaged", "warning", "The directory of a ZIP is missing or damaged; its members were found by their headers."
 )

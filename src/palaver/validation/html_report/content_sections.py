@@ -1,6 +1,7 @@
 """The sections about contents: findings by code, coverage of the schema by platform, and unknown kinds of records."""
 
 from collections import Counter
+from shlex import quote
 
 from palaver.model.build import JsonObject
 from palaver.validation.html_report.components import (
@@ -30,13 +31,13 @@ _STAGES = {"reading": "while reading", "schema": "by the schema", "rule": "by a 
 def findings_section(report: JsonObject) -> Markup:
     groups = report["findings"]
     if not groups:
-        lead = "What was noticed, by code."
-        return section("findings", "Findings", lead, empty("No findings: everything is as it should be."))
+        lead = "Problems and oddities, by code."
+        return section("findings", "Findings", lead, empty("No problems found."))
     total = sum(group["count"] for group in groups)
     return section(
         "findings",
         "Findings",
-        f"{counted(total, 'finding')} of {counted(len(groups), 'kind')}, the gravest first.",
+        f"{counted(total, 'finding')} of {counted(len(groups), 'kind')}, most severe first.",
         _chart(groups),
         filter_box("finding-groups", "Filter findings", "code, severity, file, text"),
         tag("div", *(_group(group, position) for position, group in enumerate(groups, 1)), id="finding-groups"),
@@ -90,7 +91,7 @@ def _group(group: JsonObject, position: int) -> Markup:
 def _examples(group: JsonObject) -> Markup:
     examples = group["examples"]
     if not examples:
-        return empty("No example is kept.")
+        return empty("No example was kept.")
     more = group["count"] - len(examples)
     hint = (
         f"The first {number(len(examples))} of {number(group['count'])}; --max-errors keeps more." if more > 0 else None
@@ -102,7 +103,7 @@ def _examples(group: JsonObject) -> Markup:
 
 
 def _example(example: JsonObject) -> Markup:
-    source = path(example["source"]) if example["source"] else tag("span", "the archive itself", class_="path")
+    source = path(example["source"]) if example["source"] else tag("span", "the archive", class_="path")
     line = example["line"]
     details = [
         ("Where", example["where"]),
@@ -110,6 +111,9 @@ def _example(example: JsonObject) -> Markup:
         ("Pointer", example["pointer"]),
     ]
     rows = [tag("div", tag("dt", name), tag("dd", tag("code", value))) for name, value in details if value]
+    if example["conversation_id"]:
+        command = f"palaver show {quote(example['conversation_id'])}"
+        rows.append(tag("div", tag("dt", "Open"), tag("dd", tag("code", command, class_="command"))))
     return tag(
         "li",
         tag(
@@ -130,9 +134,9 @@ _UNMAPPED_COLUMNS = (Column("Kept as", "text"), Column("Share", "chart"), Column
 
 def coverage_section(report: JsonObject) -> Markup:
     platforms = sorted(report["coverage"], key=lambda platform: -platform["conversations"])
-    lead = "How much of the schema each platform fills, in parts of its conversations."
+    lead = "The share of each platform's conversations that fill a field of the schema."
     if not platforms:
-        return section("coverage", "Coverage", lead, empty("No conversation was read, so there is nothing to cover."))
+        return section("coverage", "Coverage", lead, empty("No conversations were read."))
     drawn = (_platform(platform, is_first=index == 0) for index, platform in enumerate(platforms))
     return section("coverage", "Coverage", lead, *drawn)
 
@@ -151,7 +155,7 @@ def _platform(platform: JsonObject, *, is_first: bool) -> Markup:
         "div",
         _count_box("Roles", platform["roles"], "role", "No message was read."),
         _count_box("Blocks", platform["blocks"], "type", "No block was read."),
-        _count_box("Versions", platform["versions"], "version", "No version is stated."),
+        _count_box("Versions", platform["versions"], "version", "No version is recorded."),
         class_="boxes",
     )
     return tag("details", head, charts, _fields(platform), _unmapped(platform), class_="platform", open=is_first)
@@ -196,7 +200,7 @@ def _unmapped(platform: JsonObject) -> Markup:
     fields, more = platform["unmapped"], platform["unmapped_more"]
     title = tag("h4", "Source fields without a place in the schema")
     if not fields:
-        return joined(title, empty("None: every field of the source has its place."))
+        return joined(title, empty("None: every source field has a place."))
     rows = (
         tag(
             "tr",
@@ -208,7 +212,7 @@ def _unmapped(platform: JsonObject) -> Markup:
         for field in fields
     )
     foot = tag("tr", tag("th", counted(more, "more field"), scope="row"), *[tag("td")] * 3) if more else None
-    hint = tag("p", "They are kept under their own names, so nothing is lost.", class_="hint")
+    hint = tag("p", "Kept under their own names; nothing is lost.", class_="hint")
     label = f"Unmapped fields of {platform['title'] or platform['platform']}"
     return joined(title, hint, table(label, _UNMAPPED_COLUMNS, rows, foot=foot, is_tall=True))
 
@@ -226,20 +230,17 @@ _DRIFT_COLUMNS = (
     Column("Platform", "text"),
     Column("Version", "text"),
     Column("Times"),
-    Column("Met first in", "text"),
+    Column("First seen in", "text"),
 )
 
 
 def drift_section(report: JsonObject) -> Markup:
     kinds = report["drift"]
     if not kinds:
-        lead = "Kinds of records that no importer knows."
+        lead = "Record kinds unknown to the importers."
         return section("drift", "Drift", lead, empty("None: every kind of record is known."))
-    lead = (
-        "Kinds of records that this palaver does not know. "
-        "A newer palaver may know these; nothing is lost: they are kept whole."
-    )
-    return section("drift", "Drift", lead, table("Unknown kinds of records", _DRIFT_COLUMNS, map(_drift_row, kinds)))
+    lead = "Record kinds that this version of palaver does not know. They are stored as they are; nothing is lost."
+    return section("drift", "Drift", lead, table("Unknown record kinds", _DRIFT_COLUMNS, map(_drift_row, kinds)))
 
 
 def _drift_row(kind: JsonObject) -> Markup:
@@ -247,7 +248,7 @@ def _drift_row(kind: JsonObject) -> Markup:
         "tr",
         tag("th", tag("code", kind["kind"]), scope="row"),
         tag("td", kind["platform"]),
-        tag("td", kind["version"]) if kind["version"] is not None else tag("td", "not stated", class_="muted"),
+        tag("td", kind["version"]) if kind["version"] is not None else tag("td", "unknown", class_="muted"),
         number_cell(kind["count"]),
         tag(
             "td",

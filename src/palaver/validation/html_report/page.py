@@ -14,11 +14,12 @@ from palaver.validation.html_report.components import Tone, badge, counted, icon
 from palaver.validation.html_report.content_sections import coverage_section, drift_section, findings_section
 from palaver.validation.html_report.markup import Markup, inlined, joined, tag
 from palaver.validation.html_report.source_sections import ledger_section, sources_section, unread_section
+from palaver.validation.report import headline
 
 _LEVELS = {
-    "strict": "Errors and warnings make the whole invalid.",
-    "standard": "Errors make the whole invalid.",
-    "lenient": "The schema only, after safe conversions.",
+    "strict": "Errors and warnings fail.",
+    "standard": "Errors fail.",
+    "lenient": "Checks the schema only, after safe conversions.",
 }
 _SUBJECTS = {"paths": "Files and folders", "archive": "The archive"}
 
@@ -52,7 +53,7 @@ def _verdict(report: JsonObject) -> Markup:
     return tag(
         "header",
         tag("p", "Validation report", class_="eyebrow"),
-        tag("h1", icon(tone), "Valid" if report["valid"] else "Not valid", class_=f"verdict is-{tone}"),
+        tag("h1", icon(tone), headline(report), class_=f"verdict is-{tone}"),
         tag("p", _sentence(report), class_="lead"),
         tag(
             "dl",
@@ -80,9 +81,9 @@ def _totals(report: JsonObject) -> Markup:
         _figure("Sources", sums["sources"], f"{counted(failed, 'is', 'are')} not valid" if failed else valid),
         _figure("Conversations", sums["conversations"]),
         _figure("Messages", sums["messages"]),
-        _figure("Documents", sums["documents"], f"{invalid:,} with an error" if invalid else "none with an error"),
+        _figure("Documents", sums["documents"], f"{invalid:,} with an error" if invalid else "no errors"),
         _figure("Size", size(sums["bytes"]), counted(sums["bytes"], "byte")),
-        _figure("Findings", found, joined(*shown) if found else "nothing was found"),
+        _figure("Findings", found, joined(*shown) if found else "no problems found"),
         class_="figures",
         aria_label="Totals",
     )
@@ -92,8 +93,8 @@ def _sentence(report: JsonObject) -> str:
     sums = report["totals"]
     if report["valid"]:
         return (
-            f"Everything could be checked, and nothing failed: {counted(sums['messages'], 'message')} "
-            f"in {counted(sums['conversations'], 'conversation')}."
+            f"Checked {counted(sums['messages'], 'message')} in {counted(sums['conversations'], 'conversation')}. "
+            "Nothing failed."
         )
     severities = sums["severities"]
     cut = sum(1 for source in report["sources"] if source["failure"] is not None)
@@ -104,7 +105,7 @@ def _sentence(report: JsonObject) -> str:
         f"{counted(cut, 'source')} that could not be read to the end" if cut else "",
         f"{counted(len(report['refused']), 'path')} that could not be checked" if report["refused"] else "",
     ]
-    sentence = _join_words([reason for reason in reasons if reason]) or "Something failed"
+    sentence = _join_words([reason for reason in reasons if reason]) or "Some sources failed"
     if failed and sums["sources"] > 1:
         sentence += f". {failed:,} of {sums['sources']:,} sources {'is' if failed == 1 else 'are'} not valid"
     return f"{sentence}."
@@ -116,9 +117,9 @@ def _join_words(parts: list[str]) -> str:
 
 def _rules(names: list[str]) -> Markup:
     if not names:
-        return tag("p", "No rules were asked: only the published schema.", class_="rules-none")
+        return tag("p", "No rules were checked, only the published schema.", class_="rules-none")
     listed = tag("ul", *(tag("li", tag("code", name)) for name in names), class_="chips")
-    return tag("details", tag("summary", f"{counted(len(names), 'rule')} asked"), listed, class_="rules")
+    return tag("details", tag("summary", f"{counted(len(names), 'rule')} checked"), listed, class_="rules")
 
 
 def _detail(name: str, value: str | Markup, *, more: str | None = None) -> Markup:
@@ -130,7 +131,6 @@ def _figure(name: str, value: str | int, more: str | Markup | None = None) -> Ma
 
 
 def _head(report: JsonObject) -> Markup:
-    verdict_word = "Valid" if report["valid"] else "Not valid"
     return tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -138,7 +138,7 @@ def _head(report: JsonObject) -> Markup:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="generator", content=f"palaver {report['palaver_version']}"),
-        tag("title", f"{verdict_word} · validation report · palaver"),
+        tag("title", f"{headline(report)} · validation report · palaver"),
         tag("link", rel="icon", href="data:,"),
         inlined("style", _resource("style.css")),
     )
@@ -179,7 +179,7 @@ def _link(name: str, title: str, count: int = 0) -> Markup:
 def _foot(report: JsonObject) -> Markup:
     when = tag("time", moment(report["generated_at"]), datetime=report["generated_at"])
     origin = joined(f"Made by palaver {report['palaver_version']}, ", when, f". Report {report['schema_version']}.")
-    privacy = "This page is whole in itself: it asks for nothing from anywhere, and nothing leaves your machine."
+    privacy = "This page is self-contained: it loads nothing from the network, and nothing leaves your machine."
     return tag("footer", tag("p", origin), tag("p", privacy))
 
 

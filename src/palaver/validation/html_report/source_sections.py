@@ -30,15 +30,15 @@ from palaver.validation.html_report.markup import Markup, joined, tag
 
 _MAX_LEDGER_BARS = 6
 _MEANINGS = {
-    "mapped": "became a message or a part of one",
-    "folded": "went into another record's message",
-    "skipped by rule": "left out on purpose",
-    "quarantined": "refused and set aside",
-    "unaccounted": "should not be: please report it",
+    "mapped": "became a message or part of one",
+    "folded": "merged into another record's message",
+    "skipped by rule": "left out by a documented rule",
+    "quarantined": "could not be read; kept in the quarantine",
+    "unaccounted": "a bug: please report it",
 }
 _LEDGER_COLUMNS = (
     Column("Source", "text"),
-    Column("What became of its records", "chart"),
+    Column("Result", "chart"),
     *map(Column, ("Read", "Mapped", "Folded", "Skipped", "Quarantined")),
 )
 
@@ -46,7 +46,7 @@ _LEDGER_COLUMNS = (
 def ledger_section(report: JsonObject) -> Markup:
     records = report["totals"]["records"]
     if not records["read"] and not _accounted_records(records):
-        return section("ledger", "Ledger", "What became of every record that was read.", empty("No record was read."))
+        return section("ledger", "Ledger", "The result of every record read.", empty("No records were read."))
     shares = _shares(records)
     sources = sorted(report["sources"], key=lambda source: -_problem_records(source["records"]))
     return section(
@@ -90,10 +90,10 @@ def _legend(records: JsonObject, shares: list[Share]) -> Markup:
     verdict = badge("valid", "adds up") if adds_up else badge("error", "does not add up")
     foot = tag("tr", tag("th", "Read ", verdict, scope="row"), number_cell(read), tag("td"))
     columns = [Column("Records", "text"), Column("Count"), Column("Share")]
-    widened_hint = "Parts too small to be seen are drawn a little wider than they are."
+    widened_hint = "Very small parts are drawn slightly wider, so that they stay visible."
     return tag(
         "div",
-        table("What became of all records", columns, rows, foot=foot, is_sortable=False),
+        table("Records by result", columns, rows, foot=foot, is_sortable=False),
         tag("p", widened_hint, class_="hint") if has_widened([share.count for share in shares]) else None,
     )
 
@@ -175,11 +175,11 @@ _SOURCE_COLUMNS = (
 def sources_section(report: JsonObject) -> Markup:
     ordered = sorted(report["sources"], key=_severity_order)
     if not ordered:
-        return section("sources", "Sources", "What was read.", empty("No source was read."))
+        return section("sources", "Sources", "Files and folders that were read.", empty("No sources were read."))
     drawn, left = ordered[:MAX_SOURCE_ROWS], ordered[MAX_SOURCE_ROWS:]
-    lead = f"{counted(len(ordered), 'source')}, those with trouble first."
+    lead = f"{counted(len(ordered), 'source')}, most problems first."
     if left:
-        lead += f" The first {number(MAX_SOURCE_ROWS)} are shown; the JSON report has all of them."
+        lead += f" Only the first {number(MAX_SOURCE_ROWS)} are shown; the JSON report lists all."
     return section(
         "sources",
         "Sources",
@@ -273,28 +273,28 @@ _MAX_OPEN_UNCLAIMED = 20
 
 
 def unread_section(report: JsonObject) -> Markup:
-    lead = "What was asked for or found, and is not part of this report."
+    lead = "Paths that could not be checked, and files that are not conversations."
     return section("unread", "Not checked", lead, _refused(report["refused"]), _unclaimed(report["unclaimed"]))
 
 
 def _refused(sentences: list[str]) -> Markup:
-    title = tag("h3", "Refused")
+    title = tag("h3", "Could not be checked")
     if not sentences:
-        return joined(title, empty("Nothing was refused: every path could be checked."))
+        return joined(title, empty("None."))
     items = (tag("li", icon("error"), tag("span", sentence)) for sentence in sentences)
     return joined(title, tag("ul", *items, class_="refused"))
 
 
 def _unclaimed(paths: list[str]) -> Markup:
-    title = tag("h3", "Unclaimed")
+    title = tag("h3", "Skipped")
     if not paths:
-        return joined(title, empty("No file was left over: an importer reads each of them."))
+        return joined(title, empty("None."))
     drawn, left = paths[:_MAX_UNCLAIMED], paths[_MAX_UNCLAIMED:]
     return joined(
         title,
         tag(
             "details",
-            tag("summary", f"{counted(len(paths), 'file')} that no importer reads"),
+            tag("summary", f"{counted(len(paths), 'file')} skipped: not conversations"),
             tag("ul", *(tag("li", path(file)) for file in drawn), class_="unclaimed"),
             tag("p", f"and {counted(len(left), 'more file')}", class_="hint") if left else None,
             open=len(paths) <= _MAX_OPEN_UNCLAIMED,

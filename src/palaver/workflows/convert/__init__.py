@@ -64,11 +64,11 @@ def convert(value: Any, source: str, target: str, *, dialect: str = "api", time:
     """
     for name in (source, target):
         if name not in format_names():
-            raise OptionError(f"there is no format {name!r}; known: {', '.join(format_names())}")
+            raise OptionError(f"{name!r} is not a format: choose {', '.join(format_names())}")
     if dialect not in DIALECTS:
-        raise OptionError(f"there is no dialect {dialect!r}; known: {', '.join(DIALECTS)}")
+        raise OptionError(f"{dialect!r} is not a dialect: choose {', '.join(DIALECTS)}")
     if dialect != DIALECTS[0] and target not in OPENAI_FORMATS:
-        raise OptionError(f"the dialect {dialect} is one of OpenAI's formats, not of {target}")
+        raise OptionError(f"--dialect {dialect} applies to OpenAI formats only, not to {target}")
     try:
         stamp = None if time is None else normalize_timestamp(time)
     except ValueError as error:
@@ -79,7 +79,7 @@ def convert(value: Any, source: str, target: str, *, dialect: str = "api", time:
         payload, losses = _write(parts, target, dialect, stamp)
         return Converted(payload, list(dict.fromkeys([*found, *parts.losses, *losses])))
     except RecursionError as error:
-        raise ContentError("it is nested too deeply to be converted") from error
+        raise ContentError("nested too deeply to be converted") from error
 
 
 def _read(value: Any, source: str, target: str) -> Parts:
@@ -95,7 +95,7 @@ def _read(value: Any, source: str, target: str) -> Parts:
         case dict():
             return _read_object(value, source)
         case _:
-            raise ContentError(f"a payload is an object or an array of messages, not {_json_name(value)}")
+            raise ContentError(f"a payload must be an object or an array of messages, not {_json_name(value)}")
 
 
 def _json_name(value: Any) -> str:
@@ -105,7 +105,7 @@ def _json_name(value: Any) -> str:
 
 def _read_messages(values: list[Any], source: str, target: str) -> Parts:
     if source == UCS:
-        raise ContentError("a conversation document is an object, not an array")
+        raise ContentError("a conversation document must be an object, not an array")
     parts = read_messages(values, source, target)
     if source == EXCHANGE:
         check_messages(values)
@@ -133,8 +133,8 @@ def _read_object(value: JsonObject, source: str) -> Parts:
         case _:
             pass
     if (error := wire.error_from_wire(value)) is not None:
-        raise ContentError(f"this is an error of the provider ({error['category']}): {error['message']}")
-    raise ContentError(f"this is neither a request, a response nor a message of {source}")
+        raise ContentError(f"the payload is an error of the provider ({error['category']}): {error['message']}")
+    raise ContentError(f"not a request, response or message in the format {source}")
 
 
 def _add_request(payload: JsonObject, parts: Parts, wire: WireFormat) -> None:
@@ -165,7 +165,7 @@ def _read_pair(request: JsonObject, rest: JsonObject, source: str) -> Parts:
             case _, None:
                 pass
             case _:
-                parts.losses.append(Loss(f"/{escape_key(name)}", "it is neither a request nor a response"))
+                parts.losses.append(Loss(f"/{escape_key(name)}", "not a request or response"))
     response: Any = rest.get("response")
     match response:
         case {"sse_lines": [*lines]}:
@@ -176,7 +176,7 @@ def _read_pair(request: JsonObject, rest: JsonObject, source: str) -> Parts:
                 if issue.type != ANOTHER_MESSAGE
             ]
             parts.losses += [
-                Loss("/response", f"{issue.detail}, and a request has one response")
+                Loss("/response", f"{issue.detail}, but a request has only one response")
                 for message in (made, *made.following)
                 for issue in message.issues
                 if issue.type == ANOTHER_MESSAGE
@@ -210,7 +210,7 @@ def _write(parts: Parts, target: str, dialect: str, time: str | None) -> Convert
             losses += parts.located(name, lost)
     is_error_written = "response" in made and wire_format(target).error_from_wire(made["response"]) is not None
     losses += [
-        parts.frame_loss(name, "a payload has no place for it")
+        parts.frame_loss(name, "not supported in a payload")
         for name in parts.frame
         if name != "error" or not is_error_written
     ]
@@ -223,7 +223,7 @@ def _write_part(part: JsonObject, name: str, target: str, dialect: str) -> Writt
     losses: list[Loss] = []
     if name == "request" and target == "gemini" and "model" not in part:
         part = {**part, "model": UNKNOWN_MODEL}
-        losses.append(Loss("/model", "Gemini names a model, and the payload does not", "changed"))
+        losses.append(Loss("/model", "Gemini requires a model, but the payload has none", "changed"))
     is_seed = dialect != DIALECTS[0] and (target, name) != ("openai-chat", "request")
     written = write(part, dialect=dialect) if is_seed else write(part)
     return Written(written.payload, [*losses, *written.losses])

@@ -28,14 +28,14 @@ def request_from_document(document: JsonObject) -> Parts:
     document = upgrade(document)
     if not is_valid(document):
         error = next(schema_errors(document))
-        raise ContentError(f"no conversation document: {error.pointer or '/'}: {error.message}")
+        raise ContentError(f"not a conversation document: {error.pointer or '/'}: {error.message}")
     losses: list[Loss] = []
     pointers: Pointers = {}
     request: JsonObject = {"model": document["platform"].get("model") or UNKNOWN_MODEL, "messages": []}
     for index, message in enumerate(document["messages"]):
         where = f"/messages/{index}"
         if (message.get("metadata") or {}).get("on_active_path") is False:
-            losses.append(Loss(where, "it is on a branch that was left behind"))
+            losses.append(Loss(where, "on an abandoned branch"))
             continue
         content = [
             _code_as_text(block, f"{where}/content/{number}", losses) for number, block in enumerate(message["content"])
@@ -49,7 +49,7 @@ def request_from_document(document: JsonObject) -> Parts:
             continue
         pointers[f"/messages/{len(request['messages'])}"] = (where,)
         if role == "system":
-            losses.append(Loss(f"{where}/role", "a request has its system prompt in front", "changed"))
+            losses.append(Loss(f"{where}/role", "a request has its system prompt first", "changed"))
             request["messages"].append({"role": "user", "content": content})
         else:
             request_role = "tool" if role == "function" else role
@@ -63,14 +63,14 @@ def request_from_document(document: JsonObject) -> Parts:
 def _code_as_text(block: JsonObject, where: str, losses: list[Loss]) -> JsonObject:
     if block["type"] != "code":
         return block
-    losses.append(Loss(where, "code became text between fences", "changed"))
+    losses.append(Loss(where, "code became fenced text", "changed"))
     return build.text(f"```{block.get('language') or ''}\n{block['code']}\n```")
 
 
 def _document_losses(document: JsonObject) -> list[Loss]:
     """List the fields that no API can carry, each once, at its first occurrence."""
     losses = [
-        Loss(f"/{name}", "a request has no place for it") for name in _HEADER_FIELDS if document.get(name) is not None
+        Loss(f"/{name}", "not supported in a request") for name in _HEADER_FIELDS if document.get(name) is not None
     ]
     first: dict[str, tuple[int, int]] = {}
     for index, message in enumerate(document["messages"]):
@@ -80,7 +80,7 @@ def _document_losses(document: JsonObject) -> list[Loss]:
                 first[name] = where, count + 1
     for name, (index, count) in first.items():
         others = f" (here and in {count - 1:,} other messages)" if count > 1 else ""
-        losses.append(Loss(f"/messages/{index}/{name}", f"a request has no place for it{others}"))
+        losses.append(Loss(f"/messages/{index}/{name}", f"not supported in a request{others}"))
     return losses
 
 
@@ -204,11 +204,11 @@ def _request_losses(parts: Parts) -> list[Loss]:
     report_unwritten(request, carried, "", losses, own="", title=_TITLE, carried=("tools",))
     report_fields(request.get("sampling") or {}, (), "/sampling", losses, title=_TITLE)
     if any("tools" in holder for holder in (request, *(request.get("provider_data") or {}).values())):
-        losses.drop("/tools", f"{_TITLE} has no place for it")
+        losses.drop("/tools", f"not supported in {_TITLE}")
     kept = {"started_at"} if parts.response is None else {"started_at", "exchange_id", "duration_ms"}
     return [
         *parts.located("request", losses.found),
-        *(parts.frame_loss(name, f"{_TITLE} has no place for it") for name in parts.frame if name not in kept),
+        *(parts.frame_loss(name, f"not supported in {_TITLE}") for name in parts.frame if name not in kept),
     ]
 
 
@@ -264,5 +264,5 @@ def _valid_document(document: JsonObject, losses: list[Loss]) -> JsonObject:
     make_serializable(document, note)
     if repair_document(document, note) is None:
         error = next(schema_errors(document))
-        raise ContentError(f"no conversation document can be made of it: {error.pointer or '/'}: {error.message}")
+        raise ContentError(f"cannot be converted to a conversation document: {error.pointer or '/'}: {error.message}")
     return document

@@ -41,12 +41,12 @@ def read_exchange(value: JsonObject) -> Parts:
     if "messages" in value:
         _check(_document(value), "/request")
         return Parts(_without_default(value))
-    raise ContentError("this is neither an exchange nor its request, its response or a message")
+    raise ContentError("not an exchange, request, response or message")
 
 
 def _refuse_unknown_version(version: Any) -> None:
     if not isinstance(version, str):
-        raise VersionError("the exchange has no schema_version; `palaver schema exchange` prints what it must hold")
+        raise VersionError("the exchange has no schema_version; `palaver schema exchange` prints the schema")
     _published(version)
 
 
@@ -70,7 +70,7 @@ def write_exchange(parts: Parts) -> Converted:
     request, response = parts.request, parts.response
     if "model" not in request:
         request = {**request, "model": UNKNOWN_MODEL}
-        made_up = Loss("/model", "an exchange names its model, and the payload does not", "changed")
+        made_up = Loss("/model", "an exchange requires a model, but the payload has none", "changed")
         losses += parts.located("request", [made_up])
     exchange_id = _exchange_id(request, response, parts.provider)
     exchange = compose.exchange(exchange_id, request, response, provider=parts.provider or None) | parts.frame
@@ -101,4 +101,4 @@ def _check(document: JsonObject, part: str) -> None:
         pass  # nested too deeply: the error below says so
     error = next(schema_errors(document, "exchange"))
     where = error.pointer.removeprefix(part) or "/"
-    raise ContentError(f"no exchange of version {EXCHANGE_SCHEMA_VERSION}: {where}: {error.message}")
+    raise ContentError(f"not an exchange of version {EXCHANGE_SCHEMA_VERSION}: {where}: {error.message}")

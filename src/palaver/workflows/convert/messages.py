@@ -50,7 +50,7 @@ def read_messages(values: list[Any], source: str, target: str) -> Parts:
     """Read bare messages; one that is none of the format's is refused, for it would be written as it is."""
     for number, value in enumerate(values):
         if not is_message(value, source):
-            raise ContentError(f"element {number} of the array is no message of {source}")
+            raise ContentError(f"element {number} of the array is not a message in the format {source}")
     if source == EXCHANGE:
         return Parts({"model": UNKNOWN_MODEL, "messages": values})
     wire = wire_format(source)
@@ -73,10 +73,10 @@ def messages_of(parts: Parts, payload: JsonObject, losses: list[Loss], target: s
     if parts.shape == "messages":
         return Converted(messages, kept)
     if not messages:
-        raise ContentError(f"nothing of this message has a place in {target}")
+        raise ContentError(f"{target} cannot express any part of this message")
     if len(messages) == 1:
         return Converted(messages[0], kept)
-    reason = f"one message became {len(messages)} in {target}, which are given as an array"
+    reason = f"one message became an array of {len(messages)} messages in {target}"
     others = [loss for loss in kept if loss.pointer or loss.change != "changed"]
     return Converted(messages, [*others, Loss("", reason, "changed")])
 
@@ -96,7 +96,7 @@ def place_prompts(request: JsonObject, target: str) -> tuple[JsonObject, list[Lo
         if target in OPENAI_FORMATS:
             data[target.replace("-", "_")] = {"role": role}
         else:
-            reason = f"{target} has no {role} messages; it is a message of the user"
+            reason = f"{target} has no {role} messages; it became a user message"
             losses.append(Loss(f"/messages/{number}/role", reason, "changed"))
         messages.append({**message, "provider_data": data})
     return {**request, "messages": messages}, losses
@@ -109,7 +109,7 @@ def _with_answers(messages: list[Any], parts: Parts, losses: list[Loss]) -> list
         messages = [{"role": "assistant", "content": None}]
     answered = [{**message, "content": NO_ANSWER} if _is_empty_answer(message) else message for message in messages]
     if answered != messages:
-        losses.append(Loss("/messages", "a sentence stands where there is no answer", "changed"))
+        losses.append(Loss("/messages", "a placeholder sentence replaces the missing answer", "changed"))
     return answered
 
 

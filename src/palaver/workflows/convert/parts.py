@@ -118,7 +118,7 @@ def _is_writable(value: Any) -> bool:
 def _replaced(value: Any, losses: list[Loss], pointer: str) -> Any:
     match value:
         case float() if not math.isfinite(value):
-            losses.append(Loss(pointer, f"JSON has no number {value}; null stands for it", "changed"))
+            losses.append(Loss(pointer, f"JSON has no number {value}; it became null", "changed"))
             return None
         case str():
             text = _encodable(value)
@@ -129,7 +129,7 @@ def _replaced(value: Any, losses: list[Loss], pointer: str) -> Any:
             made: JsonObject = {}
             for key, inner in value.items():
                 if not isinstance(key, str):
-                    raise ContentError(f"the name of a field is a text, not {key!r}")
+                    raise ContentError(f"a field name must be a string, not {key!r}")
                 name = _replaced(key, losses, pointer)
                 while name != key and (name in value or name in made):  # two broken keys may become equal
                     name += "\ufffd"

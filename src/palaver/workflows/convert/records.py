@@ -100,7 +100,7 @@ def _array_records(elements: JsonElements, run: _ReadingRun, source: str) -> Ite
 def _stream_records(body: bytes, source: str) -> Iterator[Record | Refusal]:
     """Yield the response in a recorded stream; each on its own, if there are several."""
     if source not in formats():
-        yield Refusal("the stream", f"a stream of events is of a provider's format, not of {source}")
+        yield Refusal("the stream", f"a stream of events requires a provider's format, not {source}")
         return
     messages = assemble_all(source.replace("-", "_"), body)
     for number, message in enumerate(messages, 1):

@@ -1,4 +1,4 @@
-"""The public library: conversations as typed objects, and what the mapping specification asks about their messages."""
+"""Conversations as typed objects, and what the mapping specification asks about their messages."""
 
 import hashlib
 from collections.abc import Iterator, Mapping

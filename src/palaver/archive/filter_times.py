@@ -5,31 +5,37 @@ from typing import TYPE_CHECKING, Any
 from palaver.errors import OptionError
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import date, datetime
 
 ACCEPTED = "2026-01-31, 2026-01-31T12:00, 2026-02, 2026, 7d, 12h, 2w, today, yesterday, week, month, 'last week'"
 _UNITS = {"m": "minutes", "min": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}
 
 
-def parse_time(text: str | None) -> str:
+def parse_time(value: "str | date | datetime | None") -> str:
     """Return a time in the schema's format, or "" if none is given.
 
     Times without a zone are in this machine's time zone. A year, a month, a week or a day is its first moment; weeks
     begin on Monday. `7d` and `7 days ago` are a length of time before now.
     """
-    if not text:
+    if not value:
         return ""
     from datetime import UTC, datetime
 
     from palaver.model.timestamps import normalize_timestamp
 
-    now = datetime.now(UTC).astimezone()
-    words = " ".join(text.lower().split())
     try:
-        when = _named_period(words, now) or _time_before(words, now) or _calendar_time(text.strip())
+        match value:
+            case str():
+                now = datetime.now(UTC).astimezone()
+                words = " ".join(value.lower().split())
+                when = _named_period(words, now) or _time_before(words, now) or _calendar_time(value.strip())
+            case datetime():
+                when = value
+            case _:
+                when = datetime(value.year, value.month, value.day)  # noqa: DTZ001 - the machine's zone is added later
         return normalize_timestamp(when if when.tzinfo else when.astimezone())
     except (ValueError, OverflowError) as error:
-        raise OptionError(f"{text!r} is not a date that palaver understands: try {ACCEPTED}") from error
+        raise OptionError(f"{value!r} is not a date that palaver understands: try {ACCEPTED}") from error
 
 
 def _named_period(words: str, now: "datetime") -> "datetime | None":

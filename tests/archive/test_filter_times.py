@@ -1,10 +1,10 @@
 """Times as people write them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from palaver.cli._times import parse_time
+from palaver.archive.filter_times import parse_time
 from palaver.errors import OptionError
 from palaver.model.timestamps import normalize_timestamp
 
@@ -30,6 +30,12 @@ def test_a_calendar_time_is_its_first_moment_here(text, expected):
 
 def test_a_time_with_a_zone_keeps_it():
     assert parse_time("2026-01-31T12:00+02:00") == "2026-01-31T10:00:00.000Z"
+
+
+def test_times_of_python_are_times_too():
+    assert parse_time(datetime(2026, 1, 31, 12, tzinfo=UTC)) == "2026-01-31T12:00:00.000Z"
+    assert parse_time(datetime(2026, 1, 31, 12)) == local(2026, 1, 31, 12)  # noqa: DTZ001 - the case in question
+    assert parse_time(date(2026, 1, 31)) == local(2026, 1, 31)
 
 
 def test_no_time_is_empty():
