@@ -12,13 +12,13 @@ EXAMPLES = {
     "list": (
         "palaver list --since 'last week'",
         "palaver list --platform 'Claude Code' --project webshop",
-        "palaver list --has rating --sort messages",
+        "palaver list --here --has rating",
     ),
-    "show": ("palaver show latest", "palaver show 0c182e15 --tail 20", "palaver show 0c182e15 --json"),
+    "show": ("palaver show latest", "palaver show 0c182e15:412", "palaver show 0c182e15 --around 412 -C 3"),
     "search": (
         "palaver search compil* error",
         "palaver search 'retry OR backoff NOT test' --since month",
-        "palaver search 'git rebase -i' --in tool",
+        "palaver search 'git rebase -i' --in tool -C 2",
     ),
     "stats": (
         "palaver stats",
