@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from palaver.archive.usage_comparison import DATED, NOTHING, Comparison, Difference, Figures, Tokens, Way
 from palaver.cli._terminal import output
-from palaver.cli._terminal.layout import can_draw_blocks
+from palaver.cli._terminal.layout import wrapped
 from palaver.cli._terminal.statistics import show_line
 from palaver.cli._terminal.words import counted, escaped_line, money
 
@@ -23,6 +23,7 @@ _REASONS: dict[Way, str] = {
     "later": "was run before the last answers",
     "early_lines": "counts lines that were logged before the answers finished; input and cache are equal",
 }
+_INDENT = "    "
 _COST_REASONS = {
     "tokens": "the tokens differ",
     "prices": "same tokens, other prices",
@@ -120,10 +121,8 @@ def _table(differing: list[Difference], comparison: Comparison) -> "Iterator[Tex
     for row, difference in zip(rows, differing, strict=True):
         yield Text(line(row), "" if difference.unexplained == NOTHING else "bold")
         for reason in _reasons(difference):
-            text = Text(f"    {reason}", "dim" if difference.unexplained == NOTHING else "yellow")
-            if width is not None:
-                text.truncate(width, overflow="ellipsis" if can_draw_blocks() else "crop")
-            yield text
+            for piece in wrapped(reason, None if width is None else width - len(_INDENT)):
+                yield Text(f"{_INDENT}{piece}", "dim" if difference.unexplained == NOTHING else "yellow")
 
 
 def _reasons(difference: Difference) -> Iterator[str]:
