@@ -90,8 +90,8 @@ def test_a_list_has_the_order_and_the_limit_of_the_command(archive, sort):
 def test_a_search_finds_what_the_command_finds(archive, query, filters):
     found = archive.search(query, limit=9, **filters)
     expected = answer("search", "--limit", "9", *option_words(filters), query)
-    assert [(hit.platform, hit.conversation_id, hit.message_id, hit.timestamp) for hit in found] == [
-        (hit["conversation"]["platform"], hit["conversation"]["conversation_id"], hit["message_id"], hit["timestamp"])
+    assert [(hit.platform, hit.conversation_id, hit.message_id, hit.number) for hit in found] == [
+        (hit["conversation"]["platform"], hit["conversation"]["conversation_id"], hit["message_id"], hit["number"])
         for hit in expected["messages"]
     ]
     assert [hit.text for hit in found] == [(hit["passage"] or {"text": ""})["text"] for hit in expected["messages"]]

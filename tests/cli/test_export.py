@@ -269,7 +269,7 @@ def test_nothing_is_written_when_nothing_fits(run, tmp_path, words):
 def test_an_unknown_word_is_refused(run, archive):
     result = run("export", "nobody")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no conversation is called 'nobody'" in result.stderr
+    assert "no conversation matches 'nobody'" in result.stderr
     assert archive.exists()
 
 

@@ -85,7 +85,7 @@ class Archive:
         return f"<palaver.Archive {str(self.path)!r}: {conversations:,} conversations, {messages:,} messages>"
 
     def show(self, conversation: str) -> Conversation:
-        """Return a conversation with all its messages, by its id, the beginning of it, PLATFORM:ID, or `latest`."""
+        """Return a conversation with all its messages: by id, the beginning of one, PLATFORM:ID, title, or `latest`."""
         with self._connection() as connection:
             return Conversation.model_validate(
                 whole_document(connection, find_conversation(connection, conversation).key)
@@ -333,6 +333,7 @@ def _conversation_row(row: ListedConversation) -> ConversationRow:
         model=row.model,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        is_undated=row.is_undated,
         status=row.status,
         messages=row.totals.messages,
         human_messages=row.totals.human_messages,
@@ -355,6 +356,7 @@ def _search_hit(hit: Hit) -> SearchHit:
         title=conversation.title,
         project=conversation.project,
         message_id=hit.message_id,
+        number=hit.number,
         role=hit.role,
         author_kind=hit.author_kind,
         model=hit.model,

@@ -36,6 +36,8 @@ class ConversationRow:
     model: str | None
     created_at: str
     updated_at: str | None
+    is_undated: bool
+    """Whether no message states a time, so that the times are guesses."""
     status: str | None
     messages: int
     """Number of messages, with all branches."""
@@ -55,8 +57,8 @@ class ConversationRow:
 
     def __repr__(self) -> str:
         when = (self.updated_at or self.created_at)[:10]
-        messages = f"{self.messages:,} message{'s' * (self.messages != 1)}"
-        return f"<ConversationRow {self.short_id} {self.platform} {when} {_shown(self.title)} {messages}>"
+        amount = _counted(self.messages, "message")
+        return f"<ConversationRow {self.short_id} {self.platform} {when} {_shown(self.title)} {amount}>"
 
 
 class ConversationList(Sequence[ConversationRow]):
@@ -100,7 +102,7 @@ class ConversationList(Sequence[ConversationRow]):
             yield from self._pages.get(number) or self._read_rows(self._keys[start : start + _PAGE])
 
     def __repr__(self) -> str:
-        return f"<ConversationList: {_of_total(len(self), self.total, is_exact=True)} conversations>"
+        return f"<ConversationList: {_of_total(len(self), self.total, 'conversation')}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,6 +115,8 @@ class SearchHit:
     title: str
     project: str | None
     message_id: str
+    number: int
+    """The number of the message in its conversation: `palaver show ID:N` shows it in its place."""
     role: str
     author_kind: str | None
     model: str | None
@@ -170,8 +174,8 @@ class SearchHits(Sequence[SearchHit]):
         return self.hits[index]
 
     def __repr__(self) -> str:
-        found = _of_total(len(self.hits), self.total, is_exact=self.is_total_exact)
-        return f"<SearchHits: {found} messages, {self.titles_total:,} titles>"
+        found = _of_total(len(self.hits), self.total, "message", is_exact=self.is_total_exact)
+        return f"<SearchHits: {found}, {_counted(self.titles_total, 'title')}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -199,7 +203,7 @@ class Counts:
 
     def __repr__(self) -> str:
         name = "" if self.group is None else f" {self.group}"
-        return f"<Counts{name}: {self.messages:,} messages, {_dollars(self.cost)}>"
+        return f"<Counts{name}: {_counted(self.messages, 'message')}, {_dollars(self.cost)}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -227,8 +231,9 @@ class Statistics(Sequence[Counts]):
         return self.groups[index]
 
     def __repr__(self) -> str:
-        figures = f"{self.total.conversations:,} conversations, {self.total.messages:,} messages"
-        return f"<Statistics by {self.by}: {len(self.groups):,} groups, {figures}, {_dollars(self.total.cost)}>"
+        groups, total = _counted(len(self.groups), "group"), self.total
+        figures = f"{_counted(total.conversations, 'conversation')}, {_counted(total.messages, 'message')}"
+        return f"<Statistics by {self.by}: {groups}, {figures}, {_dollars(total.cost)}>"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -242,17 +247,24 @@ class ExportResult:
     files: tuple[Path, ...]
 
     def __repr__(self) -> str:
-        amounts = f"{self.conversations:,} conversations, {self.messages:,} messages"
-        return f"<ExportResult {self.format}: {amounts}, {len(self.files):,} files, {self.size_bytes:,} bytes>"
+        amounts = f"{_counted(self.conversations, 'conversation')}, {_counted(self.messages, 'message')}"
+        files = _counted(len(self.files), "file")
+        return f"<ExportResult {self.format}: {amounts}, {files}, {_counted(self.size_bytes, 'byte')}>"
 
 
 def _dollars(amount: Decimal | None) -> str:
     return "no known price" if amount is None else f"${amount:,.2f}"
 
 
-def _of_total(shown: int, total: int, *, is_exact: bool) -> str:
-    known = f"{total:,}" if is_exact else f"at least {total:,}"
-    return known if shown == total and is_exact else f"{shown:,} of {known}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _of_total(shown: int, total: int, noun: str, *, is_exact: bool = True) -> str:
+    counted = _counted(total, noun)
+    if not is_exact:
+        return f"{shown:,} of at least {counted}"
+    return counted if shown == total else f"{shown:,} of {counted}"
 
 
 def _shown(text: str) -> str:

@@ -275,4 +275,5 @@ class Conversation(OpenModel):
 
     def __repr__(self) -> str:
         title = "" if self.title is None else f" {self.title!r}"
-        return f"<Conversation {self.platform.name} {self.conversation_id}{title}: {len(self.messages):,} messages>"
+        amount = f"{len(self.messages):,} message{'s' * (len(self.messages) != 1)}"
+        return f"<Conversation {self.platform.name} {self.conversation_id}{title}: {amount}>"
