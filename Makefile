@@ -6,6 +6,7 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
+READY_VENV := $(VENV)/.ready-venv
 READY := $(VENV)/.ready
 READY_DEV := $(VENV)/.ready-dev
 
@@ -73,14 +74,17 @@ bench: $(READY_DEV)
 bench-readme: $(READY_DEV)
 	$(BIN)/python benchmarks/tables.py benchmarks/data/results.json benchmarks/README.md
 
-wheel: $(READY_DEV)
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+wheel: $(READY_VENV)
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
-$(READY): pyproject.toml constraints.txt
+$(READY_VENV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "palaver needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 2; }
 	@$(PYTHON) -m venv $(VENV) || \
 		{ echo "cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
+	@touch $@
+
+$(READY): $(READY_VENV) pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
 	@touch $@
 

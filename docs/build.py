@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from man_page import man_page
 from site_pages import llms_txt
 from traps import traps_page
 
@@ -231,6 +232,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "docs/wire.md": wire_page,
     "docs/traps.md": partial(traps_page, ROOT / "tests"),
     "docs/llms.txt": llms_txt,
+    "docs/man/palaver.1": man_page,
 }
 
 

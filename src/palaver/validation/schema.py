@@ -109,7 +109,7 @@ def _sentence(keyword: str, error: Any) -> str:
             return f"{shown} is more than {error.kind.limit}"
         case "enum":
             options = ", ".join(json.dumps(option) for option in error.kind.options)
-            return f"{shown} is none of {options}"
+            return f"{shown} is not one of {options}"
         case "type":
             wanted = str(error.message).rpartition(" is not of type")[2].lstrip("s").strip().replace('"', "")
             return f"{shown} should be {wanted.replace(', ', ' or ')}"

@@ -211,8 +211,13 @@ def _totals(found: Statistics) -> Iterator[tuple[str, str]]:
         yield "", ""
     width = max((len(figure) for _, figure, _ in rows), default=0)
     wide = max((len(name) for name, _, _ in rows), default=0) + 1
+    terminal_width = output.terminal_width()
     for name, figure, note in rows:
-        yield f"{name:<{max(wide, _FIGURES_AT)}}{figure:>{width}}{f'  {note}' if note else ''}", ""
+        line = f"{name:<{max(wide, _FIGURES_AT)}}{figure:>{width}}"
+        noted = f"{line}  {note}" if note else line
+        yield line if terminal_width is not None and len(noted) > terminal_width else noted, ""
+    for currency, amount in sorted(total.stated.items()):
+        yield f"reported by the tools themselves: {money(amount, currency)} (not included above)", "dim"
 
 
 def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
@@ -229,5 +234,3 @@ def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
         yield escaped_line(name.replace("_", " ")), f"{_number(count):,}", ""
     if total.cost is not None:
         yield "cost", money(total.cost), "by public API prices"
-    for currency, sum_ in sorted(total.stated.items()):
-        yield "reported", money(sum_, currency), "by the tools themselves (not included above)"

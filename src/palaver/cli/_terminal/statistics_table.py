@@ -31,7 +31,7 @@ _HEADS = {
     "estimated": "≈ tokens",
     "cost": "cost",
 }
-_LEFT_OUT_FIRST = ("cache_write", "cache_read", "input", "calls", "records", "messages", "output", "estimated")
+_LEFT_OUT_FIRST = ("cache_write", "cache_read", "records", "calls", "input", "messages", "output", "estimated")
 _TOTAL = "total"
 _LONGEST_NAME = 48
 _LONGEST_BAR = 40
@@ -62,7 +62,7 @@ def lines(found: Statistics, by: "GroupBy | UsageGroupBy", names: Names, *, is_u
     width = output.terminal_width()
     longest = max(len(by), len(_TOTAL), *(label.cell_len for label in labels))
     if width is not None:
-        longest = min(longest, _LONGEST_NAME)
+        longest = min(longest, max(_LONGEST_NAME, width // 3))
         for column in _LEFT_OUT_FIRST:
             if _table_width(longest, columns) > width and len(columns) > 1:
                 columns.pop(column, None)

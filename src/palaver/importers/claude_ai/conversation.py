@@ -298,9 +298,9 @@ def _first_id(raws: list[Any]) -> Any:
 
 def _describe_unreadable(element: Any) -> str:
     if not isinstance(element, dict):
-        return f"a value of type {type(element).__name__} is no conversation"
+        return f"a value of type {type(element).__name__} is not a conversation"
     names = [name for key in ("uuid", "name") if isinstance(name := element.get(key), str) and name]
-    return f"conversation {names[0] if names else 'without a name'}: there is no list of messages"
+    return f"conversation {names[0] if names else 'without a name'}: no list of messages"
 
 
 _READERS = {"conversation": read_conversations, "project": read_project, "memory": read_memory}

@@ -177,7 +177,7 @@ class _Contents:
         member = self.members.get(name)
         if member is None:
             reasons = [message for _, _, message in self.remarks.get(name, [])]
-            raise SourceError(f"cannot read {label}: {reasons[0] if reasons else 'there is no such member'}")
+            raise SourceError(f"cannot read {label}: {reasons[0] if reasons else 'no such member'}")
         if member.method not in METHODS:
             method = "Deflate64" if member.method == _DEFLATE64 else f"method {member.method}"
             raise SourceError(f"cannot read {label}: it is packed with {method}; unpack the archive with another tool")
@@ -223,7 +223,7 @@ class _Contents:
             name = _safe_name(member.name)
             if not name:
                 if member.name.strip("./\\") or ".." in member.name:
-                    message = "its name points out of the archive or is no file's; unpack it by hand if you trust it"
+                    message = "its name is unsafe; unpack it yourself if you trust it"
                     self._add_remark(UNSAFE_NAME, member.name, message)
             elif member.name.endswith(("/", "\\")):
                 self._folders.add(name)
@@ -241,7 +241,7 @@ class _Contents:
             if refusal := Allowance(self._allowance.limits, member.size_bytes).refusal(
                 name, member.size_bytes, member.packed_bytes
             ):
-                self._add_remark(OVERSIZED, name, f"by its own words it {refusal}")
+                self._add_remark(OVERSIZED, name, f"according to the directory, it {refusal}")
 
     def _add_remark(self, kind: FindingKind, where: str, message: str) -> None:
         self.remarks.setdefault(where, []).append((kind, where, message))
