@@ -263,10 +263,11 @@ def _recounts(answers: _Answers, key_of: Callable[[Usage], Key]) -> tuple[dict[K
             for copy in copies:
                 add("copies", copy, _tokens(copy.counts))
             last = copies[-1]
-            if (places := (key_of(owner), key_of(last))) and places[0] != places[1]:
+            first_key, last_key = key_of(owner), key_of(last)
+            if first_key != last_key:
                 add("other_copy", last, tokens)
                 add("other_copy", owner, taken_away)
-                moved += [places, places[::-1]]
+                moved += [(first_key, last_key), (last_key, first_key)]
         if owner.conversation_key in answers.agents:
             add("agents", owner, taken_away)
         if answers.is_undated([owner, *copies]):
@@ -296,7 +297,7 @@ def _smallest_set(wanted: Tokens, ways: _Ways) -> list[tuple[Way, Tokens, int]] 
             for way in chosen:
                 added = added.plus(ways[way][0])
             left = wanted.minus(added)
-            reasons = [(way, *ways[way]) for way in chosen]
+            reasons: list[tuple[Way, Tokens, int]] = [(way, *ways[way]) for way in chosen]
             if left == NOTHING:
                 return reasons
             if not is_exact and left._replace(output=0) == NOTHING and left.output < 0:
@@ -305,12 +306,18 @@ def _smallest_set(wanted: Tokens, ways: _Ways) -> list[tuple[Way, Tokens, int]] 
 
 
 def _subsets(ways: _Ways) -> Iterator[tuple[Way, ...]]:
-    names = [way for way in _LIKELY_FIRST if ways.get(way, (NOTHING, 0))[0] != NOTHING]
+    names: list[Way] = [way for way in _LIKELY_FIRST if ways.get(way, (NOTHING, 0))[0] != NOTHING]
     return chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))
 
 
 _LIKELY_FIRST: tuple[Way, ...] = (
-    *("copies", "undated", "deleted_files", "other_folders", "records", "other_copy", "agents"),
+    "copies",
+    "undated",
+    "deleted_files",
+    "other_folders",
+    "records",
+    "other_copy",
+    "agents",
 )
 """Of several ways with the same result, the first is named."""
 

@@ -150,12 +150,12 @@ def _known_usage(known: Any, state: str) -> LiveUsage | None:
     return LiveUsage(
         Decimal(known["today"]),
         known["times"],
-        None if session is None else Session(*session[:3], Decimal(session[3]), *session[4:]),
+        None if session is None else Session(**session)._replace(cost=Decimal(session["cost"])),
     )
 
 
 def _usage_to_keep(usage: LiveUsage, state: str) -> dict[str, Any]:
-    session = None if usage.session is None else [*usage.session[:3], str(usage.session.cost), *usage.session[4:]]
+    session = None if usage.session is None else {**usage.session._asdict(), "cost": str(usage.session.cost)}
     return {"state": state, "today": str(usage.today), "times": usage.times, "session": session}
 
 

@@ -168,7 +168,14 @@ class DifferenceReason(Part):
     """A way to count the archive that accounts for a difference, or for a part of it."""
 
     reason: Literal[
-        *("copies", "other_copy", "agents", "deleted_files", "other_folders", "undated", "records", "later"),
+        "copies",
+        "other_copy",
+        "agents",
+        "deleted_files",
+        "other_folders",
+        "undated",
+        "records",
+        "later",
         "early_lines",
     ] = Field(description="The way.")
     sentence: str = Field(description="The way, in words.")
