@@ -97,7 +97,7 @@ def test_a_meaning_is_a_sentence(rule):
 @pytest.mark.parametrize(
     ("rule", "line", "faults"),
     [
-        ("unknown-key", 0, [("/mood", "The schema knows no key 'mood'")]),
+        ("unknown-key", 0, [("/mood", "Unknown key 'mood'")]),
         ("no-messages", 4, [("/messages", "No messages found")]),
         ("no-user-message", 0, [("/messages", "No message has the role user")]),
         ("sidechain-without-parent", 0, [("/session", "A sidechain without parent_conversation_id")]),

@@ -312,7 +312,7 @@ def _schema_verdicts(document: JsonObject, kind: Kind = "conversation") -> list[
 
 def _unknown_keys(document: JsonObject) -> list[Verdict]:
     unknown = document.keys() - _top_keys()
-    return [Verdict("unknown-key", "error", "schema", (key,), f"unknown key {key!r:.80}") for key in sorted(unknown)]
+    return [Verdict("unknown-key", "error", "schema", (key,), f"Unknown key {key!r:.80}") for key in sorted(unknown)]
 
 
 @cache
