@@ -127,6 +127,12 @@ def test_the_installed_palaver_imports_searches_counts_and_validates(installed):
     assert "5e1bd177" in installed("complete-values", "id", "5e")
 
 
+def test_the_installed_palaver_shows_its_demo(installed):
+    shown = installed("demo", "--no-pause")
+    assert "10/10" in shown
+    assert "Dense sourdough" in shown
+
+
 @pytest.mark.skipif(not shutil.which("make"), reason="there is no make on this machine")
 def test_make_builds_the_wheel_with_nothing_but_a_virtual_environment(tmp_path):
     planned = finish(["make", "--dry-run", f"VENV={tmp_path / 'venv'}", "wheel"], cwd=CHECKOUT)

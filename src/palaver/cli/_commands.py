@@ -20,6 +20,7 @@ GROUPS = {
     "Bring in": {
         "scan": _Entry("scan", "Import everything that assistants keep on this machine."),
         "import": _Entry("import_", "Import conversations from files, folders and ZIPs.", "[OPTIONS] [PLATFORM]"),
+        "demo": _Entry("demo", "Try palaver on sample conversations, in an archive that is removed afterwards."),
         "sources": _Entry("sources", "List what can be imported, and where it is looked for."),
         "identify": _Entry("identify", "Show which importer reads a path, and why."),
     },

@@ -7,6 +7,7 @@ EXAMPLES = {
         "palaver import claude_code ~/backup/.claude",
         "palaver import trace.jsonl --output conversations.jsonl",
     ),
+    "demo": ("palaver demo", "palaver demo --keep sample/"),
     "sources": ("palaver sources", "palaver sources --json"),
     "identify": ("palaver identify ~/Downloads/export.zip", "palaver identify ~/.claude/projects"),
     "list": (

@@ -213,6 +213,14 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
+def wait_for_enter(prompt: str) -> bool:
+    """Wait for Enter at a prompt on standard error; return False for `q`, or if there is no more input."""
+    sys.stderr.write(prompt)
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    return bool(answer) and answer.strip().lower() not in {"q", "quit", "exit"}
+
+
 def _is_plain(stream: TextIO) -> bool:
     """Return whether a stream gets neither colours nor wrapped lines: then `rich.console` need not be imported."""
     return not (stream.isatty() or os.environ.get("FORCE_COLOR"))
