@@ -23,7 +23,8 @@ import pytest
 from archiving import keep_folder
 from importing import CHECKOUT
 from palaver.archive.connection import open_to_read
-from palaver.archive.statistics import GROUPINGS, statistics
+from palaver.archive.statistics import statistics
+from palaver.archive.tally import GROUPINGS
 from palaver.archive.usage import Scope
 from palaver.prices import Prices
 

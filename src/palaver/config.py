@@ -14,7 +14,6 @@ The file is `$PALAVER_CONFIG`, else `$PALAVER_HOME/config.toml` if that variable
 system's folder for settings. It need not exist.
 """
 
-import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from palaver.errors import OptionError
+from palaver.storage.user_folders import settings_file
 
 __all__ = ["Config", "OwnPrice", "config_path", "load_config"]
 
@@ -57,13 +57,7 @@ class Config:
 
 
 def config_path() -> Path:
-    if config_file := os.environ.get("PALAVER_CONFIG"):
-        return Path(config_file).expanduser()
-    if home := os.environ.get("PALAVER_HOME"):
-        return Path(home).expanduser() / "config.toml"
-    from platformdirs import user_config_path
-
-    return user_config_path("palaver", appauthor=False) / "config.toml"
+    return Path(settings_file())
 
 
 def load_config(path: Path) -> Config:

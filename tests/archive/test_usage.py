@@ -19,7 +19,8 @@ from palaver.archive.filters import Filters
 from palaver.archive.ingest import Ingest
 from palaver.archive.migrations import migrate
 from palaver.archive.rows import conversation_rows
-from palaver.archive.statistics import Tokens, conversation_titles, price_answer, statistics
+from palaver.archive.statistics import conversation_titles, price_answer, statistics
+from palaver.archive.tally import Tokens
 from palaver.archive.usage import Scope, counted_answers, usage_owner
 from palaver.archive.usage_record_statistics import usage_record_statistics
 from palaver.archive.usage_records import add_usage_records, usage_row

@@ -15,7 +15,8 @@ from palaver.archive.deletion import forget
 from palaver.archive.filters import Filters
 from palaver.archive.migrations import migrate
 from palaver.archive.selection import ConversationRef
-from palaver.archive.statistics import Tokens, statistics
+from palaver.archive.statistics import statistics
+from palaver.archive.tally import Tokens
 from palaver.archive.usage import Scope
 from palaver.archive.usage_record_statistics import USAGE_GROUPINGS, usage_record_statistics
 from palaver.archive.usage_records import add_usage_records, usage_row

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 
+import platformdirs
 import pytest
 
-from palaver.cli._arguments import data_folder
+from palaver.archive.connection import user_archive
 from palaver.config import config_path
 from palaver.prices import Prices
 from palaver.prices.known_rows import KnownRows, Question, answers
-from palaver.storage import user_folders
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 MODEL = "claude-sonnet-4-5-20250929"
@@ -225,13 +225,17 @@ def test_the_entry_imports_no_command_line(run, answered, transcript, line):
     "variables",
     [{}, {"PALAVER_HOME": "~/kept"}, {"XDG_DATA_HOME": "/x", "XDG_CONFIG_HOME": "/y"}, {"PALAVER_CONFIG": "~/c.toml"}],
 )
-def test_folders_are_those_of_all_commands(monkeypatch, variables):
+def test_folders_are_where_platformdirs_puts_them(monkeypatch, variables):
     for name in ("PALAVER_HOME", "PALAVER_CONFIG", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert Path(user_folders.data_folder()) == data_folder()
-    assert Path(user_folders.settings_file()) == config_path()
+    data, settings = platformdirs.user_data_path, platformdirs.user_config_path
+    home = variables.get("PALAVER_HOME")
+    expected_data = Path(home).expanduser() if home else data("palaver", appauthor=False)
+    expected_settings = Path(home).expanduser() if home else settings("palaver", appauthor=False)
+    assert user_archive() == expected_data / "archive.db"
+    assert config_path() == Path(variables.get("PALAVER_CONFIG") or expected_settings / "config.toml").expanduser()
 
 
 @pytest.mark.parametrize(

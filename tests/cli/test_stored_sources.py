@@ -16,7 +16,7 @@ import pytest
 
 from archiving import exported, facts
 from palaver.archive.connection import open_to_read
-from palaver.archive.statistics import GROUPINGS
+from palaver.archive.tally import GROUPINGS
 from palaver.archive.usage_record_statistics import USAGE_GROUPINGS
 
 from .conftest import ROOT

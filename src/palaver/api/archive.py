@@ -29,8 +29,9 @@ from palaver.archive.migrations import APPLICATION_ID
 from palaver.archive.search import Hit
 from palaver.archive.search import TitleHit as FoundTitle
 from palaver.archive.selection import find_conversation, select_keys
-from palaver.archive.statistics import GROUPINGS, GroupBy, Tally, conversation_titles, statistics
+from palaver.archive.statistics import conversation_titles, statistics
 from palaver.archive.statistics_order import in_order
+from palaver.archive.tally import GROUPINGS, GroupBy, Tally
 from palaver.archive.usage import Scope
 from palaver.config import config_path, load_config
 from palaver.errors import ArchiveError, OptionError

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from palaver.archive.migrations import APPLICATION_ID, MIGRATIONS, migrate, schema_version
 from palaver.errors import ArchiveError
+from palaver.storage.user_folders import data_folder
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -29,11 +30,7 @@ if sys.version_info < (3, 12):
 
 def user_archive() -> Path:
     """Return the path of the user's archive: in $PALAVER_HOME, or in the system's folder for user data."""
-    if configured := os.environ.get("PALAVER_HOME"):
-        return Path(configured).expanduser() / FILE_NAME
-    from platformdirs import user_data_path
-
-    return user_data_path("palaver", appauthor=False) / FILE_NAME
+    return Path(data_folder()) / FILE_NAME
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palaver.archive.statistics import TIME_GROUPINGS, GroupBy, GroupKey, Statistics, Tally
+from palaver.archive.tally import TIME_GROUPINGS, GroupBy, GroupKey, Statistics, Tally
 from palaver.archive.usage_record_statistics import UsageGroupBy
 
 Names = dict[GroupKey, tuple[str, str, str | None]]

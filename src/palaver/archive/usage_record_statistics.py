@@ -9,7 +9,8 @@ from typing import Any, Literal, get_args
 
 import orjson
 
-from palaver.archive.statistics import GroupKey, Statistics, Tally, count_answer, week_start
+from palaver.archive.statistics import count_answer, week_start
+from palaver.archive.tally import GroupKey, Statistics, Tally
 from palaver.archive.usage import MODEL_COLUMN, RECORDS_AS_MESSAGES, CountedAnswer, Scope, Usage, undated_records
 from palaver.prices import Prices
 from palaver.prices.model_families import model_family

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from palaver.archive.filters import Filters
-from palaver.archive.statistics import GROUPINGS, GroupBy, Statistics
 from palaver.archive.statistics import statistics as message_statistics
+from palaver.archive.tally import GROUPINGS, GroupBy, Statistics
 from palaver.archive.time_ranges import all_time, in_range, named_range, recent_range
 from palaver.archive.usage import Scope
 from palaver.archive.usage_comparison import compare

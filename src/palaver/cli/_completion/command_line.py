@@ -10,7 +10,7 @@ import typer.main
 
 from palaver.archive.conversation_list import Sort
 from palaver.archive.filters import HAS
-from palaver.archive.statistics import GROUPINGS
+from palaver.archive.tally import GROUPINGS
 from palaver.archive.usage_record_statistics import USAGE_GROUPINGS
 from palaver.cli import app
 from palaver.cli._commands import COMMANDS

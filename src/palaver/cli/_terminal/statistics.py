@@ -5,8 +5,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from palaver.archive.statistics import GroupBy, Statistics, Tally, conversation_titles
+from palaver.archive.statistics import conversation_titles
 from palaver.archive.statistics_order import in_order
+from palaver.archive.tally import GroupBy, Statistics, Tally
 from palaver.archive.time_ranges import DAYS, AllTime, TimeRange
 from palaver.archive.usage import Scope
 from palaver.cli._terminal import output

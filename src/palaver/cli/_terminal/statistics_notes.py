@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from palaver.archive.statistics import Statistics
+from palaver.archive.tally import Statistics
 from palaver.cli import _archive
 from palaver.cli._terminal.words import counted, escaped_line, listed, usage_records
 from palaver.importers import importer, platforms

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from palaver.archive.statistics import TIME_GROUPINGS, GroupBy, GroupKey, Statistics, Tally
 from palaver.archive.statistics_order import Names, greatest_measure, in_order
+from palaver.archive.tally import TIME_GROUPINGS, GroupBy, GroupKey, Statistics, Tally
 from palaver.cli import _archive
 from palaver.cli._terminal import output
 from palaver.cli._terminal.layout import bar, can_draw_blocks

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from palaver.archive.statistics import PricedAnswer, Statistics, price_answer
+from palaver.archive.statistics import PricedAnswer, price_answer
+from palaver.archive.tally import Statistics
 from palaver.archive.usage import CountedAnswer, Counts, Scope, Usage, counted_answers, counted_record_answers
 from palaver.cli._terminal import output
 from palaver.cli._terminal.layout import can_draw_blocks
