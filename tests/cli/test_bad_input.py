@@ -112,9 +112,9 @@ FILES = {
     "hollow.zip": (zipped({}), "is an empty ZIP"),
     "other.zip": (
         zipped({"a.txt": "a", "b/c.txt": "c"}),
-        f"is a ZIP of 2 files, none of which is a conversation: {LIST}",
+        f"is a ZIP of 2 files, but none is a conversation: {LIST}",
     ),
-    "lone.zip": (zipped({"a.txt": "a"}), f"is a ZIP of 1 file, which is not a conversation: {LIST}"),
+    "lone.zip": (zipped({"a.txt": "a"}), f"is a ZIP of 1 file, but it is not a conversation: {LIST}"),
     "report.docx": (
         zipped({"[Content_Types].xml": "<x/>", "word/document.xml": "<x/>"}),
         f"looks like an Office document, not a conversation: {LIST}",
@@ -218,7 +218,7 @@ def test_an_empty_folder(run, tmp_path, destination):
 
 def test_a_folder_without_a_conversation(run, downloads, destination):
     sentence = (
-        f"palaver: {downloads} holds 4 files, none of which is a conversation: "
+        f"palaver: {downloads} holds 4 files, but none is a conversation: "
         f"`palaver identify {downloads}` says what is there\n"
     )
     for _ in range(2):
@@ -231,7 +231,7 @@ def test_a_folder_of_one_file(run, tmp_path):
     folder.mkdir()
     (folder / "note.txt").write_text("a")
     assert run("import", folder).stderr == (
-        f"palaver: {folder} holds 1 file, which is not a conversation: `palaver identify {folder}` says what is there\n"
+        f"palaver: {folder} holds 1 file, but it is not a conversation: `palaver identify {folder}` says what is there\n"
     )
 
 
@@ -259,7 +259,7 @@ def test_a_folder_named_with_the_wrong_platform(run, downloads, destination):
     result = run("import", "claude_code", downloads, *destination)
     assert result.exit_code == 2
     assert result.stderr == (
-        f"palaver: {downloads} holds 5 files, none of which is Claude Code; "
+        f"palaver: {downloads} holds 5 files, but none is Claude Code; "
         "1 of them is ChatGPT: leave out `claude_code`\n"
     )
 

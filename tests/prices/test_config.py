@@ -66,9 +66,9 @@ def test_a_mark_in_front_is_no_matter(settings):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[price]\n", "there is no setting price; it has: prices, duplicates"),
-        ("[duplicates]\nwindow = 1\n", "there is no setting duplicates.window; it has: window_ms"),
-        ("[prices.m]\ninput = 1\noutput = 1\ncached = 1\n", 'there is no setting prices."m".cached; it has: input, '),
+        ("[price]\n", "unknown setting price; known: prices, duplicates"),
+        ("[duplicates]\nwindow = 1\n", "unknown setting duplicates.window; known: window_ms"),
+        ("[prices.m]\ninput = 1\noutput = 1\ncached = 1\n", 'unknown setting prices."m".cached; known: input, '),
         ("duplicates = 1\n", "duplicates must be a table"),
         ("prices = []\n", "prices must be a table"),
         ("[prices]\nm = 3\n", 'prices."m" must be a table'),
@@ -86,10 +86,10 @@ def test_a_mark_in_front_is_no_matter(settings):
         ("[prices.m]\ninput = 1e-999999\noutput = 1\n", 'prices."m".input must be USD per million tokens'),
         ('[prices."a*b"]\ninput = 1\noutput = 1\n', "a prefix of names that ends in *"),
         ('[prices.""]\ninput = 1\noutput = 1\n', "a prefix of names that ends in *"),
-        ('["a\\nb"]\n', "there is no setting 'a\\nb'"),
+        ('["a\\nb"]\n', "unknown setting 'a\\nb'"),
         ("[prices\n", "is not valid TOML"),
         ("a = 1\na = 2\n", "is not valid TOML"),
-        (b"a = '\xff'\n", "is not UTF-8"),
+        (b"a = '\xff'\n", "not UTF-8"),
     ],
 )
 def test_what_it_may_not_say_is_refused_on_one_line(settings, text, said):

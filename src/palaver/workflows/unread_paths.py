@@ -113,7 +113,7 @@ def _files(number: int) -> str:
 
 
 def _none_of(number: int) -> str:
-    return "which is not" if number == 1 else "none of which is"
+    return "but it is not" if number == 1 else "but none is"
 
 
 def _content_hint(kind: file_kind.FileKind) -> str:
