@@ -68,6 +68,7 @@ LINES = [
     ),
     *_lines("Search", "search", "measure", "search"),
     *_lines("Start", "starting", "measure", "help"),
+    *_lines("Start", "starting", "reading", "reading"),
     *_lines(
         "Other importers → validated JSON Lines, --jobs 1; the first yardstick, JSON in strings parsed too",
         *("imports", "to_json_lines"),

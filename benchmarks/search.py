@@ -119,11 +119,17 @@ def slowest_ms(messages: int, asked: Asked) -> float:
     return max(ms[name] for case, ms in figures for name, is_ranked in orders if case.is_limited(is_ranked=is_ranked))
 
 
-def _figures(messages: int, asked: Asked) -> list[tuple[Case, dict[str, float]]]:
+def archive_of(messages: int, asked: Asked) -> Path:
+    """Return the archive of so many invented messages, made on first use."""
     archive = asked.data / f"search-{messages}-{_fingerprint()}.db"
     if not archive.exists():
         print(f"making {archive.name} with {messages:,} messages", file=sys.stderr)
         search_archive.make(archive, messages, SEED)
+    return archive
+
+
+def _figures(messages: int, asked: Asked) -> list[tuple[Case, dict[str, float]]]:
+    archive = archive_of(messages, asked)
     words = search_archive.vocabulary(random.Random(SEED))
     figures: list[tuple[Case, dict[str, float]]] = []
     with closing(open_to_read(archive)) as connection:

@@ -18,7 +18,7 @@ from palaver.cli._reference import commands as known_commands
 LEFT_OUT = "…"
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-_TIMING = re.compile(r"[\d.,]+ (?:ms|s|min|[kMG]?B/s)(?!\w)")
+_TIMING = re.compile(r"just now|\d+ (?:s|min) ago|[\d.,]+ (?:ms|s|min|[kMG]?B/s)(?!\w)")
 
 
 @dataclass(frozen=True)

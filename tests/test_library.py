@@ -1,34 +1,55 @@
 """The public library: what `docs/library.md` promises, and what it costs to import."""
 
+import ast
 import doctest
 import re
+import shlex
 import subprocess
 import sys
 from functools import partial
 
 import pytest
+from typer.testing import CliRunner
 
 import palaver
 from importing import CHECKOUT
+from palaver.cli import app
 from palaver.errors import ContentError, OptionError, PalaverError
 
 PAGE = (CHECKOUT / "docs" / "library.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```pycon\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+RECIPES = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+COMMANDS = re.findall(r"^\$ .*$", PAGE, re.MULTILINE)
 MESSAGE = {"message_id": "m", "role": "user", "content": [{"type": "text", "text": "Hi"}]}
 
 
 def test_every_example_of_the_page_gives_what_it_shows(monkeypatch, tmp_path):
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv("PALAVER_HOME", str(tmp_path))
-    assert len(EXAMPLES) >= 10
-    assert len(EXAMPLES) == PAGE.count("```") // 2, "a block of another language is not run"
+    for command in COMMANDS:
+        program, *words = shlex.split(command.removeprefix("$ "))
+        assert program == "palaver"
+        assert CliRunner().invoke(app, words, catch_exceptions=False).exit_code == 0
+    assert len(EXAMPLES) >= 20
     names = {}
     for number, example in enumerate(EXAMPLES):
         said = []
-        test = doctest.DocTestParser().get_doctest(example, names, f"example {number}", "library.md", 0)
-        doctest.DocTestRunner(verbose=False).run(test, out=said.append, clear_globs=False)
+        test = doctest.DocTestParser().get_doctest(
+            example.replace("…", "..."), names, f"example {number}", "library.md", 0
+        )
+        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+        runner.run(test, out=said.append, clear_globs=False)
         names = test.globs  # which the next example goes on with
         assert said == [], "".join(said)
+
+
+def test_no_other_block_of_the_page_shows_what_is_not_run():
+    """Recipes for other packages only have to be Python that needs nothing of palaver but the example above them."""
+    assert len(EXAMPLES) + len(RECIPES) + PAGE.count("```console\n") == PAGE.count("```") // 2
+    for recipe in RECIPES:
+        tree = ast.parse(recipe)
+        imported = [name.name for node in tree.body if isinstance(node, ast.Import) for name in node.names]
+        assert imported in (["pandas"], ["duckdb"])
 
 
 def test_the_page_describes_every_public_name():
@@ -38,6 +59,14 @@ def test_the_page_describes_every_public_name():
 @pytest.mark.parametrize("name", palaver.__all__)
 def test_every_public_name_is_there(name):
     assert getattr(palaver, name) is not None
+
+
+def test_completion_offers_the_public_names():
+    assert sorted(dir(palaver)) == sorted(palaver.__all__)
+    assert {"Archive", "read", "validate", "errors"} < set(dir(palaver))
+    code = "import palaver; print(*dir(palaver))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.split() == sorted(palaver.__all__)
 
 
 def test_another_name_is_not_there():
@@ -146,7 +175,7 @@ def test_what_is_missing_is_named():
         palaver.calculate_cost({"input_tokens": "1"}, "claude-sonnet-4-5")
     with pytest.raises(TypeError, match="made of a text"):
         palaver.deterministic_uuid(None)
-    with pytest.raises(ContentError, match="name of a field is a text, not 1"):
+    with pytest.raises(ContentError, match="a field name must be a string, not 1"):
         palaver.convert({"messages": [], 1: 2}, "openai-chat", "gemini")
 
 

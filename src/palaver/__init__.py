@@ -1,6 +1,9 @@
 """Every AI conversation you ever had, in one validated archive.
 
 >>> import palaver
+>>> with palaver.Archive() as archive:
+...     for hit in archive.search("tide table", since="last month"):
+...         print(hit.title, hit.text)
 >>> for conversation in palaver.read("session.jsonl"):
 ...     print(conversation.title, len(conversation.messages))
 
@@ -12,9 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 __all__ = [
+    "Archive",
     "Conversation",
+    "ConversationList",
+    "ConversationRow",
     "Converted",
+    "Counts",
+    "ExportResult",
+    "SearchHit",
+    "SearchHits",
+    "Statistics",
     "StreamRecorder",
+    "TitleHit",
+    "Tokens",
     "ValidationResult",
     "__version__",
     "build",
@@ -22,6 +35,7 @@ __all__ = [
     "compose",
     "convert",
     "deterministic_uuid",
+    "errors",
     "is_duplicate",
     "message_hash",
     "normalize_content",
@@ -32,8 +46,20 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from palaver import wire
+    from palaver import errors, wire
+    from palaver.api.archive import Archive
     from palaver.api.conversations import ValidationResult, calculate_cost, is_duplicate, message_hash, read, validate
+    from palaver.api.results import (
+        ConversationList,
+        ConversationRow,
+        Counts,
+        ExportResult,
+        SearchHit,
+        SearchHits,
+        Statistics,
+        TitleHit,
+        Tokens,
+    )
     from palaver.model import build, compose
     from palaver.model.conversation import Conversation
     from palaver.model.ids import deterministic_uuid
@@ -42,22 +68,39 @@ if TYPE_CHECKING:
     from palaver.validation.coercion import normalize_content
     from palaver.workflows.convert import Converted, convert
 
-_MODULES = {"build": "palaver.model.build", "compose": "palaver.model.compose", "wire": "palaver.wire"}
-_PLACES = {
-    "Conversation": "palaver.model.conversation",
-    "Converted": "palaver.workflows.convert",
-    "StreamRecorder": "palaver.streams.recorder",
-    "convert": "palaver.workflows.convert",
-    "deterministic_uuid": "palaver.model.ids",
-    "normalize_content": "palaver.validation.coercion",
-    "normalize_timestamp": "palaver.model.timestamps",
+_MODULES = {
+    "build": "palaver.model.build",
+    "compose": "palaver.model.compose",
+    "errors": "palaver.errors",
+    "wire": "palaver.wire",
 }
+_NAMES = {
+    "palaver.api.archive": ("Archive",),
+    "palaver.api.conversations": (
+        *("ValidationResult", "calculate_cost", "is_duplicate", "message_hash", "read", "validate"),
+    ),
+    "palaver.api.results": (
+        *("ConversationList", "ConversationRow", "Counts", "ExportResult", "SearchHit", "SearchHits", "Statistics"),
+        *("TitleHit", "Tokens"),
+    ),
+    "palaver.model.conversation": ("Conversation",),
+    "palaver.model.ids": ("deterministic_uuid",),
+    "palaver.model.timestamps": ("normalize_timestamp",),
+    "palaver.streams.recorder": ("StreamRecorder",),
+    "palaver.validation.coercion": ("normalize_content",),
+    "palaver.workflows.convert": ("Converted", "convert"),
+}
+_PLACES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     # Nothing heavy is imported before it is used: `palaver --help` passes through here.
     if name in _MODULES:
         return import_module(_MODULES[name])
-    if name in __all__:
-        return getattr(import_module(_PLACES.get(name, "palaver.api.conversations")), name)
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name]), name)
     raise AttributeError(f"module 'palaver' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

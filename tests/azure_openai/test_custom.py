@@ -31,9 +31,9 @@ def test_paths_lead_into_lists_and_texts(tmp_path):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        ("prompt=a", "'prompt' is none of request, response"),
-        ("request", "names no path"),
-        ("request=a..b", "names no path"),
+        ("prompt=a", "'prompt' is not a field: choose request, response"),
+        ("request", "has no path"),
+        ("request=a..b", "has no path"),
     ],
 )
 def test_words_that_name_nothing_are_refused_in_a_sentence(tmp_path, words, problem):

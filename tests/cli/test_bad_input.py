@@ -192,7 +192,7 @@ def test_a_zip_bomb_is_refused(run, tmp_path, monkeypatch):
     monkeypatch.setenv(limits.MAX_BYTES_VARIABLE, "20000")
     path = tmp_path / "bomb.zip"
     path.write_bytes(zipped({"conversations.json": json.dumps(CHATGPT) + " " * 300_000}))
-    result = run("import", path)
+    result = run("import", path, "-o", tmp_path / "out.jsonl")
     assert result.exit_code == 1
     assert "is larger than 20000 bytes" in " ".join(result.stderr.split())
 
@@ -283,12 +283,13 @@ def test_a_file_that_cannot_be_of_any_platform_is_not_read_as_the_named_one(run,
 def test_what_is_known_in_a_mixed_folder_is_imported_and_the_rest_is_listed(run, downloads):
     (downloads / "export.zip").write_bytes(EXPORT)
     (downloads / "rollout.jsonl").write_text(CODEX_LINE)
-    first = run("import", downloads)
-    assert first.exit_code == 0
-    for result in (first, run("import", downloads)):
-        assert "\n1 file is a Codex CLI session; palaver does not read Codex yet.\n" in result.stderr
-        assert "\n4 files hold no conversation that an importer reads:\n" in result.stderr
-        assert "rollout.jsonl" not in result.stderr
+    result = run("import", downloads)
+    assert result.exit_code == 0
+    sentence = "1 file is a Codex CLI session; palaver does not read Codex yet"
+    assert f"\n{sentence}:\n  {downloads / 'rollout.jsonl'}\n" in result.stderr
+    assert "\n4 files skipped: not conversations\n" in result.stderr
+    assert result.stderr.count("rollout.jsonl") == 1
+    assert run("import", downloads).exit_code == 0
     unclaimed = json.loads(run("import", downloads, "--again", "--json").stdout)["unclaimed"]
     assert sorted(unclaimed) == [
         str(downloads / name) for name in ("a.txt", "b.txt", "c.txt", "d.txt", "rollout.jsonl")
@@ -299,7 +300,7 @@ def test_a_folder_without_a_conversation_does_not_keep_others_from_being_importe
     result = run("import", downloads, session)
     assert result.exit_code == 2
     assert f"palaver: {downloads} holds 4 files" in result.stderr
-    assert "1 conversation and" in result.stderr
+    assert "1 conversation read, new" in result.stderr
 
 
 def test_a_folder_that_was_imported_before_is_not_refused(run, session, downloads):

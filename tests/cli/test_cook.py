@@ -115,7 +115,7 @@ def test_what_was_odd_is_printed_once_for_each_kind_with_the_count_and_the_first
         odd_record("b", response={"choices": [{"message": {"content": "part"}}]}, error="reset"),
     )
     printed = run("cook", trace, "--output", tmp_path / "cooked.json").stderr.splitlines()
-    meaning = "An answer is in no format that is known; it is kept as it is."
+    meaning = "An answer has an unknown format; it is kept unchanged."
     assert [line for line in printed if "unreadable-answer" in line] == [
         f"{trace}, line 1, byte 0: unreadable-answer: {meaning} (2 times, first shown)"
     ]

@@ -101,10 +101,19 @@ def test_an_unknown_ending_is_refused_with_the_known_ones(run, tmp_path, name):
     before = sorted(tmp_path.iterdir())
     result = run("export", "-o", tmp_path / name)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert ".csv, .jsonl, .markdown, .md or .ndjson, which may be followed by .gz or .zst" in result.stderr
+    assert ".csv, .jsonl, .markdown, .md or .ndjson, optionally followed by .gz or .zst" in result.stderr
     assert sorted(tmp_path.iterdir()) == before
     assert run("export", "-o", tmp_path / name, "--format", "csv").exit_code == 0
     assert (tmp_path / name).exists()
+
+
+@pytest.mark.usefixtures("archive")
+def test_an_output_without_a_name_is_refused(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    result = run("export", "-o", "")
+    assert (result.exit_code, result.stderr) == (2, "palaver: --output needs the name of a file\n")
+    assert sorted(tmp_path.iterdir()) == before
 
 
 @pytest.mark.usefixtures("archive")
@@ -112,7 +121,7 @@ def test_an_unknown_ending_is_refused_with_the_known_ones(run, tmp_path, name):
 def test_a_format_that_contradicts_the_ending_is_refused(run, tmp_path, name, format_name):
     result = run("export", "-o", tmp_path / name, "--format", format_name)
     assert result.exit_code == 2
-    assert f"but the format is {format_name}" in result.stderr
+    assert f", not {format_name}; change one of them" in result.stderr
     assert not (tmp_path / name).exists()
 
 
@@ -260,7 +269,7 @@ def test_nothing_is_written_when_nothing_fits(run, tmp_path, words):
 def test_an_unknown_word_is_refused(run, archive):
     result = run("export", "nobody")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "no conversation is called 'nobody'" in result.stderr
+    assert "no conversation matches 'nobody'" in result.stderr
     assert archive.exists()
 
 

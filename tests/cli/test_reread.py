@@ -145,7 +145,7 @@ def test_reading_much_again_may_be_interrupted(run, sources, words, monkeypatch)
     monkeypatch.setattr("palaver.cli._import_run._LONG_BYTES", 100)
     words = [{"HOME": sources[0], "ELSEWHERE": sources[1]}.get(word, word) for word in words]
     said = " ".join(run(*words).stderr.split())
-    assert "There are 868 bytes to read. You may interrupt it: the next run goes on with what is left." in said
+    assert "868 bytes to read. You can interrupt this: the next run reads what is left." in said
 
 
 def test_the_table_of_a_scan_counts_what_was_read_again_elsewhere(run, sources):

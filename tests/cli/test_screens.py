@@ -32,7 +32,7 @@ _MACHINE = (
     (re.compile(r"(?<=/screen-)\w{8}"), "12345678"),
     (re.compile(r"[\d.,]+ [kMGT]?B(?= (?:are )?free)"), "12 GB"),
     (re.compile(r"Python [\w.]+, SQLite [\d.]+.*"), "Python and SQLite"),
-    (re.compile(r"[\d.,]+ MB$", re.MULTILINE), "1.0 MB"),
+    (re.compile(r"(?<!log )\b[\d.,]+ MB$", re.MULTILINE), "1.0 MB"),
 )
 """What differs between machines, and what the stored screens have instead."""
 _PASTED = re.compile(r" +palaver import ")

@@ -382,6 +382,124 @@ def test_what_goes_on_elsewhere_is_named(keep, shown):
     assert "  goes on   one  A talk\n" in shown("another")
 
 
+# -- places -----------------------------------------------------------------------------------------------------------
+
+
+def test_one_message_among_its_neighbours(keep, shown, run):
+    keep(conversation("one", *(message(f"m{number}", f"word {number}", second=60 * number) for number in range(1, 31))))
+    printed = shown("one:12")
+    assert [line for line in printed.splitlines() if line.startswith("  word")] == [f"  word {n}" for n in range(7, 18)]
+    assert "6 messages before\n" in printed
+    assert printed.endswith("\n13 messages more\n")
+    assert [line for line in printed.splitlines() if line.startswith("▶")] == ["▶ model  10:12  :12"]
+    assert shown("one", "--around", "12", "-C", "0") == shown("one:m12", "--context", "0")
+    assert shown("one:12", "-C", "0").count("  word ") == 1
+    assert shown("one:1", "-C", "1").count("  word ") == 2
+    assert json.loads(shown("one:12", "--raw", "-C", "0"))["message_id"] == "m12"
+    assert "there is no message 31" in run("show", "one:31").stderr
+    for words in (["one", "-C", "2"], ["one:3", "--around", "4"], ["one:3", "--tail", "4"], ["one:3", "-n", "4"]):
+        assert run("show", *words).exit_code == 2, words
+
+
+def test_a_message_is_marked_wherever_it_is_shown(keep, shown):
+    keep(
+        conversation(
+            "one",
+            message("a", "asked", role="user", kind="human"),
+            message("b", "first", call("t1", command="make")),
+            message("c", result("t1"), role="user", kind="tool"),
+            message("d", "second"),
+            message("e", "", role="user", kind="harness", metadata={"hidden": True}),
+        )
+    )
+
+    def marked(place):
+        return [line for line in shown(place).splitlines() if line.startswith("▶")]
+
+    assert marked("one:2") == ["▶ model  10:00  :2"]
+    assert marked("one:3") == ["▶ model  10:00  :2"], "the result is shown with its call"
+    assert marked("one:4") == ["▶ model  10:00  :4"]
+    assert marked("one:5") == ["▶ harness  10:00  :5  (empty)"]
+
+
+def test_a_message_on_another_branch(archive, shown):
+    keep_folder(CLAUDE_CODE / "rewind_branches", archive)
+    printed = shown("latest:8516f44f", "-C", "1")
+    assert "  Cotton for a seam that narrow; roll it in rather than hammer it.\n" in printed
+    assert "On second thought" not in printed
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_numbers_are_at_the_right_edge(keep, shown, terminal, width):
+    keep(
+        conversation(
+            "one",
+            message("a", "asked " * 30, role="user", kind="human"),
+            message("b", "first", call("t1", command="make")),
+            message("c", result("t1"), role="user", kind="tool"),
+            message("d", call("t2", command="make")),
+            message("e", "reminded " * 30, role="user", kind="harness"),
+        )
+    )
+    terminal(width)
+    lines = shown("one").partition("\n\n")[2].splitlines()
+    numbered = {line.split()[0]: line.rpartition(" ")[2] for line in lines if cell_len(line) == width}
+    assert numbered == {"human": ":1", "model": ":2", "Bash": ":4", "harness": ":5"}
+    assert max(map(cell_len, lines)) <= width
+
+
+def test_markdown_of_models_is_rendered_in_colour(keep, run, monkeypatch):
+    keep(
+        conversation(
+            "one",
+            message("a", "Why is `__init__` **there**?", role="user", kind="human"),
+            message("b", "# Because\n\n- of **this**"),
+        )
+    )
+    assert "# Because\n\n  - of **this**\n" in run("show", "one").stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    printed = run("show", "one", color=True).stdout
+    assert "`__init__` **there**" in printed
+    assert "\x1b[1;4mBecause\x1b[0m" in printed
+    assert "of \x1b[1mthis\x1b[0m" in printed
+    assert "# Because\n\n  - of **this**\n" in run("show", "one", "--plain", color=True).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "# Because\n\n  - of **this**\n" in run("show", "one").stdout
+
+
+def test_a_session_that_can_be_resumed_says_how(run, home, case):
+    folder = home / ".claude" / "projects" / "-home-ada-garden"
+    folder.mkdir(parents=True)
+    [session] = case("plain_session").rglob("*.jsonl")
+    kept_session = folder / session.name
+    kept_session.write_bytes(session.read_bytes())
+    assert run("scan").exit_code == 0
+    [line] = [line for line in run("show", "latest").stdout.splitlines() if line.startswith("  resume")]
+    assert line == f"  resume    cd /home/ada/garden && claude --resume {session.stem}"
+    assert json.loads(run("show", "latest", "--json").stdout)["reopen"] == line[12:]
+    kept_session.unlink()
+    assert "claude --resume" not in run("show", "latest").stdout
+    assert json.loads(run("show", "latest", "--json").stdout)["reopen"] is None
+
+
+def test_a_session_elsewhere_cannot_be_resumed(archive, shown):
+    keep_folder(CLAUDE_CODE / "plain_session", archive)
+    assert "claude --resume" not in shown("latest")
+
+
+@pytest.mark.parametrize(
+    ("platform", "address"), [("chatgpt", "https://chatgpt.com/c/"), ("claude_ai", "https://claude.ai/chat/")]
+)
+def test_a_chat_on_the_web_says_where(keep, shown, platform, address):
+    name = "1d1ad1ae-12ab-4f00-9c1e-0123456789ab"
+    made_here = "1d1ad1ae-12ab-5f00-9c1e-0123456789ab"
+    for chat in (name, made_here, "a-name"):
+        keep(conversation(chat, message("a", "x"), platform={"name": platform}))
+    assert f"\n  web       {address}{name}\n" in shown(name)
+    assert "  web  " not in shown(made_here)
+    assert "  web  " not in shown("a-name")
+
+
 # -- copies and versions ----------------------------------------------------------------------------------------------
 
 

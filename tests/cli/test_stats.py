@@ -255,6 +255,17 @@ def test_bars_fit_the_terminal_and_are_ascii_where_they_must(start_palaver):
     start_palaver("stats", "--by", "day", PYTHONIOENCODING="ascii").decode("ascii")
 
 
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_columns_are_left_out_before_anything_is_cut(start_palaver, width):
+    shown = start_palaver("stats", "--by", "model", COLUMNS=str(width), FORCE_COLOR="1", NO_COLOR="1").decode()
+    assert max(map(len, shown.splitlines())) <= width
+    head, *rows = shown.split("\nmodel ")[1].split("\n\n")[0].splitlines()
+    assert "cost" in head.split()
+    assert ("cache w" in head) == (width > 60)
+    assert [row.split()[0] for row in rows] == ["claude-opus-5", "claude-sonnet-4", "total"]
+    assert " ".join(shown.split()).count("duplicate answers not counted") == 1, "words are not broken"
+
+
 @pytest.fixture
 def start_palaver(imported, finish, monkeypatch):
     imported("resumed_pair", "forked_pair")

@@ -71,7 +71,7 @@ def test_a_file_that_is_named_is_there_even_when_there_are_none(run, session, tm
 def test_what_is_not_kept_is_told(run, records, tmp_path):
     result = run("import", records, "--output", tmp_path / "out.jsonl")
     told = " ".join(result.stderr.split())
-    assert "6 usage records without a conversation were read and not kept; with --usage FILE they are written." in told
+    assert "6 usage records without a conversation were read but not written; --usage FILE writes them." in told
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

@@ -1,6 +1,11 @@
 """Mistakes on the command line: one line each, in one style."""
 
+from pathlib import Path
+
 import pytest
+import typer.main
+
+from palaver.cli import app
 
 
 @pytest.mark.parametrize(
@@ -39,3 +44,78 @@ def test_a_group_without_a_command_shows_its_help(run):
     result = run("quarantine")
     assert result.exit_code == 2
     assert "Commands:" in result.stderr
+
+
+def known_commands():
+    """Every command with its words and its parameters."""
+    group = typer.main.get_command(app)
+    context = group.context_class(group, info_name="palaver")
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        subcommands = getattr(command, "commands", None)
+        for words, leaf in [((name, sub), found) for sub, found in (subcommands or {}).items()] or [((name,), command)]:
+            yield words, leaf.params
+
+
+def wrong_calls():
+    """Each command with an unknown option, without what it needs, and with values out of range or of a wrong type."""
+    for words, parameters in known_commands():
+        yield (*words, "--xyzzy")
+        if any(parameter.required for parameter in parameters):
+            yield words
+        for parameter in parameters:
+            wrong = [] if parameter.bare_type in {str, bool, Path} else ["xyzzy"]
+            wrong += [str(bound) for bound in (parameter.min, parameter.max) if bound is not None]
+            is_option = parameter.param_type_name == "option"
+            needed = ["1" for other in parameters if other.required and other is not parameter]
+            for value in wrong:
+                outside = value if value == "xyzzy" else str(int(value) + (1 if value == str(parameter.max) else -1))
+                yield (*words, *needed, *([f"{parameter.opts[0]}={outside}"] if is_option else ["--", outside]))
+
+
+CHOICES = [
+    ("validate", "--level", "xyzzy"),
+    ("validate", "--rule", "xyzzy"),
+    ("validate", "--report", "report.xyzzy"),
+    ("list", "--since", "xyzzy"),
+    ("list", "--platform", "xyzzy"),
+    ("findings", "--platform", "xyzzy"),
+    ("cook", "--format", "xyzzy", "-"),
+    ("convert", "-", "--from", "xyzzy", "--to", "anthropic"),
+    ("convert", "-", "--from", "anthropic", "--to", "xyzzy"),
+    ("convert", "-", "--from", "anthropic", "--to", "openai-chat", "--dialect", "xyzzy"),
+    ("convert", "nowhere.json", "--from", "anthropic", "--to", "openai-chat"),
+    ("merge", "nowhere.jsonl"),
+    ("schema", "xyzzy"),
+    ("schema", "--version", "xyzzy"),
+    ("rate", "latest", "nan"),
+    ("forget",),
+    ("tag", "--remove"),
+]
+WRONG_CALLS = [*wrong_calls(), *CHOICES]
+
+
+@pytest.mark.parametrize("words", WRONG_CALLS, ids=" ".join)
+def test_every_wrong_value_is_one_line_in_one_style(run, words):
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("palaver: ")
+    assert result.stderr.count("\n") == 1
+    leaks = (
+        "Value error",
+        "Input should",
+        "Usage:",
+        "Error:",
+        "Traceback",
+        "pydantic",
+        "validation error",
+        "Invalid value",
+    )
+    assert not [leak for leak in leaks if leak in result.stderr]
+
+
+def test_the_wrong_values_cover_every_command():
+    called = {words[:2] if words[0] == "quarantine" else words[:1] for words in WRONG_CALLS}
+    assert called == {words for words, _ in known_commands()}
+    assert len(WRONG_CALLS) > 60

@@ -66,7 +66,7 @@ def test_a_fault_is_told_with_line_conversation_pointer_and_excerpt(run, changed
     result = run("validate", file)
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
-    heading = lines.index("error 1 in 1 source  invalid-role: A message has a role that the schema does not know.")
+    heading = lines.index("error 1 in 1 source  invalid-role: A message has a role unknown to the schema.")
     place = f"  {file}:2 {conversation_id(file, 2)} /messages/0/role: "
     assert lines[heading + 1] == place + "Message 0 has invalid role: robot"
     assert lines[heading + 2] == "      robot"

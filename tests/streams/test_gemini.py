@@ -186,10 +186,10 @@ ODD = {
     "an event nobody knows": ({"type": "ping"}, "unknown_event"),
     "no object": ([5], "corrupted_data"),
     "no JSON": ('{"candidates"', "corrupted_data"),
-    "candidates that are no list": ({"candidates": {}}, "unexpected_value"),
-    "a candidate that is no object": ({"candidates": [5]}, "unexpected_value"),
+    "candidates are not a list": ({"candidates": {}}, "unexpected_value"),
+    "a candidate is not an object": ({"candidates": [5]}, "unexpected_value"),
     "an index that is no number": (chunk(index="0"), "unexpected_value"),
-    "a part that is no object": (chunk("a"), "unexpected_value"),
+    "a part is not an object": (chunk("a"), "unexpected_value"),
 }
 
 

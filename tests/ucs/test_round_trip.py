@@ -135,7 +135,7 @@ def test_what_was_set_aside_is_known_to_be_no_conversation(tmp_path):
     aside = Source.at(root / "out.jsonl.quarantine.jsonl")
     assert bytes_of(aside)
     match = match_importers(aside)["ucs"]
-    assert (match.verdict, match.reason) == ("no", "records that an import of palaver has set aside")
+    assert (match.verdict, match.reason) == ("no", "records quarantined by an import of palaver")
     assert import_folder(root).report.unclaimed == []
 
 

@@ -58,17 +58,17 @@ def test_severities():
         (
             "cooked-missing-message",
             0,
-            [(("requests", 0, "response_messages", 0), "Request 0 refers to the message 'm2', which is not there")],
+            [(("requests", 0, "response_messages", 0), "Request 0 refers to the message 'm2', which is missing")],
         ),
         (
             "cooked-missing-tool",
             0,
-            [(("requests", 0, "tools", 1), "Request 0 refers to the tool 't1', which is not there")],
+            [(("requests", 0, "tools", 1), "Request 0 refers to the tool 't1', which is missing")],
         ),
         (
             "cooked-missing-parent",
             0,
-            [(("requests", 1, "parent_id"), "Request 1 continues 'r7', which is not there")],
+            [(("requests", 1, "parent_id"), "Request 1 continues 'r7', which is missing")],
         ),
         ("cooked-parent-cycle", 0, [(("requests", 0, "parent_id"), "Request 0 continues itself")]),
         (
@@ -83,12 +83,12 @@ def test_severities():
         (
             "cooked-orphan-result",
             0,
-            [(("messages", 2, "tool_use_id"), "Message 2 is the result of 'call_2', which nobody called")],
+            [(("messages", 2, "tool_use_id"), "Message 2 is the result of 'call_2', but no call has this id")],
         ),
         (
             "cooked-orphan-result",
             1,
-            [(("messages", 2, "tool_use_id"), "Message 2 is a tool's result that names no call")],
+            [(("messages", 2, "tool_use_id"), "Message 2 is a tool result without a call id")],
         ),
         ("cooked-not-deduplicated", 0, [(("messages", 2), "Message 2 is the same as message 0")]),
         ("cooked-not-deduplicated", 1, [(("tools", 1), "Tool 1 is the same as tool 0")]),

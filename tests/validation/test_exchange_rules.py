@@ -68,7 +68,7 @@ def test_severities():
 @pytest.mark.parametrize(
     ("rule", "line", "path", "sentence"),
     [
-        ("exchange-without-messages", 0, ("request", "messages"), "The request holds no message"),
+        ("exchange-without-messages", 0, ("request", "messages"), "The request has no messages"),
         (
             "exchange-not-opened-by-user",
             0,
@@ -91,7 +91,7 @@ def test_severities():
             "exchange-without-content",
             0,
             ("response", "content"),
-            "The response holds no content, and states no error",
+            "The response has no content and states no error",
         ),
         (
             "exchange-usage-sum",

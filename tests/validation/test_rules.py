@@ -115,9 +115,9 @@ def test_a_meaning_is_a_sentence(rule):
         (
             "summary-of-nothing",
             0,
-            [("/summaries/0/covers_messages/1", "A summary covers 'm9', which is not there")],
+            [("/summaries/0/covers_messages/1", "A summary covers 'm9', which is missing")],
         ),
-        ("future-timestamp", 1, [("/updated_at", "updated_at lies in the future: 2999-11-04T07:00:40.000Z")]),
+        ("future-timestamp", 1, [("/updated_at", "updated_at is in the future: 2999-11-04T07:00:40.000Z")]),
         (
             "early-timestamp",
             0,
@@ -149,32 +149,32 @@ def test_a_meaning_is_a_sentence(rule):
         (
             "message-flow",
             0,
-            [("/messages/2/role", "Message 2 answers again, after an answer that was finished (end_turn)")],
+            [("/messages/2/role", "Message 2 answers again after a finished answer (end_turn)")],
         ),
-        ("message-flow", 1, [("/messages/1/role", "Message 1 answers, but nothing was asked")]),
-        ("truncated-content", 0, [("/messages/1", "Message 1 was cut off by the limit of tokens (max_tokens)")]),
+        ("message-flow", 1, [("/messages/1/role", "Message 1 answers without a question")]),
+        ("truncated-content", 0, [("/messages/1", "Message 1 was cut off by the token limit (max_tokens)")]),
         (
             "truncated-content",
             2,
-            [("/messages/2/content/0", "Message 2 holds a tool's result that was cut off when it was kept")],
+            [("/messages/2/content/0", "Message 2 has a tool result that was truncated when it was stored")],
         ),
         ("duplicate-message-id", 0, [("/messages/3/message_id", "Message 3 has the id of another one: 'm2'")]),
-        ("missing-parent", 0, [("/messages/2/parent_message_id", "Message 2 follows 'm7', which is not there")]),
+        ("missing-parent", 0, [("/messages/2/parent_message_id", "Message 2 follows 'm7', which is missing")]),
         ("parent-cycle", 1, [("/messages/2/parent_message_id", "The parents of 'm3' lead back to it")]),
         (
             "orphan-tool-result",
             0,
-            [("/messages/2/content/0", "Message 2 holds the result of 't1', which nobody called")],
+            [("/messages/2/content/0", "Message 2 holds the result of 't1', but no call has this id")],
         ),
         (
             "unanswered-tool-use",
             0,
-            [("/messages/1/content/1", "Message 1 calls a tool that gave no result: 't1'")],
+            [("/messages/1/content/1", "Message 1 calls a tool without a result: 't1'")],
         ),
         (
             "duplicate-tool-use-id",
             0,
-            [("/messages/3/content/0", "Message 3 calls a tool by the id of another call: 't1'")],
+            [("/messages/3/content/0", "Message 3 reuses the id of another tool call: 't1'")],
         ),
         ("negative-tokens", 0, [("/messages/1/tokens/output_tokens", "Message 1 has negative output_tokens: -9")]),
         (

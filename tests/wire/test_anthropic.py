@@ -491,9 +491,9 @@ class TestOtherProviders:
         written = anthropic.request_to_wire(foreign(sealed))
         assert "SEALED" not in json.dumps(written.payload)
         assert "HIDDEN" not in json.dumps(written.payload)
-        assert Loss("/messages/0/content/0", "thinking without Anthropic's seal is written as text", "changed") in (
-            written.losses
-        )
+        assert Loss(
+            "/messages/0/content/0", "thinking without Anthropic's signature is written as text", "changed"
+        ) in (written.losses)
         hidden = anthropic.request_to_wire(foreign(build.thinking("", redacted_data="HIDDEN")))
         assert "HIDDEN" not in json.dumps(hidden.payload)
         assert ("/messages/0/content/0", "dropped") in places(hidden.losses)

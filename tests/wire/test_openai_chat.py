@@ -520,7 +520,7 @@ def test_the_reason_tells_when_text_is_left_out():
     foreign = {**build.opaque(kind="mcp_call", raw={"output": "x"}), "provider_data": {"openai_responses": {}}}
     _, losses = chat.request_to_wire({"model": "m", "messages": [turn("assistant", foreign)]})
     assert "mcp_call" in losses[0].reason
-    assert losses[0].reason.endswith("which holds text")
+    assert losses[0].reason.endswith("with its text")
 
 
 def test_models_that_cannot_do_without_reasoning():

@@ -620,4 +620,4 @@ def test_an_integer_that_a_document_cannot_hold_is_named_in_words():
     written = convert([{"role": "assistant", "content": [call]}], "anthropic", "ucs")
     assert written.payload["messages"][0]["content"][0]["input"] == {"id": str(2**70)}
     [loss] = written.losses
-    assert loss.reason == "An integer past 64 bits is kept as a string of its digits. (1 integers)"
+    assert loss.reason == "An integer beyond 64 bits is kept as a string. (1 integers)"

@@ -355,7 +355,7 @@ def test_stream_reconstruction_error(merged):
         "request_id": "r",
         "chunk_sequence": 3,
         "original_chunk": lines[2],
-        "error_details": "there is no text in chunk_data",
+        "error_details": "chunk_data has no text",
     }
 
 
@@ -408,7 +408,7 @@ def test_a_chunk_line_that_repeats_the_one_before_it_is_kept_and_remarked(merged
         {
             "type": "repeated_chunk",
             "sequence": 4,
-            "detail": "the line of this chunk repeats the one before it; both are kept",
+            "detail": "this chunk repeats the line before it; both are kept",
         }
     ]
     assert said(made) == "The gate The gate is open — “now”."

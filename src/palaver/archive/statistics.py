@@ -300,22 +300,25 @@ def _count_messages(
     # Grouped by model, only answers count: messages of people and tools belong to no particular model.
     groups_all = by != "model"
     query = (
-        f"select {key}, m.conversation, coalesce(m.author_kind, 'other'), count(*), c.platform from message m "
+        f"select {key}, m.conversation, coalesce(m.author_kind, 'other'), count(*) from message m "
         f"join conversation c on c.conversation_key = m.conversation where {in_range} and {where} group by 1, 2, 3"
     )
-    answered = Counter[str]()
-    for value, conversation, author, count, platform in connection.execute(query, [*keys, *values]):
+    answers = Counter[int]()
+    for value, conversation, author, count in connection.execute(query, [*keys, *values]):
         found.total.conversations.add(conversation)
         found.total.messages[author] += count
         if author == "model":
-            answered[platform] += count
+            answers[conversation] += count
         if by != "tool" and (groups_all or author == "model"):
             group = found.group(key_of(value))
             group.conversations.add(conversation)
             group.messages[author] += count
             if by == "model" and value is not None:
                 group.models.add(value)
-    return answered
+    answered = Counter[str]()
+    for conversation, platform in connection.execute("select conversation_key, platform from conversation"):
+        answered[platform] += answers[conversation]
+    return +answered
 
 
 def _count_tools(

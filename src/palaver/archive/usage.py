@@ -234,12 +234,12 @@ def _count_once(usages: Iterable[Usage]) -> Iterator[CountedAnswer]:
                 yield from _merged_answer(owner, copies)
                 copies = []
             elif owner.is_chosen:
-                yield CountedAnswer(owner, owner.counts, copies)
+                yield CountedAnswer(owner, owner.counts, [])
         owner = usage
     if owner is not None and copies:
         yield from _merged_answer(owner, copies)
     elif owner is not None and owner.is_chosen:
-        yield CountedAnswer(owner, owner.counts, copies)
+        yield CountedAnswer(owner, owner.counts, [])
 
 
 def _merged_answer(owner: Usage, copies: list[Usage]) -> Iterator[CountedAnswer]:

@@ -13,18 +13,18 @@ EXAMPLES = {
     "list": (
         "palaver list --since 'last week'",
         "palaver list --platform 'Claude Code' --project webshop",
-        "palaver list --has rating --sort messages",
+        "palaver list --here --has rating",
     ),
-    "show": ("palaver show latest", "palaver show 0c182e15 --tail 20", "palaver show 0c182e15 --json"),
+    "show": ("palaver show latest", "palaver show 0c182e15:412", "palaver show 0c182e15 --around 412 -C 3"),
     "search": (
         "palaver search compil* error",
         "palaver search 'retry OR backoff NOT test' --since month",
-        "palaver search 'git rebase -i' --in tool",
+        "palaver search 'git rebase -i' --in tool -C 2",
     ),
     "stats": (
         "palaver stats",
         "palaver stats --by model --since 2026-02",
-        "palaver stats --explain --since today",
+        "palaver stats --budget 50 --since month",
     ),
     "export": (
         "palaver export --format markdown --output notes/",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LONG_BYTES = 1 << 30
 """Reading this much takes about a minute."""
-USAGE_NOT_WRITTEN = "{records} read and not kept; with --usage FILE they are written."
+USAGE_NOT_WRITTEN = "{records} read but not written; --usage FILE writes them."
 
 
 class ResultMessages(NamedTuple):
@@ -73,8 +73,7 @@ def import_into_archive(plan: "Plan", *, jobs: int | None, began: float) -> Effo
     collect_rarely()
     total_bytes = sum(task.unread_bytes for task in plan.tasks)
     if total_bytes > _LONG_BYTES and plan.rereads():
-        there_are = f"There are {size(total_bytes)} to read."
-        output.notify(f"{there_are} You may interrupt it: the next run goes on with what is left.")
+        output.notify(f"{size(total_bytes)} to read. You can interrupt this: the next run reads what is left.")
     with output.Progress(total_bytes) as progress:
         import_into_archive(
             plan.tasks,
@@ -108,8 +107,8 @@ def announce_rereads(plan: "Plan") -> None:
         verb = "is" if len(labels) == 1 else "are"
         output.notify(
             f"{counted(len(labels), 'source')} {verb} no longer read as {platform_title(platform)}: "
-            f"{display_path(labels[0])}{others}. What was read of {'it' if len(labels) == 1 else 'them'} leaves the "
-            "archive, except conversations that you tagged or rated."
+            f"{display_path(labels[0])}{others}. {'Its' if len(labels) == 1 else 'Their'} conversations are removed "
+            "from the archive, except those that you tagged or rated."
         )
 
 

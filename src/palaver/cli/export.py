@@ -1,9 +1,7 @@
 """`palaver export`: write conversations of the archive to files or standard output."""
 
-import os
 import sys
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -19,7 +17,7 @@ from palaver.config import config_path, load_config
 from palaver.errors import SourceError
 from palaver.exporters import exporter
 from palaver.workflows.export import Export, message_cost
-from palaver.workflows.export_target import DEFAULT_FORMAT, Target, export_target, refuse_to_overwrite
+from palaver.workflows.export_target import DEFAULT_FORMAT, Target, export_target, names_folder, refuse_to_overwrite
 from palaver.workflows.parallel import collect_rarely
 
 Ids = Annotated[list[str] | None, typer.Argument(metavar="ID", hidden=True)]
@@ -33,9 +31,6 @@ Output = Annotated[
 ]
 Agents = Annotated[bool, typer.Option("--agents/--no-agents", help="Include the agents that they started.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")]
-
-
-_SEPARATORS = tuple(filter(None, ("/", os.sep, os.altsep)))
 
 
 @takes_filters
@@ -68,20 +63,21 @@ def export(
     began = time.perf_counter()
     if as_json and out == STANDARD and not dry_run:
         raise SourceError("--output - and --json both write to standard output: pass a file or a folder to --output")
-    # A slash at the end means a folder, and a path has none.
-    destination = None if out == STANDARD else str(output_path(out)) + ("/" if out.endswith(_SEPARATORS) else "")
+    destination = None if out == STANDARD else output_path(out)
     cost = message_cost(load_config(config_path())) if with_cost else None
     if destination is None:
         exporter(format_name or DEFAULT_FORMAT)  # an unknown format is refused before anything is read
     else:
-        refuse_to_overwrite(_archive.archive_path(), Path(destination))
-        export_target(destination, format_name, conversations=1)
+        refuse_to_overwrite(_archive.archive_path(), destination)
+        export_target(destination, format_name, conversations=1, is_folder=names_folder(out))
     collect_rarely()
     with _archive.open_for_reading() as connection:
         # One snapshot of the archive: concurrent writers are neither seen nor blocked.
         connection.execute("begin")
         keys = select_keys(connection, filters, ids or (), with_agents=agents)
-        target = None if destination is None else export_target(destination, format_name, conversations=len(keys))
+        target = destination and export_target(
+            destination, format_name, conversations=len(keys), is_folder=names_folder(out)
+        )
         chosen_format = target.format if target else format_name or DEFAULT_FORMAT
         is_quiet = destination is None and not dry_run and sys.stdout.isatty()
         with output.Progress(estimate_bytes(connection, keys), is_quiet=is_quiet) as progress:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-_INDENT = "    "
-
 
 def identify(paths: Paths, *, as_json: AsJson = False) -> None:
     """Show which importer reads a path, and why.
@@ -120,18 +118,19 @@ def _lines(verdict: dict[str, Any], width: int | None) -> "Iterator[Text]":
     from rich.text import Text
 
     path, outcome = display_path(verdict["path"]), _outcome(verdict)
-    if verdict["verdict"] in {"problem", "conflict"} and verdict["path"] in verdict["reason"]:
-        yield outcome
-        return
-    line = Text.assemble(f"{path}: ", outcome)
+    names_path = verdict["verdict"] in {"problem", "conflict"} and verdict["path"] in verdict["reason"]
+    line = outcome if names_path else Text.assemble(f"{path}: ", outcome)
     if width is None or line.cell_len <= width:
         yield line
         return
     from palaver.cli._terminal.layout import wrapped
+    from palaver.cli._terminal.paths import shortened_path
 
-    yield Text(_cut_in_the_middle(f"{path}:", width))
-    for piece in wrapped(outcome.plain, width - len(_INDENT)):
-        yield Text(f"{_INDENT}{piece}", outcome.spans[0].style if outcome.spans else "")
+    indent = "" if names_path else "    "
+    if not names_path:
+        yield Text(shortened_path(f"{path}:", width))
+    for piece in wrapped(outcome.plain, width - len(indent)):
+        yield Text(f"{indent}{piece}", outcome.spans[0].style if outcome.spans else "")
 
 
 def _outcome(verdict: dict[str, Any]) -> "Text":
@@ -154,17 +153,6 @@ def _outcome(verdict: dict[str, Any]) -> "Text":
             return Text.assemble(("no importer reads it", "yellow"), f" ({verdict['kind']})" if verdict["kind"] else "")
         case _:
             return Text.assemble((escaped_line(verdict["reason"]), "red"))
-
-
-def _cut_in_the_middle(path: str, width: int) -> str:
-    """Return a path that fits the width: where it begins and its name tell more than what is between."""
-    from rich.cells import cell_len
-
-    excess = cell_len(path) - width
-    if excess <= 0:
-        return path
-    end = (len(path) - excess) // 3
-    return f"{path[:end]}…{path[end + excess + 1 :]}"
 
 
 def _some(names: list[str]) -> str:

@@ -22,7 +22,7 @@ from palaver.workflows.reread_plan import add_rereads
 _NEW_LOCATIONS_MS = 5_000
 """How often to look for a location that did not exist before: a handful of system calls."""
 
-Watch = Annotated[bool, typer.Option("--watch", help="Keep going: take in what changes, as soon as it does.")]
+Watch = Annotated[bool, typer.Option("--watch", help="Keep running, and import changes as they happen.")]
 
 
 def scan(
@@ -37,11 +37,12 @@ def scan(
 ) -> None:
     """Import everything that assistants keep on this machine.
 
-    The places are those that `palaver sources` lists. What was found once stays in the archive, even when its source
-    is deleted; what did not change since is not read again, unless this palaver reads it better than the one that
-    imported it. With --since, only files that changed since then are looked at.
+    `palaver sources` lists the places. Conversations stay in the archive even if their source files are deleted.
+    Unchanged files are skipped, unless this version of palaver reads them better than the one that imported them.
+    With --since, only files that changed since then are read. Exports in the downloads folder are named, with the
+    command that imports them.
 
-    Exit codes: 0 everything that was found was imported, 1 some records were refused, 2 a place could not be read.
+    Exit codes: 0 everything found was imported, 1 some records could not be read, 2 a place could not be read.
     """
     began = time.perf_counter()
     chosen = importer_options(options)

@@ -26,9 +26,9 @@ def sources(
 ) -> None:
     """List what can be imported, and where it is looked for.
 
-    Of each platform, the places that exist on this machine are listed; --all and --json add those that do not.
+    Only the places that exist on this machine are listed; --all and --json add the others.
 
-    Exit codes: 0 it was listed, 2 it could not be.
+    Exit codes: 0 the sources were listed, 2 they could not be.
     """
     known = [importer(platform) for platform in platforms()]
     if as_json:

@@ -16,9 +16,9 @@ from palaver.model.timestamps import milliseconds_of
 from palaver.sources.damage import NON_FINITE
 from palaver.threads.call import Call
 
-NOT_VALID = finding_kind("not-valid", "error", "A document does not meet its schema, and is left out.")
+NOT_VALID = finding_kind("not-valid", "error", "A document does not match its schema and was left out.")
 REPEATED_REQUEST_ID = finding_kind(
-    "repeated-request-id", "warning", "A request has the id of an earlier one; the id was numbered to tell them apart."
+    "repeated-request-id", "warning", "A request has the id of an earlier one; a number was added to it."
 )
 PARTIAL_ANSWER = finding_kind(
     "partial-answer", "note", "An error ended an answer; the part before it is kept, followed by the error."

@@ -272,3 +272,8 @@ class Conversation(OpenModel):
     fragment: Fragment | None = Field(
         default=None, description="Present only when the conversation comes as several documents with one id."
     )
+
+    def __repr__(self) -> str:
+        title = "" if self.title is None else f" {self.title!r}"
+        amount = f"{len(self.messages):,} message{'s' * (len(self.messages) != 1)}"
+        return f"<Conversation {self.platform.name} {self.conversation_id}{title}: {amount}>"

@@ -15,17 +15,17 @@ from palaver.sources.parse import NOT_JSON, parse
 BOM = b"\xef\xbb\xbf"
 SPACE = b" \t\r\n"
 
-BAD_JSON = finding_kind("bad-json", "error", "A record is not JSON and could not be repaired; its bytes are set aside.")
-TOO_DEEP = finding_kind("too-deep", "error", "A record is nested too deeply to be read; its bytes are set aside.")
-NOT_AN_OBJECT = finding_kind("not-an-object", "error", "A record is JSON but not an object; its bytes are set aside.")
+BAD_JSON = finding_kind("bad-json", "error", "A record is not JSON and could not be repaired; it is quarantined.")
+TOO_DEEP = finding_kind("too-deep", "error", "A record is nested too deeply; it is quarantined.")
+NOT_AN_OBJECT = finding_kind("not-an-object", "error", "A record is JSON but not an object; it is quarantined.")
 NUL_BYTES = finding_kind("nul-bytes", "warning", "NUL bytes, left by a crash, were removed.")
 BYTE_ORDER_MARK = finding_kind("byte-order-mark", "note", "A byte order mark was skipped.")
-INVALID_UTF8 = finding_kind("invalid-utf8", "warning", "Bytes that are not UTF-8 were replaced by U+FFFD.")
+INVALID_UTF8 = finding_kind("invalid-utf8", "warning", "Invalid UTF-8 was replaced by U+FFFD.")
 LONE_SURROGATE = finding_kind("lone-surrogate", "warning", "Half of a surrogate pair was replaced by U+FFFD.")
-BIG_INTEGER = finding_kind("big-integer", "warning", "An integer past 64 bits is kept as a string of its digits.")
+BIG_INTEGER = finding_kind("big-integer", "warning", "An integer beyond 64 bits is kept as a string.")
 NON_FINITE = finding_kind("non-finite-number", "warning", "NaN or an infinite number became null.")
-JOINED_OBJECTS = finding_kind("joined-objects", "warning", "Several objects stood on one line; each was read.")
-TORN_LINE = finding_kind("torn-line", "warning", "A whole object was found behind a torn one on the same line.")
+JOINED_OBJECTS = finding_kind("joined-objects", "warning", "Several objects on one line were all read.")
+TORN_LINE = finding_kind("torn-line", "warning", "A complete object was found after a truncated one on the same line.")
 
 _MAX_RESYNC_TRIES = 50
 _MISSING = object()

@@ -221,7 +221,7 @@ def _judge_with_members(source: Source, judge: Judge) -> tuple[Unit | Unclaimed,
     except (PalaverError, OSError) as error:
         return Unclaimed(source.label, str(error)), ()
     except Exception as error:  # noqa: BLE001 - an importer's bug must not end the run
-        problem = f"{source.label}: {type(error).__name__}: {error} (this is a bug of palaver)"
+        problem = f"{source.label}: {type(error).__name__}: {error} (this is a bug in palaver)"
         return Unclaimed(source.label, problem), ()
     # A source keeps the head it was judged by: ten thousand heads would fill the memory.
     unopened = Source(source.folder, source.name)

@@ -17,11 +17,15 @@ from palaver.sources.damage import BAD_JSON, BOM, SPACE, TOO_DEEP, Repaired, rep
 from palaver.sources.parse import NOT_JSON, parse, parse_lines, parses
 from palaver.sources.run import Run, line_position
 
-UNFINISHED_TAIL = finding_kind("unfinished-tail", "note", "The last line is not finished yet; it is read when it is.")
+UNFINISHED_TAIL = finding_kind(
+    "unfinished-tail", "note", "The last line is still being written; the next import reads it."
+)
 PRETTY_PRINTED = finding_kind("pretty-printed", "note", "An object spread over several lines was read.")
 CARRIAGE_RETURNS = finding_kind("carriage-returns", "note", "Lines end with CR LF.")
-CUT_OFF = finding_kind("source-cut-off", "error", "The source could not be read to its end; what came before is kept.")
-LINE_TOO_LONG = finding_kind("line-too-long", "error", "A line is longer than 512 MiB; its beginning is set aside.")
+CUT_OFF = finding_kind(
+    "source-cut-off", "error", "The source could not be read to the end; the records before are kept."
+)
+LINE_TOO_LONG = finding_kind("line-too-long", "error", "A line is longer than 512 MiB; its beginning is quarantined.")
 
 CHUNK_BYTES = 1 << 18
 LONGEST_LINE_BYTES = 1 << 29

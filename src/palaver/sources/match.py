@@ -36,7 +36,7 @@ class Match:
 NAMED = Match.yes("named on the command line")
 """The match of a source that the user gave to an importer which does not recognize it."""
 
-UNCHANGED = "as it was when it was read"
+UNCHANGED = "unchanged"
 """The reason of a file that an earlier run read, and that has not changed since."""
 UNREAD_FORMAT = "unread:"
 """Starts the reason of a file whose format is known but has no importer yet; the name of the format follows."""

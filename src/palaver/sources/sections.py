@@ -10,7 +10,7 @@ from palaver.sources.damage import BOM, BYTE_ORDER_MARK, INVALID_UTF8, NUL_BYTES
 from palaver.sources.jsonl import CARRIAGE_RETURNS, CHUNK_BYTES, CUT_OFF
 from palaver.sources.run import Run
 
-NO_SECTIONS = finding_kind("no-sections", "warning", "A text has none of the headings that it should have.")
+NO_SECTIONS = finding_kind("no-sections", "warning", "A text has none of the expected headings.")
 
 MAX_BYTES = 1 << 28
 

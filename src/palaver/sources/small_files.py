@@ -9,11 +9,11 @@ from palaver.sources.damage import BAD_JSON, repair
 from palaver.sources.run import Run
 from palaver.sources.source import Source
 
-UNREADABLE_SIDE_FILE = finding_kind("unreadable-side-file", "error", "A file beside the source could not be read.")
+UNREADABLE_SIDE_FILE = finding_kind("unreadable-side-file", "error", "A file next to the source could not be read.")
 UNREADABLE_SETTINGS = finding_kind(
     "unreadable-settings",
     "warning",
-    "A file of settings beside the source could not be read; names and titles from it are missing.",
+    "A settings file next to the source could not be read; its names and titles are missing.",
 )
 
 LARGEST_BYTES = 1 << 28

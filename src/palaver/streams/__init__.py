@@ -74,5 +74,5 @@ def recognize(events: "Iterable[Event]") -> str | None:
 def _module(wire_format: str) -> "AssemblerModule":
     name = wire_format.replace("-", "_")
     if name not in FORMATS:
-        raise UnrecognizedError(f"there are no streams of format {wire_format!r}; known: {', '.join(FORMATS)}")
+        raise UnrecognizedError(f"unknown stream format {wire_format!r}; known: {', '.join(FORMATS)}")
     return cast("AssemblerModule", importlib.import_module(f"{__name__}.{name}"))

@@ -19,7 +19,7 @@ FAST_PATH_ERRORS = (*NOT_JSON, KeyError, TypeError, AttributeError, ValueError)
 """What an assembler's fast path raises for an event that is not of the usual kind."""
 
 DONE = b"[DONE]"
-TOO_DEEP = "it is nested too deeply"
+TOO_DEEP = "nested too deeply"
 _MAX_ISSUES = 1_000
 _MAX_DETAIL_CHARACTERS = 200
 
@@ -153,7 +153,7 @@ def close_truncated_json(text: str) -> Any:
             end, is_value_next = token.end(), symbol == "["
         elif symbol in {"}", "]"}:
             if not open_brackets:
-                raise ValueError(f"there is nothing that {symbol} could close")
+                raise ValueError(f"nothing to close with {symbol}")
             open_brackets.pop()
             end = token.end()
         elif symbol == ":":

@@ -138,7 +138,7 @@ class Assembler:
         if self._error is not None:
             payload["error"] = self._error
         if self._message is None and not self._blocks:
-            closing.append(Issue("incomplete_stream_start", events, "there is no message"))
+            closing.append(Issue("incomplete_stream_start", events, "no message"))
         if not self._has_stopped:
             closing.append(Issue("incomplete_stream_end", events, "message_stop is missing"))
         is_complete = (

@@ -84,8 +84,8 @@ class StreamingDetails:
             # Break the reference cycle: it would keep the whole stream in memory until the next garbage collection.
             self._check = None
         else:
-            self.note("incomplete_stream_start", "no event tells which API this is", self.count)
-            self.note("incomplete_stream_end", "no event tells which API this is", self.count)
+            self.note("incomplete_stream_start", "no event identifies the API", self.count)
+            self.note("incomplete_stream_end", "no event identifies the API", self.count)
         return events
 
     def note(self, kind: str, detail: str, sequence: int | None = None) -> None:

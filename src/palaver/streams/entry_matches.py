@@ -113,7 +113,7 @@ def match_streams(index: EntryIndex, streams: Iterable[ChunkStream]) -> tuple[di
     left_over: list[ChunkStream] = []
     for stream in sorted(streams, key=ChunkStream.sort_key):
         if stream.is_interleaved:
-            detail = "several streams without request ids were written in turns: nothing tells their chunks apart"
+            detail = "several streams without request ids are interleaved: their chunks cannot be separated"
             unmatched.append(Unmatched(stream, AMBIGUOUS, detail))
         else:
             left_over.append(stream)
@@ -172,15 +172,15 @@ def _near(index: EntryIndex, stream: ChunkStream) -> set[int]:
 
 def _unmatched(index: EntryIndex, stream: ChunkStream, claims: dict[int, list[Claim]]) -> Unmatched:
     if stream.request_id in index.damaged_ids:
-        return Unmatched(stream, MISSING, "the entry with this request id stands on a line that cannot be read")
+        return Unmatched(stream, MISSING, "the entry with this request id is on an unreadable line")
     if not index.count:
-        return Unmatched(stream, MISSING, "there is no entry in the log")
+        return Unmatched(stream, MISSING, "the log has no entries")
     if taken := [number for number in index.by_message(stream.message_id) if claims.get(number)]:
-        detail = f"{_entry_names(taken)} with the id of this message already got chunks by a stronger match"
+        detail = f"{_entry_names(taken)} with this message id already matched other chunks more closely"
         return Unmatched(stream, ORPHANED, detail)
     if stream.request_id is not None:
-        return Unmatched(stream, ORPHANED, "no entry of the log has this request id, or the id of the message")
-    detail = f"no entry without chunks was answered within {TOLERANCE_SECONDS:.0f} s of these"
+        return Unmatched(stream, ORPHANED, "no log entry has this request id or message id")
+    detail = f"no entry without chunks has an answer within {TOLERANCE_SECONDS:.0f} s of these"
     return Unmatched(stream, ORPHANED, detail)
 
 

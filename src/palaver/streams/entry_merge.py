@@ -78,7 +78,7 @@ def merge_into_entry(
     """Add a stream to an entry in place; return its `streaming_details`."""
     for sequence, chunk in enumerate(sorted(chunks, key=TimedChunk.sort_time), 1):
         if chunk.text is None:
-            faults.append(ChunkFault(sequence, "there is no text in chunk_data", chunk.record))
+            faults.append(ChunkFault(sequence, "chunk_data has no text", chunk.record))
     replayed = _replay_in_best_order(chunks)
     _check_ids(entry, claims, replayed.details)
     response: JsonObject = dict(response_of(entry))
@@ -144,16 +144,12 @@ def _replay(chunks: list[TimedChunk], order: Iterable[int]) -> _Replayed:
     before = -1
     for position, raw in zip(with_text, chunk_bytes(texts), strict=True):
         if chunks[position].is_inferred:
-            details.note(_TIMING_ANOMALY, "a chunk has no time of its own", details.count + 1)
+            details.note(_TIMING_ANOMALY, "a chunk has no time", details.count + 1)
         if position < before:
-            details.note(
-                _TIMING_ANOMALY, "a chunk was logged before the one that it follows in time", details.count + 1
-            )
+            details.note(_TIMING_ANOMALY, "a chunk was logged before an earlier chunk", details.count + 1)
         if position and chunks[position].record == chunks[position - 1].record:
             # The line may have been written twice, or the API may have sent two equal pieces of text at once.
-            details.note(
-                _REPEATED_CHUNK, "the line of this chunk repeats the one before it; both are kept", details.count + 1
-            )
+            details.note(_REPEATED_CHUNK, "this chunk repeats the line before it; both are kept", details.count + 1)
         before = position
         events += details.feed(raw, chunks[position].time)
     events += details.close()
@@ -165,7 +161,7 @@ def _check_ids(entry: JsonObject, claims: list[Claim], details: StreamingDetails
     if len(stated) > 1:
         details.note("request_id_mismatch", f"the chunks state {' and '.join(stated)}")
     elif stated and claims[0].by != "request_id" and (own := logger_request_id(entry)):
-        details.note("request_id_mismatch", f"the chunks state {stated[0]}, and the entry {own}")
+        details.note("request_id_mismatch", f"the chunks state {stated[0]}, but the entry states {own}")
 
 
 def _check_body(entry: JsonObject, replayed: _Replayed) -> None:
@@ -180,11 +176,11 @@ def _check_body(entry: JsonObject, replayed: _Replayed) -> None:
         recorded = assemble_all(wire_format, encode_text(raw))
         differing = _differing_fields([assembled, *(later.payload for later in first.following)], recorded)
         if differing:
-            replayed.details.note("body_mismatch", f"body_raw says something else: {', '.join(differing)}")
+            replayed.details.note("body_mismatch", f"body_raw differs: {', '.join(differing)}")
     if isinstance(body, dict):
         differing = sorted(name for name in assembled.keys() & body.keys() if assembled[name] != body[name])
         if differing:
-            replayed.details.note("body_mismatch", f"body says something else: {', '.join(differing)}")
+            replayed.details.note("body_mismatch", f"body differs: {', '.join(differing)}")
 
 
 def _differing_fields(payloads: list[JsonObject], recorded: list[Assembled]) -> list[str]:

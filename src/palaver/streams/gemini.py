@@ -84,9 +84,9 @@ class Assembler:
         else:
             has_ended = any(_is_blocked(payload.get(name)) for name in ("promptFeedback", "prompt_feedback"))
         if not payload:
-            closing.append(Issue("incomplete_stream_start", events, "there is no response"))
+            closing.append(Issue("incomplete_stream_start", events, "no response"))
         if not has_ended:
-            closing.append(Issue("incomplete_stream_end", events, "there is no finishReason"))
+            closing.append(Issue("incomplete_stream_end", events, "finishReason is missing"))
         is_complete = has_ended and "error" not in payload and not self._issues.has_unreadable
         return self._issues.assembled(payload, events, is_complete=is_complete, closing=closing)
 
@@ -96,11 +96,11 @@ class Assembler:
     def _take_candidates(self, candidates: Any) -> None:
         if not isinstance(candidates, list):
             if candidates is not None:
-                self._note("unexpected_value", "candidates that are no list")
+                self._note("unexpected_value", "candidates are not a list")
             return
         for position, candidate in enumerate(candidates):
             if not isinstance(candidate, dict):
-                self._note("unexpected_value", "a candidate that is no object")
+                self._note("unexpected_value", "a candidate is not an object")
                 continue
             index = candidate.get("index", position)
             if not is_index(index):
@@ -157,7 +157,7 @@ class _Candidate:
                 if isinstance(part, dict):
                     self._parts.add(part, issues, sequence)
                 else:
-                    issues.note("unexpected_value", sequence, "a part that is no object")
+                    issues.note("unexpected_value", sequence, "a part is not an object")
 
 
 def _unwrapped(data: JsonObject) -> JsonObject:
@@ -253,7 +253,7 @@ class _Call:
                 for partial in as_list(value):
                     args = _with_partial_argument(self._args, partial) if isinstance(partial, dict) else None
                     if args is None:
-                        issues.note("unexpected_value", sequence, f"an argument without a place: {partial}")
+                        issues.note("unexpected_value", sequence, f"an argument without a path: {partial}")
                     else:
                         self._args = args
             elif key == "args" and isinstance(value, dict):

@@ -109,13 +109,13 @@ class Assembler:
             payload["object"] = "chat.completion"
             payload["choices"] = [self._choices[index].value(events, closing) for index in sorted(self._choices)]
         elif "error" not in payload:
-            closing.append(Issue("incomplete_stream_start", events, "there is no choice"))
+            closing.append(Issue("incomplete_stream_start", events, "no choice"))
         is_finished = bool(self._choices) and all(choice.is_finished for choice in self._choices.values())
         is_done = self._identity.is_done
         if not is_done:
             closing.append(Issue("incomplete_stream_end", events, "[DONE] is missing"))
         elif self._choices and not is_finished:
-            closing.append(Issue("incomplete_stream_end", events, "there is no finish_reason"))
+            closing.append(Issue("incomplete_stream_end", events, "finish_reason is missing"))
         # Some servers and some logs leave [DONE] out: nothing is missing after the last finish_reason and usage.
         has_ended = is_done or (is_finished and payload.get("usage") is not None)
         is_complete = has_ended and bool(self._choices) and "error" not in payload and not self._issues.has_unreadable
@@ -157,7 +157,7 @@ class Assembler:
             for position, choice in enumerate(choices):
                 self._take_choice(choice, position)
         elif choices is not None:
-            self._note("unexpected_value", "choices that are no list")
+            self._note("unexpected_value", "choices are not a list")
 
     def _learn_opening(self, raw: bytes) -> None:
         """Remember what precedes `choices` in a chunk.
@@ -184,7 +184,7 @@ class Assembler:
 
     def _take_choice(self, choice: Any, position: int) -> None:
         if not isinstance(choice, dict):
-            self._note("unexpected_value", "a choice that is no object")
+            self._note("unexpected_value", "a choice is not an object")
             return
         index = choice.get("index", position)
         if not is_index(index):
@@ -244,7 +244,7 @@ class _Choice:
             ValueError, KeyError, AttributeError: They differ.
         """
         if not results.items() <= self._other_fields["content_filter_results"].items():
-            raise ValueError("the results of the content filter differ")
+            raise ValueError("the content filter results differ")
 
     def take(self, choice: JsonObject, issues: Issues, sequence: int) -> None:
         for name, value in choice.items():
@@ -292,12 +292,12 @@ class _Choice:
             if isinstance(piece, dict):
                 self._take_call(piece, issues, sequence)
             else:
-                issues.note("unexpected_value", sequence, "a tool call that is no object")
+                issues.note("unexpected_value", sequence, "a tool call is not an object")
         for piece in as_list(details):
             if isinstance(piece, dict):
                 self._take_detail(piece)
             else:
-                issues.note("unexpected_value", sequence, "a reasoning detail that is no object")
+                issues.note("unexpected_value", sequence, "a reasoning detail is not an object")
 
     def _take_call(self, piece: JsonObject, issues: Issues, sequence: int) -> None:
         index = self._call_index(piece, issues, sequence)
@@ -318,7 +318,7 @@ class _Choice:
             if index not in self._call_at and index != len(self._call_at):
                 issues.note("out_of_order", sequence, f"tool call {index} is number {len(self._call_at)}")
             return index
-        issues.note("missing_index", sequence, "a piece of a tool call")
+        issues.note("missing_index", sequence, "a fragment of a tool call")
         last = max(self._call_at, default=-1)
         if last < 0 or (piece.get("id") and _is_new_call(self._call_at[last], piece)):
             return last + 1

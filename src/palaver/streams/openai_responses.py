@@ -114,8 +114,8 @@ class Assembler:
             if self._error is not None:
                 payload["error"] = self._error
             if not payload:
-                closing.append(Issue("incomplete_stream_start", events, "there is no response"))
-            closing.append(Issue("incomplete_stream_end", events, "the response never came to an end"))
+                closing.append(Issue("incomplete_stream_start", events, "no response"))
+            closing.append(Issue("incomplete_stream_end", events, "the response is incomplete"))
             return self._issues.assembled(payload, events, is_complete=False, closing=closing)
         if not has_all:
             closing.append(Issue("missing_output", events, "the last event has no output"))

@@ -171,7 +171,7 @@ class _OpenAIChat:
         choices = data.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if not isinstance(choice, dict):
-                self._note("unexpected_value", "a choice that is no object")
+                self._note("unexpected_value", "a choice is not an object")
 
     def take_done(self) -> None:
         if self.has_ended:
@@ -180,7 +180,7 @@ class _OpenAIChat:
 
     def close(self) -> None:
         if not self._identity.is_finished:
-            self._note("incomplete_stream_start", "there is no choice")
+            self._note("incomplete_stream_start", "no choice")
         if not self._identity.has_ended:
             detail = (
                 "[DONE] comes without a finish_reason" if self.has_ended else "finish_reason and [DONE] are missing"
@@ -226,7 +226,7 @@ class _OpenAIResponses:
             self._open.add(index)
         elif kind == "response.output_item.done" and is_index(index):
             if index not in self._open:
-                self._note("unknown_block", f"item {index} is done, and never began")
+                self._note("unknown_block", f"item {index} ended without a beginning")
             self._open.discard(index)
         elif kind in _LAST_EVENTS:
             self.has_ended = True
@@ -258,7 +258,7 @@ class _OpenAIResponses:
         if not self.has_ended:
             for index in sorted(self._open):
                 self._note("unclosed_block", f"item {index} was never done")
-            self._note("incomplete_stream_end", "the response never came to an end")
+            self._note("incomplete_stream_end", "the response is incomplete")
 
 
 class _Gemini:
@@ -288,7 +288,7 @@ class _Gemini:
         is_blocked = isinstance(feedback, dict) and bool(feedback.get("blockReason") or feedback.get("block_reason"))
         for candidate in as_list(data.get("candidates")):
             if not isinstance(candidate, dict):
-                self._note("unexpected_value", "a candidate that is no object")
+                self._note("unexpected_value", "a candidate is not an object")
         self.has_ended = is_blocked or self._identity.has_ended
 
     def take_done(self) -> None:
@@ -296,9 +296,9 @@ class _Gemini:
 
     def close(self) -> None:
         if not self._has_begun:
-            self._note("incomplete_stream_start", "there is no response")
+            self._note("incomplete_stream_start", "no response")
         if not self.has_ended:
-            self._note("incomplete_stream_end", "there is no finishReason")
+            self._note("incomplete_stream_end", "finishReason is missing")
 
 
 def _error_text(error: Any) -> str:

@@ -19,9 +19,9 @@ class Call:
     request: JsonObject
     """The parsed payload as sent, as far as it is known."""
     response: JsonObject | None = None
-    """The response payload, with streams assembled; None if there is no answer, or an error instead."""
+    """The response payload, with streams assembled; None without an answer, or with an error instead."""
     error: JsonObject | None = None
-    """Why there is no answer, or only part of one, as returned by `error_from_wire`."""
+    """Why the answer is missing or incomplete, as returned by `error_from_wire`."""
     started_at: str | None = None
     """When the request was sent, as a schema timestamp."""
     ended_at: str | None = None

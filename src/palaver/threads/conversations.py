@@ -30,7 +30,7 @@ Note = Callable[..., None]
 UNTHREADED = finding_kind(
     "unthreaded",
     "note",
-    "A call cannot be joined with others of its conversation, as some of it is missing; it is a conversation alone.",
+    "A call with missing parts cannot be joined to its conversation; it became a conversation of its own.",
 )
 _MAX_REMEMBERED = 1 << 18
 
@@ -93,7 +93,7 @@ class Threads:
         with self._waiting as waiting:
             for _, calls in waiting.groups():
                 for call in calls:
-                    self._add_alone(call, "the response that it continues is not in this source")
+                    self._add_alone(call, "the response it continues is not in this source")
 
     def _add(self, call: Call, after: Position | None, conversation_id: str = "") -> None:
         """Add a call after a known position; without a conversation's id, to the one that its content belongs to."""
@@ -104,7 +104,7 @@ class Threads:
     def _add_threaded(self, call: Call, after: Position | None, conversation_id: str) -> str:
         """Add a call, and return the id of its conversation, or "" if it stays alone."""
         if call.is_request_cut:
-            self._add_alone(call, "the request is cut off")
+            self._add_alone(call, "the request is truncated")
             return ""
         if after is not None and (instructions := call.request.get("instructions")):
             call.answer = {**call.answer, "instructions": instructions}
@@ -117,7 +117,7 @@ class Threads:
         if not conversation_id:
             conversation_id = self._conversation_id(call, turns, end, answers)
         if not conversation_id:
-            self._add_alone(call, "the answer is cut off" if answers else "there is no answer")
+            self._add_alone(call, "the answer is truncated" if answers else "no answer")
             return ""
         if prefixes is not None:
             prefixes.remember(request.turns, conversation_id)

@@ -128,7 +128,7 @@ class Level(StrEnum):
 Kind = Literal["conversation", "exchange", "cooked", "usage"]
 _OTHER_RULES: dict[str, tuple[Rule, ...]] = {"exchange": exchange.RULES, "cooked": cooked.RULES}
 
-COERCED = Rule("coerced", "note", "A value was converted before the schema was asked; at `lenient` only.", "schema")
+COERCED = Rule("coerced", "note", "A value was converted before checking the schema; at `lenient` only.", "schema")
 
 
 class Verdict(NamedTuple):
@@ -159,7 +159,7 @@ class RuleSelection:
         names = sorted(known)
         for name in sorted(self.only | self.without):
             if name not in names:
-                raise OptionError(f"there is no rule {name!r}; there are: {', '.join(names)}")
+                raise OptionError(f"unknown rule {name!r}; choose from {', '.join(names)}")
         return self
 
 
@@ -312,10 +312,7 @@ def _schema_verdicts(document: JsonObject, kind: Kind = "conversation") -> list[
 
 def _unknown_keys(document: JsonObject) -> list[Verdict]:
     unknown = document.keys() - _top_keys()
-    return [
-        Verdict("unknown-key", "error", "schema", (key,), f"The schema knows no key {key!r:.80}")
-        for key in sorted(unknown)
-    ]
+    return [Verdict("unknown-key", "error", "schema", (key,), f"unknown key {key!r:.80}") for key in sorted(unknown)]
 
 
 @cache

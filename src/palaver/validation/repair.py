@@ -21,7 +21,7 @@ INVALID_VALUE = finding_kind(
     "invalid-value", "warning", "A value of the wrong kind was moved to the metadata under `invalid_fields`."
 )
 INVALID_MESSAGE = finding_kind(
-    "invalid-message", "warning", "A message could not be made valid; it is kept whole as an opaque block."
+    "invalid-message", "warning", "A message could not be made valid; it is kept as an opaque block."
 )
 INVALID_DOCUMENT = finding_kind(
     "invalid-document", "error", "A conversation could not be made valid and was not written."

@@ -102,20 +102,22 @@ def _sentence(keyword: str, error: Any) -> str:
         case "required":
             return f"{error.kind.property} is missing"
         case "pattern" if error.kind.pattern == TIMESTAMP_PATTERN:
-            return f"{shown} is no time in the form YYYY-MM-DDTHH:MM:SS.mmmZ"
+            return f"{shown} is not a time of the form YYYY-MM-DDTHH:MM:SS.mmmZ"
         case "minimum":
             return f"{shown} is less than {error.kind.limit}"
         case "maximum":
             return f"{shown} is more than {error.kind.limit}"
         case "enum":
             options = ", ".join(json.dumps(option) for option in error.kind.options)
-            return f"{shown} is none of {options}"
+            return f"{shown} is not one of {options}"
         case "type":
             wanted = str(error.message).rpartition(" is not of type")[2].lstrip("s").strip().replace('"', "")
             return f"{shown} should be {wanted.replace(', ', ' or ')}"
         case "anyOf" | "oneOf":
             type_name = error.instance.get("type") if isinstance(error.instance, dict) else None
-            return f"{shown} is none of the known shapes" + (f": there is no type {type_name!r}" if type_name else "")
+            return f"{shown} does not match any known structure" + (
+                f": there is no type {type_name!r}" if type_name else ""
+            )
         case _:
             message = str(error.message)
             return message if len(message) < 4 * _MAX_SHOWN else f"{message[: 4 * _MAX_SHOWN]}…"
@@ -162,7 +164,7 @@ def _conversation_fault(path: Path, value: Any, keyword: str) -> SchemaFault | N
         case ("messages",) if not value:
             return SchemaFault("no-messages", "No messages found")
         case ("schema_version",):
-            message = "Missing schema_version" if value is None else f"{_shorten(value)} is no version of the schema"
+            message = "Missing schema_version" if value is None else f"{_shorten(value)} is not a version of the schema"
             return SchemaFault("schema-version", message)
         case ("messages", int(index), "timestamp") if not value:
             return SchemaFault("missing-timestamp", f"Message {index} missing timestamp")
@@ -182,9 +184,9 @@ def _conversation_fault(path: Path, value: Any, keyword: str) -> SchemaFault | N
 def _exchange_fault(path: Path, value: Any) -> SchemaFault | None:
     match path:
         case ("request", "messages") if not value:
-            return SchemaFault("exchange-without-messages", "The request holds no message")
+            return SchemaFault("exchange-without-messages", "The request has no messages")
         case ("request", "model"):
-            return SchemaFault("exchange-without-model", "The request names no model")
+            return SchemaFault("exchange-without-model", "The request does not name a model")
         case ("response", "finish_reason"):
             return SchemaFault("exchange-bad-finish-reason", f"The response ended with {_shorten(value)}")
         case _:

@@ -25,7 +25,7 @@ def wire_format(name: str) -> WireFormat:
     """Import a format by the name that the command line has for it."""
     module = _modules().get(name)
     if module is None:
-        raise UnrecognizedError(f"there is no wire format {name!r}; known: {', '.join(formats())}")
+        raise UnrecognizedError(f"unknown wire format {name!r}; known: {', '.join(formats())}")
     return cast("WireFormat", importlib.import_module(f"{__name__}.{module}"))
 
 

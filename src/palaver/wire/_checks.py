@@ -40,7 +40,7 @@ def _check_request(request: Any) -> None:
     _check_object(request, "a request")
     messages = request.get("messages")
     if not isinstance(messages, list):
-        raise ContentError("a request of an exchange has a list of `messages`")
+        raise ContentError("the request of an exchange needs a list of `messages`")
     for number, message in enumerate(messages):
         _check_object(message, "a message")
         if not isinstance(message.get("role"), str):
@@ -59,7 +59,7 @@ def _check_response(response: Any) -> None:
 
 def _check_object(value: Any, what: str) -> None:
     if not isinstance(value, dict):
-        raise ContentError(f"{what} is an object, not a value of type {type(value).__name__}")
+        raise ContentError(f"{what} must be an object, not a value of type {type(value).__name__}")
 
 
 def _check_content(part: JsonObject, what: str) -> None:
@@ -67,4 +67,4 @@ def _check_content(part: JsonObject, what: str) -> None:
     if not isinstance(content, list) or not all(
         isinstance(block, dict) and isinstance(block.get("type"), str) for block in content
     ):
-        raise ContentError(f"{what} has no list of blocks, each with a `type`")
+        raise ContentError(f"{what} needs a list of blocks, each with a `type`")

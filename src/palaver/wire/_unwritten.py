@@ -114,7 +114,7 @@ def report_provider_data(
         if level is None or key not in _THINKING_NOTES:
             losses.drop(where, _lacks(title, key, value, is_answer="finish_reason" in part))
         else:
-            losses.change(where, f"it is written as the level `{level}`")
+            losses.change(where, f"written as the level `{level}`")
 
 
 def _stated(data: JsonObject, pointer: str, carried: Collection[str]) -> Iterator[tuple[str, str, Any]]:
@@ -149,6 +149,6 @@ def _lacks(title: str, key: str = "", value: Any = None, *, is_answer: bool = Fa
         case "tools", _:
             return f"{title} does not {'repeat the tools of the request' if is_answer else 'run this tool'}"
         case "tool_choice", {"type": "allowed_tools"}:
-            return f"{title} lets the model choose among all tools, and not among some"
+            return f"{title} cannot limit the choice to some of the tools"
         case _:
-            return f"{title} has no place for it"
+            return f"{title} cannot express it"

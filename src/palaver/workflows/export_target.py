@@ -28,36 +28,40 @@ class Target:
     """`.gz`, `.zst`, or empty."""
 
 
-def export_target(output: str, format_name: str | None, conversations: int) -> Target:
+def names_folder(output: str) -> bool:
+    """Return whether a name ends in a slash, which a `Path` does not keep."""
+    return output.endswith(tuple(filter(None, ("/", os.sep, os.altsep))))
+
+
+def export_target(path: Path, format_name: str | None, *, conversations: int, is_folder: bool = False) -> Target:
     """Return where conversations go; raise OptionError for an ending that no format has, or that of another format.
 
-    A folder is one that exists, or a name that ends in a slash. Markdown of several conversations also goes into a
-    folder if the name has no ending.
+    Besides `is_folder`, an existing folder is one, and so is a name without an ending for Markdown of several
+    conversations.
     """
     if format_name is not None:
         exporter(format_name)  # raises OptionError for an unknown one
-    path = Path(output)
     compression = path.suffix.lower() if path.suffix.lower() in COMPRESSIONS else ""
     ending = (path.with_suffix("") if compression else path).suffix.lower()
     by_ending = endings().get(ending)
-    if path.is_dir() or output.endswith(tuple(filter(None, ("/", os.sep, os.altsep)))):
+    if is_folder or path.is_dir():
         return Target(format_name or by_ending or DEFAULT_FORMAT, path, is_folder=True)
     if format_name is None and by_ending is None and (ending or compression):
         raise OptionError(
-            f"{output}: palaver writes no files that end in {ending or compression}; name one that ends in "
-            f"{_any_of(sorted(endings()))}, which may be followed by {_any_of(COMPRESSIONS)}, or give a format"
+            f"{path}: no export format has the ending {ending or compression}; use {_any_of(sorted(endings()))}, "
+            f"optionally followed by {_any_of(COMPRESSIONS)}, or choose a format"
         )
     if format_name and by_ending not in {None, format_name}:
-        raise OptionError(f"{output} ends like {by_ending}, but the format is {format_name}: change one of them")
+        raise OptionError(f"{path}: the ending {ending} is for {by_ending}, not {format_name}; change one of them")
     chosen = format_name or by_ending or DEFAULT_FORMAT
     is_named_file = bool(ending or compression) or (path.exists() and not path.is_file())
-    is_folder = not is_named_file and conversations > 1 and isinstance(exporter(chosen), IndexedExporter)
-    if is_folder and path.exists():
+    needs_folder = not is_named_file and conversations > 1 and isinstance(exporter(chosen), IndexedExporter)
+    if needs_folder and path.exists():
         raise OptionError(
-            f"{output} is a file, and {chosen} of {conversations:,} conversations goes into a folder: name a folder, "
+            f"{path} is a file, and {chosen} of {conversations:,} conversations goes into a folder: name a folder, "
             f"or a file that ends in {exporter(chosen).suffix}"
         )
-    return Target(chosen, path, is_folder, compression)
+    return Target(chosen, path, needs_folder, compression)
 
 
 def refuse_to_overwrite(archive: Path, target: Path) -> None:

@@ -27,6 +27,7 @@ from palaver.sources.match import NAMED, UNCHANGED, UNREAD_FORMAT, Claim, Match
 if TYPE_CHECKING:
     from palaver.sources.discovery import Unit, UnitFiles
 
+
 _HASHED_HEAD_BYTES = 1 << 12
 
 

@@ -97,7 +97,7 @@ def folder_sentence(path: Path, labels: list[str], unread: Mapping[str, str], pl
     if not unread:
         what = f"{_files(len(files))}, {_none_of(len(files))} a conversation"
         return f"{path} holds {what}: `palaver identify {path}` says what is there"
-    sentences = sentences_on_formats(unread)
+    sentences = list(sentences_on_formats(unread))
     if rest := len(files - {_file_of(label) for label in unread}):
         sentences.append(f"{rest:,} other {'file holds' if rest == 1 else 'files hold'} no conversation")
     return f"{path}: {'; '.join(sentences)}"

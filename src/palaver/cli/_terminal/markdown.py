@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from palaver.cli._terminal.layout import console_for_wrapping
+from palaver.cli._terminal.layout import console_for_wrapping, wrapped
 from palaver.cli._terminal.words import escaped_line, escaped_text
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
-_MAX_CHARACTERS = 50_000
+_MAX_CHARACTERS = 20_000
+"""The parser takes a time that grows with the square of some malformed texts."""
+_MAX_LEVEL = 16
+"""The parser drops what is nested more deeply than 20 levels."""
 _MAX_HIGHLIGHTED_CHARACTERS = 20_000
 _MAX_COLUMNS = 20
 _MIN_COLUMN_WIDTH = 6
@@ -53,15 +56,19 @@ def markdown_lines(text: str, width: int | None) -> list[Text]:
     from markdown_it.tree import SyntaxTreeNode
 
     safe = escaped_text(text)
-    return list(_Blocks(safe).lines(SyntaxTreeNode(_parser().parse(safe)).children, width))
+    tokens = _parser().parse(safe)
+    if any(token.level > _MAX_LEVEL for token in tokens):
+        return [Text(line) for line in wrapped(safe, width)]
+    return list(_Blocks(safe).lines(SyntaxTreeNode(tokens).children, width))
 
 
 @cache
 def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    # HTML is shown as it is written.
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    # HTML and definitions of links are shown as they are written.
+    parser = MarkdownIt("commonmark", {"html": False})
+    return parser.enable(["table", "strikethrough"]).disable("reference")
 
 
 class _Blocks:
@@ -95,7 +102,10 @@ class _Blocks:
                 for line in self.lines(node.children, None if width is None else max(width - 2, _MIN_WIDTH)):
                     yield Text.assemble(("│ " if line else "│", "dim"), line)
             case "fence" | "code_block":
-                yield from _code(node.content, node.info.split()[0] if node.info.strip() else "")
+                language, _, details = node.info.strip().partition(" ")
+                if details:
+                    yield Text(f"  {escaped_line(node.info.strip())}", "dim")
+                yield from _code(node.content, language)
             case "table":
                 yield from _table(node, width)
             case "hr":

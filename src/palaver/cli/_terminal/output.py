@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _UNWRAPPED = 10_000
+_INTERRUPTED = 130
 _BAR_AFTER_SECONDS = 1.0
 _BAR_FROM_BYTES = 1 << 24
 
@@ -129,7 +130,7 @@ def answer_texts(texts: "Iterable[Text]") -> None:
 def paged(*, is_wanted: bool = True) -> "Generator[None]":
     """Send the answers printed in this context to a pager if they go to a terminal.
 
-    A pager that is quit early ends the context quietly.
+    A pager that is quit early ends the context quietly, and so does Ctrl-C, once the pager has been quit.
     """
     if not (is_wanted and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
         yield
@@ -145,6 +146,8 @@ def paged(*, is_wanted: bool = True) -> "Generator[None]":
     try:
         with contextlib.suppress(BrokenPipeError):
             yield
+    except KeyboardInterrupt as error:
+        raise SystemExit(_INTERRUPTED) from error
     finally:
         sys.stdout = terminal
         pager.close()

@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from palaver.archive.statistics import GroupBy, Statistics, Tally, conversation_titles
+from palaver.archive.statistics_order import in_order
 from palaver.archive.time_ranges import DAYS, AllTime, TimeRange
 from palaver.archive.usage import Scope
 from palaver.cli._terminal import output
 from palaver.cli._terminal.layout import wrapped
 from palaver.cli._terminal.statistics_notes import footnotes, no_tokens_reason
-from palaver.cli._terminal.statistics_table import block_label, in_order
+from palaver.cli._terminal.statistics_table import block_label
 from palaver.cli._terminal.statistics_table import lines as table_lines
 from palaver.cli._terminal.words import counted, duration, escaped_line, local_time, money, tallied, usage_records
 
@@ -210,8 +211,13 @@ def _totals(found: Statistics) -> Iterator[tuple[str, str]]:
         yield "", ""
     width = max((len(figure) for _, figure, _ in rows), default=0)
     wide = max((len(name) for name, _, _ in rows), default=0) + 1
+    terminal_width = output.terminal_width()
     for name, figure, note in rows:
-        yield f"{name:<{max(wide, _FIGURES_AT)}}{figure:>{width}}{f'  {note}' if note else ''}", ""
+        line = f"{name:<{max(wide, _FIGURES_AT)}}{figure:>{width}}"
+        noted = f"{line}  {note}" if note else line
+        yield line if terminal_width is not None and len(noted) > terminal_width else noted, ""
+    for currency, amount in sorted(total.stated.items()):
+        yield f"reported by the tools themselves: {money(amount, currency)} (not included above)", "dim"
 
 
 def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
@@ -228,5 +234,3 @@ def _figures(total: Tally) -> Iterator[tuple[str, str, str]]:
         yield escaped_line(name.replace("_", " ")), f"{_number(count):,}", ""
     if total.cost is not None:
         yield "cost", money(total.cost), "by public API prices"
-    for currency, sum_ in sorted(total.stated.items()):
-        yield "reported", money(sum_, currency), "by the tools themselves (not included above)"

@@ -6,9 +6,10 @@ On a narrow terminal whole columns are left out, those that say least first, bef
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from palaver.archive.statistics import TIME_GROUPINGS, GroupBy, GroupKey, Statistics, Tally
+from palaver.archive.statistics_order import Names, greatest_measure, in_order
 from palaver.cli import _archive
 from palaver.cli._terminal import output
 from palaver.cli._terminal.layout import bar, can_draw_blocks
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from palaver.archive.usage_record_statistics import UsageGroupBy
-
-    Names = dict[GroupKey, tuple[str, str, str | None]]
-    """Platform, id and title of conversations, by key."""
 
 _HEADS = {
     "messages": "msgs",
@@ -33,44 +31,13 @@ _HEADS = {
     "estimated": "≈ tokens",
     "cost": "cost",
 }
-_LEFT_OUT_FIRST = ("cache_write", "cache_read", "input", "calls", "records", "messages", "output", "estimated")
+_LEFT_OUT_FIRST = ("cache_write", "cache_read", "records", "calls", "input", "messages", "output", "estimated")
 _TOTAL = "total"
 _LONGEST_NAME = 48
 _LONGEST_BAR = 40
 _SHORTEST_BAR = 6
 _LONGEST_GAP = 7
 """Days without messages are shown, unless there are more of them in a row."""
-
-
-def in_order(found: Statistics, by: "GroupBy | UsageGroupBy", names: "Names") -> list[tuple[GroupKey, Tally]]:
-    """Return times in order, everything else with the greatest first; of equal ones, the first by name."""
-    if by in TIME_GROUPINGS:
-        return sorted(found.groups.items(), key=lambda entry: (entry[0] is None, str(entry[0])))
-    measure = _measure(found)[1]
-
-    def rank(entry: tuple[GroupKey, Tally]) -> tuple[float, float, str]:
-        key, tally = entry
-        return -measure(tally), -_size(tally), ":".join(names[key][:2]) if key in names else str(key)
-
-    return sorted(found.groups.items(), key=rank)
-
-
-def _size(tally: Tally) -> float:
-    return tally.tokens.total() or tally.messages.total() or tally.tool_calls
-
-
-def _measure(found: Statistics) -> tuple[str, Any]:
-    """Return what bars are drawn of: the first of cost, tokens, messages, calls and records that any group has."""
-    groups = found.groups.values()
-    if any(group.cost for group in groups):
-        return "cost", lambda tally: float(tally.cost or 0)
-    if any(group.answers for group in groups):
-        return "tokens", lambda tally: tally.tokens.total()
-    if any(group.messages for group in groups):
-        return "messages", lambda tally: tally.messages.total()
-    if any(group.tool_calls for group in groups):
-        return "calls", lambda tally: tally.tool_calls
-    return "records", lambda tally: tally.usage_records
 
 
 @dataclass(slots=True)
@@ -84,10 +51,10 @@ class _Column:
         return max(len(self.head), len(self.total), *map(len, self.cells))
 
 
-def lines(found: Statistics, by: "GroupBy | UsageGroupBy", names: "Names", *, is_utc: bool) -> "Iterator[Text]":
+def lines(found: Statistics, by: "GroupBy | UsageGroupBy", names: Names, *, is_utc: bool) -> "Iterator[Text]":
     from rich.text import Text
 
-    name, measure = _measure(found)
+    name, measure = greatest_measure(found)
     rows = list(_with_gaps(in_order(found, by, names), by))
     greatest = max(measure(tally) for tally in found.groups.values())
     labels = [Text(label) for label in _labels([key for key, _ in rows], found, by, names, is_utc=is_utc)]
@@ -95,7 +62,7 @@ def lines(found: Statistics, by: "GroupBy | UsageGroupBy", names: "Names", *, is
     width = output.terminal_width()
     longest = max(len(by), len(_TOTAL), *(label.cell_len for label in labels))
     if width is not None:
-        longest = min(longest, _LONGEST_NAME)
+        longest = min(longest, max(_LONGEST_NAME, width // 3))
         for column in _LEFT_OUT_FIRST:
             if _table_width(longest, columns) > width and len(columns) > 1:
                 columns.pop(column, None)
@@ -164,7 +131,7 @@ def _cell(tally: Tally | None, column: str) -> str:
 
 
 def _labels(
-    keys: Sequence[GroupKey], found: Statistics, by: "GroupBy | UsageGroupBy", names: "Names", *, is_utc: bool
+    keys: Sequence[GroupKey], found: Statistics, by: "GroupBy | UsageGroupBy", names: Names, *, is_utc: bool
 ) -> list[str]:
     active = {block.start for block in found.blocks if block.seconds_left(datetime.now(UTC))}
     labels: list[str] = []

@@ -17,7 +17,6 @@ from palaver.cli._terminal.paths import PathLine
 from palaver.cli._terminal.verdict import import_verdict
 from palaver.cli._terminal.words import counted, duration, listed, rate, size, tallied, usage_records
 from palaver.importers import importer
-from palaver.importers._shared.unread_formats import sentences_on_formats
 from palaver.model.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -107,10 +106,13 @@ def _ledger(report: "Report") -> "Iterator[Text]":
 
 def _unclaimed(labels: list[str], unread: "Mapping[str, str]") -> Group:
     """Return a sentence for each known format without an importer, and the first of the other files."""
-    lines: list[RenderableType] = [
-        Text(f"{sentence}.")
-        for sentence in sentences_on_formats({label: unread[label] for label in labels if label in unread})
-    ]
+    lines: list[RenderableType] = []
+    if named := {label: unread[label] for label in labels if label in unread}:
+        from palaver.importers._shared.unread_formats import sentences_on_formats  # imports the readers
+
+        for sentence, files in sentences_on_formats(named).items():
+            more = f" and {len(files) - 1:,} more" if len(files) > 1 else ""
+            lines += [Text(f"{sentence}:"), PathLine(files[0], before="  ", after=more)]
     others = [label for label in labels if label not in unread]
     if others:
         opening = "1 file skipped: not a conversation" if len(others) == 1 else ""

@@ -61,6 +61,7 @@ class Transcript:
     def pieces(self, overview: Overview, selection: MessageSelection) -> Iterator[Text]:
         """Yield the pieces of a conversation below its overview."""
         if selection.before:
+            yield Text()
             yield Text(f"{counted(selection.before, 'message')} before", "dim")
         yield from self._conversation(
             _Context.of(self._connection, overview, self._window_ms), selection, self._options, (overview.key,)

@@ -23,7 +23,7 @@ from palaver.sources.small_files import LARGEST_BYTES, count_file, read_at_most
 from palaver.sources.source import Source
 
 MISSING_TASK_FOLDER = finding_kind(
-    "missing-task-folder", "note", "The folder of a task is gone; what an index still says of it is kept."
+    "missing-task-folder", "note", "The folder of a task is missing; its entry in the index is kept."
 )
 
 FORM = "index"

@@ -23,10 +23,10 @@ from palaver.sources.zip.inflate import fast_zlib
 AROUND_CONVERSATIONS = finding_kind(
     "around-conversations",
     "note",
-    "Fields that stand around the list of conversations belong to none and are not kept.",
+    "Fields around the list of conversations belong to no conversation and are not kept.",
 )
 ANOTHER_STATE = finding_kind(
-    "another-state", "note", "A conversation stands in the export more than once, in different states; all are kept."
+    "another-state", "note", "A conversation is in the export more than once, in different states; all are kept."
 )
 
 _CONVERSATION_FILE = re.compile(r"conversations(?:[-_]?[0-9]+)?\.json")

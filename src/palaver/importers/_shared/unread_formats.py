@@ -6,7 +6,6 @@ importer, its entries are deleted.
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -78,13 +77,19 @@ def format_named(name: str | None) -> UnreadFormat | None:
     return _BY_REASON.get(f"{UNREAD_FORMAT}{name}")
 
 
-def sentences_on_formats(reasons: Mapping[str, str]) -> list[str]:
-    """Say how many files are of each format, the most frequent first, given the reason remembered for each file."""
-    counts = Counter(known for reason in reasons.values() if (known := _BY_REASON.get(reason)))
-    return [
-        f"{'1 file' if count == 1 else f'{count:,} files'} {known.sentence(count)}"
-        for known, count in counts.most_common()
-    ]
+def sentences_on_formats(reasons: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return a sentence on the files of each format, with their labels, the most frequent format first.
+
+    The files are given by their labels, each with the reason that is remembered for it.
+    """
+    labels: dict[str, list[str]] = {}
+    for label, reason in reasons.items():
+        labels.setdefault(reason, []).append(label)
+    return {
+        f"{'1 file' if len(files) == 1 else f'{len(files):,} files'} {known.sentence(len(files))}": files
+        for reason, files in sorted(labels.items(), key=lambda group: -len(group[1]))
+        if (known := _BY_REASON.get(reason))
+    }
 
 
 def article(noun: str) -> str:

@@ -21,7 +21,8 @@ What comes out
     of a request, in each of its three forms, names the caller and the session of Claude Code. The id of a call is the
     `request-id` of the answer's headers, else the id in the record, else derived from the content and the time.
     `metadata` of an answer's message has `status_code`, `url`, `headers` and `request_headers` (only harmless ones),
-    `request_body` if it is unreadable, `reply` if the response is no answer, and `source_fields` for unmapped fields.
+    `request_body` if it is unreadable, `reply` if the response is not an answer, and `source_fields` for all unmapped
+    fields.
     The duration of a streamed call ends with its last chunk, if the log states when that came; then
     `time_to_first_chunk_ms` counts from the request to the first chunk and `stream_ms` from there to the last one.
     If a stream holds several messages, each is an answer to the request, with its own `api_message_id` and usage; if
@@ -35,7 +36,7 @@ What never comes out
 
 What is left out, and counted under these rules
     `count-tokens` (requests that only count tokens), `other-traffic` (requests that ask no model: embeddings, models,
-    files, telemetry, pages), `text-completion` (a `prompt` that is no conversation), `page` (the page beside a log),
+    files, telemetry, pages), `text-completion` (a `prompt` without a conversation), `page` (the page beside a log),
     `control-frame` (start and end of a recording), `merge-error` (lines that report a failed merge). Not kept:
     timings, sizes and cache entries of HAR files, and the numbers and times of single chunks.
 """

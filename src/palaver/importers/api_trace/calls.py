@@ -29,30 +29,30 @@ from palaver.threads.call import Call
 from palaver.wire._detection import WIRE_FORMAT_NAMES, request_format, response_format
 from palaver.wire._errors import duration_ms, exchange_error
 
-BAD_RECORD = finding_kind("bad-record", "error", "A record of a log tells of no call; a masked copy is set aside.")
+BAD_RECORD = finding_kind("bad-record", "error", "A log record is not an API call; a masked copy is quarantined.")
 DAMAGED_STREAM = finding_kind(
-    "damaged-stream", "warning", "A recorded answer is damaged or out of order; what can be read is kept."
+    "damaged-stream", "warning", "A recorded answer is damaged or out of order; its readable part is kept."
 )
-CUT_ANSWER = finding_kind("cut-answer", "warning", "A recorded answer ends before its end.")
+CUT_ANSWER = finding_kind("cut-answer", "warning", "A recorded answer is incomplete.")
 UNREADABLE_REQUEST = finding_kind(
-    "unreadable-request", "warning", "The body of a request is no JSON; it is kept as text beside the answer."
+    "unreadable-request", "warning", "The body of a request is not JSON; it is kept as text with the answer."
 )
 UNREADABLE_ANSWER = finding_kind(
-    "unreadable-answer", "warning", "An answer is in no format that is known; it is kept as it is."
+    "unreadable-answer", "warning", "An answer has an unknown format; it is kept unchanged."
 )
 BAD_DURATION = finding_kind(
     "bad-duration", "note", "A duration could not be read; it is computed from the times if both are known."
 )
 ODD_STREAM_TIMES = finding_kind(
-    "odd-stream-times", "note", "A stream ends before its request or its first chunk; the time of the response stands."
+    "odd-stream-times", "note", "A stream ends before its request or its first chunk; the time of the response is used."
 )
-MISSING_REQUEST = finding_kind("missing-request", "warning", "An answer whose request is not in the log.")
-MISSING_ANSWER = finding_kind("missing-answer", "note", "A request to which the log holds no answer.")
-LOCAL_TIME = finding_kind("local-time", "note", "A time without an offset was read as UTC; it may be a local one.")
+MISSING_REQUEST = finding_kind("missing-request", "warning", "The request of an answer is not in the log.")
+MISSING_ANSWER = finding_kind("missing-answer", "note", "The answer to a request is not in the log.")
+LOCAL_TIME = finding_kind("local-time", "note", "A time without an offset was read as UTC; it may be local time.")
 AMBIGUOUS_CHUNKS = finding_kind(
-    "ambiguous-chunks", "warning", "Chunks without an id may belong to several calls; they are kept apart."
+    "ambiguous-chunks", "warning", "Chunks without an id may belong to several calls; they are kept separately."
 )
-MERGE_ERROR = finding_kind("merge-error", "note", "A line that tells what could not be merged; it holds no call.")
+MERGE_ERROR = finding_kind("merge-error", "note", "A line reports chunks that could not be merged; it has no call.")
 
 
 Note = Callable[[FindingKind, str, str], None]

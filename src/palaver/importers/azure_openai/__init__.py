@@ -6,7 +6,7 @@ Where the files are
     many) and its captures (Avro, plain or deflated), query results (`{"tables": […]}`), rows as printed by
     `az monitor log-analytics query`, and the CSV that the portal saves. Also the formats that a `log-to-eventhub`
     policy defines itself: objects with bodies, lines of cells, HTTP messages preceded by an id, and
-    `stream_completion` records of a proxy. The bodies in such an object are found by their shape, or by
+    `stream_completion` records of a proxy. The bodies in this object are found by their shape, or by
     `-O fields=request=req.body,response=resp.body,id=trace` (further names: time, caller, model, deployment, version,
     url, status, duration, region, input_tokens, output_tokens; cells without a header are `cell_0`, `cell_1` and so
     on).

@@ -138,7 +138,7 @@ class AvroRecords:
         metadata: dict[str, bytes] = {}
         try:
             if self._bytes.take(len(_MAGIC)) != _MAGIC:
-                raise ValueError("this is no Avro file")
+                raise ValueError("not an Avro file")
             for _ in self._bytes.items():
                 name = self._bytes.prefixed_bytes().decode()
                 metadata[name] = self._bytes.prefixed_bytes()

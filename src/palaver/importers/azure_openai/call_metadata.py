@@ -14,9 +14,7 @@ from palaver.model.finding import finding_kind
 from palaver.model.timestamps import normalize_timestamp
 from palaver.sources.run import Run
 
-NEGATIVE_DURATION = finding_kind(
-    "negative-duration", "note", "A request is said to have taken less than no time; that is no duration."
-)
+NEGATIVE_DURATION = finding_kind("negative-duration", "note", "A negative duration was ignored.")
 
 _VERSION_PREFIX = "API version "
 

@@ -27,7 +27,9 @@ from palaver.threads.conversations import Threads
 from palaver.threads.documents import literal_document
 
 REPEATED_ID = finding_kind(
-    "repeated-call-id", "note", "Calls that differ have the same correlation id; each is kept, the later with a number."
+    "repeated-call-id",
+    "note",
+    "Different calls have the same correlation id; all are kept, and later ones are numbered.",
 )
 
 PLATFORM = "azure_openai"

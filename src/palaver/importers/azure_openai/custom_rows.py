@@ -55,9 +55,9 @@ def field_map(text: str) -> FieldMap:
     for pair in filter(None, (part.strip() for part in text.split(","))):
         name, equals, path = (part.strip() for part in pair.partition("="))
         if name not in _COLUMNS:
-            raise ValueError(f"{name!r} is none of {', '.join(_COLUMNS)}")
+            raise ValueError(f"{name!r} is not a field: choose {', '.join(_COLUMNS)}")
         if not equals or not all(path.split(".")):
-            raise ValueError(f"{pair!r} names no path: write {name}=some.path")
+            raise ValueError(f"{pair!r} has no path: write {name}=some.path")
         found[_COLUMNS[name]] = tuple(path.split("."))
     return found
 

@@ -35,9 +35,9 @@ from palaver.sources.run import MaskedRun, Run
 from palaver.sources.source import Source
 
 PARTIAL_RESULT = finding_kind(
-    "partial-result", "warning", "The query behind this result failed in part: rows may be missing."
+    "partial-result", "warning", "The query of this result failed in part; rows may be missing."
 )
-AROUND_ROWS = finding_kind("around-rows", "note", "Fields that stand around rows belong to none and are not kept.")
+AROUND_ROWS = finding_kind("around-rows", "note", "Fields around the rows belong to no row and are not kept.")
 
 _MAX_DEPTH = 4
 _WRAPPER_FIELDS = frozenset({"columns", "rows", "Body"})

@@ -22,15 +22,11 @@ from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 from palaver.sources.run import Run
 
-CUT_BODY = finding_kind(
-    "cut-body", "warning", "The log holds the beginning of a body only; it was read as far as it goes."
-)
+CUT_BODY = finding_kind("cut-body", "warning", "The log has only the beginning of a body; that part was read.")
 OPAQUE_BODY = finding_kind(
-    "opaque-body", "warning", "A body is neither JSON nor a stream of events; it is kept as it is."
+    "opaque-body", "warning", "A body is neither JSON nor an event stream; it is kept unchanged."
 )
-MISSING_CHUNK = finding_kind(
-    "missing-chunk", "warning", "Rows with parts of a call's messages are missing, by their numbers."
-)
+MISSING_CHUNK = finding_kind("missing-chunk", "warning", "Numbered rows with parts of a call's messages are missing.")
 
 
 @dataclass(slots=True)

@@ -26,9 +26,9 @@ from palaver.sources.jsonl import CUT_OFF
 from palaver.sources.run import Run, line_position
 
 ODD_ROW = finding_kind(
-    "odd-row", "warning", "A row of a CSV file has more or fewer cells than the header; it was read as far as it goes."
+    "odd-row", "warning", "A CSV row has more or fewer cells than the header; the matching cells were read."
 )
-BAD_ROW = finding_kind("bad-row", "error", "A line is no row of a CSV file; its bytes are set aside.")
+BAD_ROW = finding_kind("bad-row", "error", "A line is not a CSV row; it is quarantined.")
 
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?|[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}[, ]+[0-9:.]+ ?(?:[AP]M)?")
 _GUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")

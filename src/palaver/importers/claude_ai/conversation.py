@@ -36,7 +36,7 @@ from palaver.sources.small_files import count_file
 from palaver.sources.source import Source
 
 UNKNOWN_SENDER = finding_kind(
-    "unknown-sender", "warning", "A message does not say who wrote it, or in an unknown word; it stands as `system`."
+    "unknown-sender", "warning", "The sender of a message is missing or unknown; its role is `system`."
 )
 ROOT = "00000000-0000-4000-8000-000000000000"
 """Parent id of a first message."""
@@ -49,7 +49,7 @@ OWN_NAMES = frozenset(
         *("branch_index", "branch_count", "fork_point", "source_fields", "invalid_fields"),
     }
 )
-BAD_MESSAGE = finding_kind("bad-message", "error", "A message is not an object; its bytes are set aside.")
+BAD_MESSAGE = finding_kind("bad-message", "error", "A message is not a JSON object; it is quarantined.")
 DESCRIPTION = Description(own_names=OWN_NAMES, known_kinds=OPAQUE_KINDS)
 
 
@@ -298,9 +298,9 @@ def _first_id(raws: list[Any]) -> Any:
 
 def _describe_unreadable(element: Any) -> str:
     if not isinstance(element, dict):
-        return f"a value of type {type(element).__name__} is no conversation"
+        return f"a value of type {type(element).__name__} is not a conversation"
     names = [name for key in ("uuid", "name") if isinstance(name := element.get(key), str) and name]
-    return f"conversation {names[0] if names else 'without a name'}: there is no list of messages"
+    return f"conversation {names[0] if names else 'without a name'}: no list of messages"
 
 
 _READERS = {"conversation": read_conversations, "project": read_project, "memory": read_memory}

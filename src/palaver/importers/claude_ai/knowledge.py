@@ -66,7 +66,7 @@ def _register(element: Any, kind: str, name: str, elements: JsonElements, contex
     """Count a record in the ledger and take its id out of it; return None if it is malformed or a copy."""
     run = context.run
     if not isinstance(element, dict):
-        what = f"a value of type {type(element).__name__} is no {kind}"
+        what = f"a value of type {type(element).__name__} is not a {kind}"
         run.quarantined(BAD_CONVERSATION, elements.raw, elements.where(), what)
         return None
     uuid = element.get(name)

@@ -15,7 +15,7 @@ What comes out
 
     Slash commands (`/name arguments`), shell commands (`!ls`) and notes for the memory (`#text`) are `human`, and their
     text is what the person typed; the tags in which they are stored are in `metadata.stored_text`. What a command
-    expands to, and what it prints, is `harness`. Warm-up agents are no conversations, but their answers were billed:
+    expands to, and what it prints, is `harness`. Warm-up agents are not conversations, but their answers were billed:
     they become usage records.
 
     Prompts in `history.jsonl` that no session file holds become the conversation `<session id>:history`: all prompts of

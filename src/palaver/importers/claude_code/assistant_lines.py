@@ -16,9 +16,9 @@ from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 
 CONFLICTING_COPY = finding_kind(
-    "conflicting-copy", "warning", "A line came twice with different content; the second is kept as a revision."
+    "conflicting-copy", "warning", "A line occurs twice with different content; the second is kept as a revision."
 )
-ODD_MESSAGE = finding_kind("odd-message", "warning", "A line's message is not an object; it is kept whole.")
+ODD_MESSAGE = finding_kind("odd-message", "warning", "A line's message is not an object; it is kept unchanged.")
 
 _SYNTHETIC = "<synthetic>"
 _AGENT_TOOLS = ("Task", "Agent")

@@ -18,7 +18,7 @@ from palaver.sources.run import Run
 from palaver.sources.source import Source
 
 PERSISTED_MISSING = finding_kind(
-    "persisted-output-missing", "note", "The full text of a large tool output is gone; its preview is kept."
+    "persisted-output-missing", "note", "The full text of a large tool output no longer exists; its preview is kept."
 )
 PERSISTED_PREFIX = "<persisted-output>"
 

@@ -35,7 +35,7 @@ _SUBTYPES = frozenset(
 
 @on_document("partial-usage", "note")
 def partial_usage(facts: Facts) -> Iterator[Fault]:
-    """Tokens of an answer were recorded before it was complete, so that they are too few."""
+    """The tokens of an answer were logged before it finished, so the counts are too low."""
     for index, metadata in enumerate(facts.metadata):
         if metadata.get("tokens_partial"):
             yield Fault(("messages", index, "tokens"), f"Message {index} states the tokens of an unfinished answer")

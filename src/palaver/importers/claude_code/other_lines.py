@@ -24,8 +24,8 @@ from palaver.model import build
 from palaver.model.build import JsonObject
 from palaver.model.finding import finding_kind
 
-UNKNOWN_LINE = finding_kind("unknown-line-type", "note", "A line of an unknown type is kept whole.")
-UNKNOWN_ATTACHMENT = finding_kind("unknown-attachment", "note", "An attachment of an unknown type is kept whole.")
+UNKNOWN_LINE = finding_kind("unknown-line-type", "note", "A line of an unknown type is kept unchanged.")
+UNKNOWN_ATTACHMENT = finding_kind("unknown-attachment", "note", "An attachment of an unknown type is kept unchanged.")
 
 _RECENT_MESSAGES = 16
 """How far back a user line can be that repeats a queued prompt."""

@@ -37,7 +37,7 @@ from palaver.sources.run import Cursor, Run
 from palaver.sources.source import Source
 
 _JUST_TYPED_MS = 60_000
-PASTE_MISSING = finding_kind("paste-missing", "note", "A pasted text is known by its hash only.")
+PASTE_MISSING = finding_kind("paste-missing", "note", "Only the hash of a pasted text is known.")
 
 
 def read_history(source: Source, run: Run) -> Iterator[JsonObject]:

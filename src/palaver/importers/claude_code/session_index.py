@@ -33,7 +33,7 @@ from palaver.sources.source import Source
 
 INDEX_NAME = "sessions-index.json"
 BAD_INDEX_ENTRY = finding_kind(
-    "bad-index-entry", "error", "A prompt or title in the index of sessions belongs to no session; it is set aside."
+    "bad-index-entry", "error", "A prompt or title in the session index belongs to no session; it is quarantined."
 )
 
 _MAPPED = frozenset({"sessionId", "gitBranch", "projectPath"})

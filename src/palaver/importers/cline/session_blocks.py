@@ -36,7 +36,7 @@ class Content:
             return [build.text(content)]
         if content is None:
             return [build.text("")]
-        note(UNKNOWN_BLOCK, "the content is no list")
+        note(UNKNOWN_BLOCK, "the content is not a list")
         return [build.opaque(kind="content", raw=content)]
 
     def activities(self, listed: Any, message_id: str) -> list[JsonObject]:

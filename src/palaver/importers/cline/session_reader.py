@@ -36,7 +36,7 @@ _UNCOMPARED_FIELDS = frozenset({"id", "content", "ts"})
 _SECONDARY_FIELDS = frozenset({"role", "modelInfo", "metrics", "agent", "sessionId"})
 """Fields that are not worth a summary if nothing else is new."""
 MISSING_MESSAGES = finding_kind(
-    "missing-messages", "note", "A session has no messages any more; the prompt that started it is kept."
+    "missing-messages", "note", "The messages of a session no longer exist; its first prompt is kept."
 )
 FRAGMENT_BYTES = 1 << 25
 """Size of the first fragment; smaller sessions are one document."""

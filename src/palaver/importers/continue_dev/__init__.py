@@ -10,7 +10,7 @@ Where the files are
 What comes out
     One conversation per session, named after its file. Thoughts (items of their own, `reasoning`, text between
     `<think>` tags) become `thinking` blocks of the answer they lead to, and an answer that was started but left empty
-    joins the one that follows; `source_ids` list the items, the first of which names the message. Attached context
+    joins the one that follows; `source_ids` lists the items, and the first names the message. Attached context
     becomes a `file` or `code` block of its message; the providers asked for it are in
     `context.custom.context_providers` and `codebase_context`. A tool result appears once, whether an item, the state of
     its call (`call_state`) or both hold it; tool definitions are in `platform.metadata.tools`. A compaction becomes a

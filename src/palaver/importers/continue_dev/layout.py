@@ -41,7 +41,7 @@ EVENTS = {
 
 
 MISSING_SESSION_FILE = finding_kind(
-    "missing-session-file", "warning", "The index names a session whose file is not there; only its title is known."
+    "missing-session-file", "warning", "The file of a session in the index is missing; only its title is known."
 )
 
 

@@ -32,10 +32,10 @@ from palaver.sources.small_files import read_at_most
 from palaver.sources.source import Source
 
 OTHER_SESSION_ID = finding_kind(
-    "other-session-id", "note", "A session's file states another id than its name, which is the one that counts."
+    "other-session-id", "note", "The id in a session file differs from its file name; the file name is used."
 )
 
-EMPTY_SESSION_FILE = finding_kind("empty-session-file", "note", "A session's file is empty; there is nothing to read.")
+EMPTY_SESSION_FILE = finding_kind("empty-session-file", "note", "A session file is empty.")
 
 FRAGMENT_BYTES = 1 << 25
 LATER_FRAGMENT_BYTES = 1 << 22

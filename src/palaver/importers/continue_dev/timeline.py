@@ -19,7 +19,7 @@ from palaver.sources.arrays.elements import JsonElements
 from palaver.sources.run import MaskedRun, Run
 from palaver.sources.source import Source
 
-BAD_STEP = finding_kind("bad-step", "error", "A node of a session's timeline holds no step; its bytes are set aside.")
+BAD_STEP = finding_kind("bad-step", "error", "A node of a session's timeline is not a step; it is quarantined.")
 
 PATH = ("history", "timeline")
 _TYPED = "User Input"

@@ -22,8 +22,8 @@ What comes out
 
 What is left out
     `computed_cost` of messages, added by `--with-cost` and computed from prices on demand. Of an
-    archive: its list of sources, and deletions, which do not apply here. Records that are no conversation, lack an id,
-    a platform or a time, or have an unknown schema version are quarantined.
+    archive: its list of sources, and deletions, which do not apply here. Records are quarantined if they are not
+    conversations, lack an id, a platform or a time, or have an unknown schema version.
 """
 
 from collections.abc import Iterator

@@ -34,9 +34,9 @@ from palaver.sources.parse import NOT_JSON, parse, parses
 from palaver.sources.run import Run
 from palaver.sources.source import HEAD_BYTES, Source
 
-BAD_USAGE = finding_kind("bad-usage-record", "error", "A usage record lacks what makes it one; it is set aside.")
+BAD_USAGE = finding_kind("bad-usage-record", "error", "A usage record lacks required fields; it is quarantined.")
 UNKNOWN_VERSION = finding_kind(
-    "unknown-version", "error", "A document has a schema version that this palaver does not know; it is set aside."
+    "unknown-version", "error", "A document has a schema version unknown to this version of palaver; it is quarantined."
 )
 
 
@@ -54,7 +54,7 @@ def recognize(source: Source) -> Match:
         return recognize_archive(source)
     if b'"schema_version"' not in head:
         is_quarantine = b'"where"' in head and _is_quarantine_line(source.parsed_head())
-        return Match.no("records that an import of palaver has set aside") if is_quarantine else Match.no()
+        return Match.no("records quarantined by an import of palaver") if is_quarantine else Match.no()
     is_cut = len(head) >= HEAD_BYTES
     match source.parsed_head():
         case list() as values if any(_is_document(value, is_cut=is_cut) for value in values):
@@ -203,7 +203,7 @@ def repair_messages(document: JsonObject, run: Run, where: str) -> None:
         return
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
-            run.note(UNKNOWN_BLOCK, f"{where}, message {index + 1}", "something that is no message is kept whole")
+            run.note(UNKNOWN_BLOCK, f"{where}, message {index + 1}", "a value that is not a message is kept unchanged")
             messages[index] = build.message(
                 message_id="",
                 role="system",

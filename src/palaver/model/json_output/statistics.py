@@ -148,6 +148,59 @@ class ExplainedUsage(Place):
     price_model: str | None = Field(description="What that source calls the model, with its provider.")
 
 
+class KindsOfTokens(Part):
+    """Tokens of one period and model, or a difference of them."""
+
+    input: int = Field(description="Sent.")
+    output: int = Field(description="Answered.")
+    cache_write: int = Field(description="Written to the provider's cache.")
+    cache_read: int = Field(description="Read from the provider's cache.")
+
+
+class ComparedFigures(Part):
+    """What one side counts."""
+
+    tokens: KindsOfTokens = Field(description="Its tokens.")
+    cost: Amount = Field(description="Its cost.")
+
+
+class DifferenceReason(Part):
+    """A way to count the archive that accounts for a difference, or for a part of it."""
+
+    reason: Literal[
+        *("copies", "other_copy", "agents", "deleted_files", "other_folders", "undated", "records", "later"),
+        "early_lines",
+    ] = Field(description="The way.")
+    sentence: str = Field(description="The way, in words.")
+    answers: int = Field(description="For how many answers it makes a difference; 0 where this cannot be counted.")
+    tokens: KindsOfTokens = Field(description="What it adds to palaver's tokens.")
+
+
+class ComparedRow(Part):
+    """One period and model, on both sides."""
+
+    name: str = Field(description="The day, the beginning of the week, the month, the session, or the block's start.")
+    model: str | None = Field(description="The model; null where the report does not tell models apart.")
+    theirs: ComparedFigures = Field(description="What ccusage counts.")
+    ours: ComparedFigures = Field(description="What palaver counts.")
+    reasons: list[DifferenceReason] = Field(
+        description="Why the tokens differ; together they add up to the difference."
+    )
+    unexplained: KindsOfTokens = Field(description="The difference, if nothing explains it; else zeros.")
+    cost_reason: Literal["tokens", "prices", "our_price", "their_price"] | None = Field(
+        description="Why the costs differ: the tokens do, the prices do, or palaver or ccusage has no price; else null."
+    )
+
+
+class ReportComparison(Part):
+    """A report of ccusage beside the archive."""
+
+    period: Literal["day", "week", "month", "session", "block"] = Field(description="What the rows are.")
+    time_zone: Literal["local", "UTC"] = Field(description="Whose days they are.")
+    is_explained: bool = Field(description="Whether no difference of tokens is left unexplained.")
+    rows: list[ComparedRow] = Field(description="Every period and model that one of the sides has.")
+
+
 class StatsAnswer(Answer):
     """Totals, the same by group, and what they leave out."""
 
@@ -183,6 +236,7 @@ class StatsAnswer(Answer):
     undated_records: int = Field(
         description="Usage records without a date of their own, which a range of time leaves out."
     )
+    comparison: ReportComparison | None = Field(description="With --against, the comparison.")
     usages: list[ExplainedUsage] | None = Field(
         description="With --explain, every message with usage: those that are counted, each followed by its copies."
     )

@@ -18,10 +18,14 @@ from palaver.sources.small_files import read_at_most
 from palaver.sources.source import Source
 from palaver.sources.source_head import close_truncated
 
-TRAILING_BYTES = finding_kind("trailing-bytes", "warning", "Something follows the end of the JSON document.")
-ODD_BEGINNING = finding_kind("odd-beginning", "warning", "The document does not begin as an array; it was read as one.")
-CUT_RECORD = finding_kind("cut-record", "warning", "The file ends within its last record; what came before is kept.")
-NO_ARRAY = finding_kind("no-array", "error", "The document does not hold the array that it should; nothing was read.")
+TRAILING_BYTES = finding_kind("trailing-bytes", "warning", "The JSON document is followed by more text.")
+ODD_BEGINNING = finding_kind(
+    "odd-beginning", "warning", "The document does not begin as an array; it was read as an array."
+)
+CUT_RECORD = finding_kind(
+    "cut-record", "warning", "The file ends within its last record; the records before it are kept."
+)
+NO_ARRAY = finding_kind("no-array", "error", "The document lacks the expected array; nothing was read.")
 
 SMALL_BYTES = 1 << 23
 """The largest file that is parsed at once."""

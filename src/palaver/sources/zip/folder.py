@@ -18,16 +18,12 @@ from palaver.sources.zip.directory import Directory, data_start, read_directory,
 from palaver.sources.zip.inflate import METHODS, Member, MemberStream, PackedBytes
 from palaver.sources.zip.limits import Allowance, Limits
 
-UNSAFE_NAME = finding_kind(
-    "unsafe-member-name", "error", "The name of a ZIP member points out of it or is no file's; it was not read."
-)
-ENCRYPTED = finding_kind("encrypted-member", "error", "A ZIP member is encrypted; it was not read.")
-SYMLINK = finding_kind("symlink-member", "warning", "A ZIP member is a symbolic link; it was not followed.")
+UNSAFE_NAME = finding_kind("unsafe-member-name", "error", "A ZIP member with an unsafe name was not read.")
+ENCRYPTED = finding_kind("encrypted-member", "error", "An encrypted ZIP member was not read.")
+SYMLINK = finding_kind("symlink-member", "warning", "A symbolic link in a ZIP was not followed.")
 DUPLICATE = finding_kind("duplicate-member", "warning", "Two ZIP members have the same name; the last one was read.")
-NESTED = finding_kind(
-    "nested-zip", "warning", "A ZIP member is a ZIP itself; it is read once the outer one is unpacked."
-)
-OVERSIZED = finding_kind("oversized-member", "warning", "A ZIP member says that it is larger than the limits allow.")
+NESTED = finding_kind("nested-zip", "warning", "A ZIP within a ZIP was not read; unpack the outer one first.")
+OVERSIZED = finding_kind("oversized-member", "warning", "A ZIP member exceeds the size limits; it was not read.")
 SALVAGED = finding_kind(
     "zip-salvaged", "warning", "The directory of a ZIP is missing or damaged; its members were found by their headers."
 )
@@ -181,7 +177,7 @@ class _Contents:
         member = self.members.get(name)
         if member is None:
             reasons = [message for _, _, message in self.remarks.get(name, [])]
-            raise SourceError(f"cannot read {label}: {reasons[0] if reasons else 'there is no such member'}")
+            raise SourceError(f"cannot read {label}: {reasons[0] if reasons else 'no such member'}")
         if member.method not in METHODS:
             method = "Deflate64" if member.method == _DEFLATE64 else f"method {member.method}"
             raise SourceError(f"cannot read {label}: it is packed with {method}; unpack the archive with another tool")
@@ -227,7 +223,7 @@ class _Contents:
             name = _safe_name(member.name)
             if not name:
                 if member.name.strip("./\\") or ".." in member.name:
-                    message = "its name points out of the archive or is no file's; unpack it by hand if you trust it"
+                    message = "its name is unsafe; unpack it yourself if you trust it"
                     self._add_remark(UNSAFE_NAME, member.name, message)
             elif member.name.endswith(("/", "\\")):
                 self._folders.add(name)
@@ -245,7 +241,7 @@ class _Contents:
             if refusal := Allowance(self._allowance.limits, member.size_bytes).refusal(
                 name, member.size_bytes, member.packed_bytes
             ):
-                self._add_remark(OVERSIZED, name, f"by its own words it {refusal}")
+                self._add_remark(OVERSIZED, name, f"according to the directory, it {refusal}")
 
     def _add_remark(self, kind: FindingKind, where: str, message: str) -> None:
         self.remarks.setdefault(where, []).append((kind, where, message))

@@ -10,7 +10,7 @@ from palaver.model.rules import Fault, on_cooked
 
 @on_cooked("cooked-missing-message", "error")
 def missing_message(cooked: JsonObject) -> Iterator[Fault]:
-    """A request refers to a message that is not there."""
+    """A request refers to a missing message."""
     known = _ids(cooked["messages"])
     for name in ("request_messages", "response_messages"):
         yield from _dangling_references(cooked, name, known, "message")
@@ -18,7 +18,7 @@ def missing_message(cooked: JsonObject) -> Iterator[Fault]:
 
 @on_cooked("cooked-missing-tool", "error")
 def missing_tool(cooked: JsonObject) -> Iterator[Fault]:
-    """A request refers to a tool that is not there."""
+    """A request refers to a missing tool."""
     yield from _dangling_references(cooked, "tools", _ids(cooked["tools"]), "tool")
 
 
@@ -27,24 +27,24 @@ def _dangling_references(cooked: JsonObject, name: str, known: set[str], noun: s
         if not known.issuperset(request[name]):
             for number, reference in enumerate(request[name]):
                 if reference not in known:
-                    sentence = f"Request {index} refers to the {noun} {reference!r:.80}, which is not there"
+                    sentence = f"Request {index} refers to the {noun} {reference!r:.80}, which is missing"
                     yield Fault(("requests", index, name, number), sentence)
 
 
 @on_cooked("cooked-missing-parent", "error")
 def missing_parent(cooked: JsonObject) -> Iterator[Fault]:
-    """A request continues one that is not there."""
+    """A request continues a missing request."""
     known = _ids(cooked["requests"])
     for index, request in enumerate(cooked["requests"]):
         parent = request["parent_id"]
         if parent is not None and parent not in known:
-            sentence = f"Request {index} continues {parent!r:.80}, which is not there"
+            sentence = f"Request {index} continues {parent!r:.80}, which is missing"
             yield Fault(("requests", index, "parent_id"), sentence)
 
 
 @on_cooked("cooked-parent-cycle", "error")
 def parent_cycle(cooked: JsonObject) -> Iterator[Fault]:
-    """A request continues itself, or parent links lead in a circle."""
+    """A request continues itself, or parent links form a cycle."""
     requests = cooked["requests"]
     links = {request["id"]: request["parent_id"] for request in reversed(requests)}
     circular = set(names_in_cycles(links))
@@ -72,22 +72,22 @@ def duplicate_id(cooked: JsonObject) -> Iterator[Fault]:
 
 @on_cooked("cooked-orphan-result", "warning")
 def orphan_result(cooked: JsonObject) -> Iterator[Fault]:
-    """A tool's result refers to no call."""
+    """A tool result refers to no call."""
     calls = {call.get("id") for message in cooked["messages"] for call in message["tool_calls"] or ()} - {None}
     for index, message in enumerate(cooked["messages"]):
         if message["role"] == "tool_result" and message["tool_use_id"] not in calls:
             call_id = message["tool_use_id"]
             sentence = (
-                f"Message {index} is a tool's result that names no call"
+                f"Message {index} is a tool result without a call id"
                 if call_id is None
-                else f"Message {index} is the result of {call_id!r:.80}, which nobody called"
+                else f"Message {index} is the result of {call_id!r:.80}, but no call has this id"
             )
             yield Fault(("messages", index, "tool_use_id"), sentence)
 
 
 @on_cooked("cooked-not-deduplicated", "note")
 def not_deduplicated(cooked: JsonObject) -> Iterator[Fault]:
-    """Two messages or two tools are the same, and should be one."""
+    """Two messages or two tools are identical and should be one."""
     hashes: dict[str, Callable[[JsonObject], str]] = {"messages": message_hash, "tools": tool_hash}
     for part, hash_of in hashes.items():
         for index, first in _repeated(map(hash_of, cooked[part])):

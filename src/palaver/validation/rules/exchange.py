@@ -8,23 +8,23 @@ from palaver.model.rules import Fault, in_schema, on_exchange
 
 Numbered = tuple[int, JsonObject]
 
-WITHOUT_MODEL = in_schema("exchange-without-model", "A request does not say which model it is for.")
+WITHOUT_MODEL = in_schema("exchange-without-model", "A request does not name its model.")
 BAD_FINISH_REASON = in_schema(
     "exchange-bad-finish-reason",
-    "A response does not say why it ended, or gives a reason that the schema does not know.",
+    "The finish reason of a response is missing or unknown to the schema.",
 )
 
 
 @on_exchange("exchange-without-messages", "error")
 def without_messages(exchange: JsonObject) -> Iterator[Fault]:
-    """A request holds no message."""
+    """A request has no messages."""
     if not exchange["request"]["messages"]:
-        yield Fault(("request", "messages"), "The request holds no message")
+        yield Fault(("request", "messages"), "The request has no messages")
 
 
 @on_exchange("exchange-not-opened-by-user", "warning")
 def not_opened_by_user(exchange: JsonObject) -> Iterator[Fault]:
-    """The first message of a request is not the user's, which only some providers allow."""
+    """The first message of a request is not from the user; only some providers allow this."""
     for message in exchange["request"]["messages"][:1]:
         if message["role"] != "user":
             sentence = f"The request begins with a message of role {message['role']}, not of the user"
@@ -33,7 +33,7 @@ def not_opened_by_user(exchange: JsonObject) -> Iterator[Fault]:
 
 @on_exchange("exchange-call-without-result", "error")
 def call_without_result(exchange: JsonObject) -> Iterator[Fault]:
-    """A model's call of a tool has no result in the messages of user or tool that come next."""
+    """A tool call has no result in the next user or tool messages."""
     # To providers, consecutive messages are one turn: parallel calls, and their results, may be separate messages.
     turns = [list(turn) for _, turn in groupby(enumerate(exchange["request"]["messages"]), _is_of_model)]
     for turn, next_turn in pairwise([*turns, []]):
@@ -61,7 +61,7 @@ def _blocks(messages: Iterable[Numbered], kind: str) -> Iterator[tuple[tuple[int
 
 @on_exchange("exchange-bad-token-limit", "error")
 def bad_token_limit(exchange: JsonObject) -> Iterator[Fault]:
-    """A request allows no token to be answered."""
+    """A request has a token limit below 1."""
     limit = exchange["request"].get("max_output_tokens")
     if limit is not None and limit <= 0 and limit != -1:
         sentence = f"max_output_tokens is {int(limit):,}; it must be above 0, or -1 for the default of the provider"
@@ -70,7 +70,7 @@ def bad_token_limit(exchange: JsonObject) -> Iterator[Fault]:
 
 @on_exchange("exchange-without-content", "error")
 def without_content(exchange: JsonObject) -> Iterator[Fault]:
-    """A response holds nothing although no error is stated."""
+    """A response is empty but states no error."""
     response = exchange["response"]
     if (
         response is not None
@@ -78,7 +78,7 @@ def without_content(exchange: JsonObject) -> Iterator[Fault]:
         and response["finish_reason"] != "error"
         and not exchange.get("error")
     ):
-        yield Fault(("response", "content"), "The response holds no content, and states no error")
+        yield Fault(("response", "content"), "The response has no content and states no error")
 
 
 Formula = tuple[str, ...]

@@ -7,9 +7,11 @@ from palaver.model.facts import Thread
 from palaver.model.rules import Fault, in_schema, on_conversation
 
 MISSING_CONVERSATION_ID = in_schema("missing-conversation-id", "A conversation has no id.")
-MISSING_PLATFORM_NAME = in_schema("missing-platform-name", "A conversation does not say which platform it is from.")
-SCHEMA_VERSION = in_schema("schema-version", "A document is of no version of the schema that this palaver knows.")
-UNKNOWN_KEY = in_schema("unknown-key", "A document has a key that the schema does not know; asked at `strict` only.")
+MISSING_PLATFORM_NAME = in_schema("missing-platform-name", "A conversation does not name its platform.")
+SCHEMA_VERSION = in_schema("schema-version", "A document has a schema version unknown to this version of palaver.")
+UNKNOWN_KEY = in_schema(
+    "unknown-key", "A document has a top-level key unknown to the schema; checked at `strict` only."
+)
 
 _HIGH_COST_USD = 100
 _SECOND_LENGTH = 19
@@ -18,7 +20,7 @@ _SECOND_LENGTH = 19
 
 @on_conversation("no-messages", "error")
 def no_messages(thread: Thread) -> Iterator[Fault]:
-    """A conversation holds no message; only a note where its metrics say so, as those of an unused chat do."""
+    """A conversation has no messages; only a note if its metrics say so too, as in an unused chat."""
     if not thread.messages:
         metrics = thread.header.get("metrics")
         is_stated = isinstance(metrics, dict) and metrics.get("total_messages") == 0
@@ -27,14 +29,14 @@ def no_messages(thread: Thread) -> Iterator[Fault]:
 
 @on_conversation("no-user-message", "warning")
 def no_user_message(thread: Thread) -> Iterator[Fault]:
-    """No message of a conversation is a user's."""
+    """A conversation has no user message."""
     if thread.messages and not thread.has_user:
         yield Fault(("messages",), "No message has the role user")
 
 
 @on_conversation("sidechain-without-parent", "error")
 def sidechain_without_parent(thread: Thread) -> Iterator[Fault]:
-    """A conversation between a model and its agent does not say which conversation it belongs to."""
+    """An agent's conversation does not name its parent conversation."""
     session = thread.header.get("session") or {}
     if session.get("is_sidechain") and not session.get("parent_conversation_id"):
         yield Fault(("session",), "A sidechain without parent_conversation_id")
@@ -68,10 +70,10 @@ def _figures(amount: float) -> str:
 
 @on_conversation("summary-of-nothing", "note")
 def summary_of_nothing(thread: Thread) -> Iterator[Fault]:
-    """A summary stands for a message that is not in the conversation."""
+    """A summary covers a message that is not in the conversation."""
     for covered in thread.missing_covered_messages:
         location = None if covered.location == thread.location else covered.location
-        yield Fault(covered.path, f"A summary covers {covered.name!r:.80}, which is not there", location=location)
+        yield Fault(covered.path, f"A summary covers {covered.name!r:.80}, which is missing", location=location)
 
 
 RULES = (

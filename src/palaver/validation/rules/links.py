@@ -17,22 +17,22 @@ def _severity_if_incomplete(thread: Thread) -> Severity | None:
 
 @on_conversation("duplicate-message-id", "error")
 def duplicate_message_id(thread: Thread) -> Iterator[Fault]:
-    """Two messages of a conversation have the same id, and are not two tellings of one, or answers of two calls."""
+    """Two messages have the same id, but are neither versions of one message nor answers of two calls."""
     for link in thread.duplicate_ids:
         yield _fault(thread, link, f"Message {link.path[1]} has the id of another one: {link.name!r:.80}")
 
 
 @on_conversation("missing-parent", "error")
 def missing_parent(thread: Thread) -> Iterator[Fault]:
-    """A parent link leads to no message; only a warning where messages are known to be missing."""
+    """A parent link leads to a missing message; only a warning where messages are known to be missing."""
     for link in thread.missing_parents:
-        sentence = f"Message {link.path[1]} follows {link.name!r:.80}, which is not there"
+        sentence = f"Message {link.path[1]} follows {link.name!r:.80}, which is missing"
         yield _fault(thread, link, sentence, _severity_if_incomplete(thread))
 
 
 @on_conversation("parent-cycle", "error")
 def parent_cycle(thread: Thread) -> Iterator[Fault]:
-    """Parent links lead in a circle."""
+    """Parent links form a cycle."""
     for link in thread.cycles:
         is_single = len(link.path) > 1
         sentence = (
@@ -43,24 +43,24 @@ def parent_cycle(thread: Thread) -> Iterator[Fault]:
 
 @on_conversation("orphan-tool-result", "error")
 def orphan_tool_result(thread: Thread) -> Iterator[Fault]:
-    """A tool's result refers to no call; only a warning where messages are known to be missing."""
+    """A tool result refers to no call; only a warning where messages are known to be missing."""
     for link in thread.orphan_results:
-        sentence = f"Message {link.path[1]} holds the result of {link.name!r:.80}, which nobody called"
+        sentence = f"Message {link.path[1]} holds the result of {link.name!r:.80}, but no call has this id"
         yield _fault(thread, link, sentence, _severity_if_incomplete(thread))
 
 
 @on_conversation("unanswered-tool-use", "warning")
 def unanswered_tool_use(thread: Thread) -> Iterator[Fault]:
-    """A call of a tool has no result."""
+    """A tool call has no result."""
     for link in thread.unanswered_calls:
-        yield _fault(thread, link, f"Message {link.path[1]} calls a tool that gave no result: {link.name!r:.80}")
+        yield _fault(thread, link, f"Message {link.path[1]} calls a tool without a result: {link.name!r:.80}")
 
 
 @on_conversation("duplicate-tool-use-id", "warning")
 def duplicate_tool_use_id(thread: Thread) -> Iterator[Fault]:
-    """Two calls of tools have the same id."""
+    """Two tool calls have the same id."""
     for link in thread.duplicate_calls:
-        yield _fault(thread, link, f"Message {link.path[1]} calls a tool by the id of another call: {link.name!r:.80}")
+        yield _fault(thread, link, f"Message {link.path[1]} reuses the id of another tool call: {link.name!r:.80}")
 
 
 RULES = (

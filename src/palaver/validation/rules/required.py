@@ -91,7 +91,7 @@ REQUIRED: dict[str, tuple[Required, ...]] = {
 
 @on_document("required-field", "warning")
 def required_field(facts: Facts) -> Iterator[Fault]:
-    """A conversation lacks what those of its platform always have; its id and times are the schema's business."""
+    """A conversation lacks a field that its platform always has."""
     if facts.thread.messages:
         return  # a later fragment
     name = facts.document["platform"]["name"]

@@ -17,11 +17,11 @@ _GAP_MS = 3_600_000
 
 @on_document("future-timestamp", "warning")
 def future_timestamp(facts: Facts) -> Iterator[Fault]:
-    """A time lies in the future."""
+    """A time is in the future."""
     now = facts.thread.now
     for name, time in _header_times(facts):
         if time > now:
-            yield Fault((name,), f"{name} lies in the future: {time}")
+            yield Fault((name,), f"{name} is in the future: {time}")
     if facts.times and max(facts.times) > now:
         for index, time in enumerate(facts.times):
             if time > now:
@@ -30,7 +30,7 @@ def future_timestamp(facts: Facts) -> Iterator[Fault]:
 
 @on_document("early-timestamp", "warning")
 def early_timestamp(facts: Facts) -> Iterator[Fault]:
-    """A time lies before 2020, when no assistant of today existed."""
+    """A time is before 2020, when no supported assistant existed."""
     for name, time in _header_times(facts):
         if time < _EARLIEST:
             yield Fault((name,), f"{name} is {time}, before {_EARLIEST}")
@@ -63,7 +63,7 @@ def _header_times(facts: Facts) -> list[tuple[str, str]]:
 
 @on_document("backward-timestamp", "warning")
 def backward_timestamp(facts: Facts) -> Iterator[Fault]:
-    """A message is older than the one it follows: its parent, or else the one above it."""
+    """A message is older than the message it follows: its parent, or else the one before it."""
     times = facts.times
     if facts.is_linear:
         if times and not facts.parents[0] and times[0] < facts.thread.last_time:
@@ -83,7 +83,7 @@ def _backward(index: int, time: str, before: str) -> Fault:
 
 @on_document("long-gap", "warning")
 def long_gap(facts: Facts) -> Iterator[Fault]:
-    """A model or a tool answered more than an hour later; people may take their time."""
+    """A model or tool answered more than an hour later."""
     times = facts.times
     if times and times[0][:_HOUR_LENGTH] == times[-1][:_HOUR_LENGTH] and facts.is_sorted:
         return
@@ -116,7 +116,7 @@ def _gap_ms(earlier: str, later: str) -> int:
 
 @on_document("inferred-timestamp", "note")
 def inferred_timestamp(facts: Facts) -> Iterator[Fault]:
-    """A message had no time of its own, and got the nearest known one."""
+    """A message without a time got the nearest known time."""
     for index, metadata in enumerate(facts.metadata):
         if metadata.get("timestamp_inferred"):
             yield Fault(("messages", index, "timestamp"), f"Message {index} has an inferred timestamp")

@@ -6,12 +6,12 @@ from palaver.model.build import JsonObject
 from palaver.model.facts import Facts, Thread
 from palaver.model.rules import Fault, in_schema, on_conversation, on_document
 
-NEGATIVE_TOKENS = in_schema("negative-tokens", "A count of tokens is below zero.")
+NEGATIVE_TOKENS = in_schema("negative-tokens", "A token count is negative.")
 
 
 @on_document("usage-sum", "warning")
 def usage_sum(facts: Facts) -> Iterator[Fault]:
-    """A message's token counts do not add up to the total that is stated beside them."""
+    """The token counts of a message do not add up to its stated total."""
     for index, message in enumerate(facts.messages):
         tokens = message.get("tokens")
         if not tokens:
@@ -39,7 +39,7 @@ def possible_sums(tokens: JsonObject) -> tuple[int, ...]:
 
 @on_conversation("metrics-sum", "warning")
 def metrics_sum(thread: Thread) -> Iterator[Fault]:
-    """The totals of a conversation are not what its messages add up to."""
+    """The totals of a conversation differ from the sums over its messages."""
     stated = thread.header.get("metrics")
     if thread.has_missing_fragments or not isinstance(stated, dict):
         return

@@ -158,7 +158,7 @@ def response_from_wire(payload: JsonObject) -> JsonObject:
 def response_to_wire(response: JsonObject) -> Written:
     losses, writer_losses = Losses(), Losses()
     report_unwritten(response, _RESPONSE, "", losses)
-    drop_alternatives(response, losses, "Anthropic gives one answer, and has no place for another")
+    drop_alternatives(response, losses, "Anthropic returns one answer only")
     context = Context("response", origin="foreign" if is_foreign(response) else "unknown")
     made = _response_fields(response, writer_losses)
     made["content"] = content_to_wire(response["content"], "/content", context, losses)
@@ -231,5 +231,5 @@ def _finish_reason(payload: JsonObject) -> str:
 
 def _stop_reason(finish: str, losses: Losses) -> str | None:
     if finish == "error":
-        losses.change("/finish_reason", "Anthropic has no word for it")
+        losses.change("/finish_reason", "Anthropic cannot express it")
     return _STOP_REASONS.get(finish)

@@ -145,7 +145,7 @@ def _build_piece(block: JsonObject, pointer: str, context: Context, losses: Loss
         case "text":
             return _text_to_wire(block, pointer, losses)
         case "code":
-            losses.change(pointer, "code is written as text between fences")
+            losses.change(pointer, "code is written as fenced text")
             return build.text(_fenced_code(block))
         case "thinking":
             return _thinking_to_wire(block, pointer, context, losses)
@@ -168,11 +168,11 @@ def _text_to_wire(block: JsonObject, pointer: str, losses: Losses) -> JsonObject
         return build.text(block["text"])
     known = [citation for citation in citations if _is_anthropic_citation(citation)]
     if citations and not known:
-        losses.drop(f"{pointer}/citations", "they are in another provider's shape")
+        losses.drop(f"{pointer}/citations", "written in the format of another provider")
         return build.text(block["text"])
     for number, citation in enumerate(citations):
         if not _is_anthropic_citation(citation):
-            losses.drop(f"{pointer}/citations/{number}", "it is in another provider's shape")
+            losses.drop(f"{pointer}/citations/{number}", "written in the format of another provider")
     return build.text(block["text"], citations=known)
 
 
@@ -182,18 +182,18 @@ def _thinking_to_wire(block: JsonObject, pointer: str, context: Context, losses:
         if context.container == "response":
             for name in ("signature", "redacted_data"):
                 if block.get(name) is not None:
-                    losses.drop(f"{pointer}/{name}", "it is another provider's seal")
+                    losses.drop(f"{pointer}/{name}", "signed by another provider")
         signature = redacted = None
     if redacted is not None and not text and not signature:
         return {"type": "redacted_thinking", "data": redacted}
     if signature or context.origin == "own" or context.container == "response":
         if redacted is not None:
-            losses.drop(f"{pointer}/redacted_data", "thinking is either readable or hidden")
+            losses.drop(f"{pointer}/redacted_data", "thinking must be either readable or redacted")
         return {"type": "thinking", "thinking": text, "signature": signature or ""}
     if not text:
-        losses.drop(pointer, "thinking without words and without Anthropic's seal")
+        losses.drop(pointer, "thinking without text and without Anthropic's signature")
         return None
-    losses.change(pointer, "thinking without Anthropic's seal is written as text")
+    losses.change(pointer, "thinking without Anthropic's signature is written as text")
     return build.text(f"<thinking>\n{text}\n</thinking>")
 
 

@@ -15,7 +15,7 @@ from palaver.wire._contract import Losses
 _IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF = "application/pdf"
 _PLAIN = "text/plain"
-_FOREIGN_FILE = "the file is with another provider"
+_FOREIGN_FILE = "the file is stored at another provider"
 _BASE64_PREFIXES = {
     "iVBORw0KGgo": "image/png",
     "/9j/": "image/jpeg",
@@ -51,7 +51,7 @@ def image_to_wire(block: JsonObject, pointer: str, losses: Losses, *, is_foreign
         return None
     kind = _media_type(source, None, pointer, losses)
     if source["type"] == "base64" and kind not in _IMAGE_TYPES:
-        losses.drop(pointer, f"Anthropic takes JPEG, PNG, GIF and WebP, not {kind or 'a picture of an unknown kind'}")
+        losses.drop(pointer, f"Anthropic takes JPEG, PNG, GIF and WebP, not {kind or 'an image of an unknown kind'}")
         return None
     return {"type": "image", "source": _source_to_wire(source, kind, pointer, losses)}
 
@@ -60,24 +60,24 @@ def document_to_wire(block: JsonObject, pointer: str, losses: Losses, *, is_fore
     text, stated = block.get("text"), block.get("media_type")
     if block.get("source") is None:
         if text is None:
-            losses.drop(pointer, "nothing but its name is known")
+            losses.drop(pointer, "only its name is known")
             return None
         if stated is None:
-            losses.change(pointer, "Anthropic calls every text plain text")
+            losses.change(pointer, "Anthropic treats every text as plain text")
         elif stated != _PLAIN:
-            losses.change(f"{pointer}/media_type", "Anthropic calls every text plain text")
+            losses.change(f"{pointer}/media_type", "Anthropic treats every text as plain text")
         return _document(block, {"type": "text", "media_type": _PLAIN, "data": text})
     source = _inline_source(block["source"], pointer, losses)
     if source["type"] == "file" and is_foreign:
         losses.drop(pointer, _FOREIGN_FILE)
         return None
     if stated is not None:
-        losses.drop(f"{pointer}/media_type", "a document states it with its bytes, or not at all")
+        losses.drop(f"{pointer}/media_type", "only a document with bytes can have one")
     if text is not None:
-        losses.drop(f"{pointer}/text", "a document is written as its bytes or as its text, not as both")
+        losses.drop(f"{pointer}/text", "a document has either bytes or text, not both")
     kind = _media_type(source, stated, pointer, losses)
     if kind in _IMAGE_TYPES:
-        losses.change(pointer, "a file that is a picture is written as a picture")
+        losses.change(pointer, "an image file is written as an image")
         return {"type": "image", "source": _source_to_wire(source, kind, pointer, losses)}
     if source["type"] == "base64" and kind and kind.startswith("text/"):
         if (decoded := _decoded(source["data"])) is not None:
@@ -85,7 +85,7 @@ def document_to_wire(block: JsonObject, pointer: str, losses: Losses, *, is_fore
             return _document(block, {"type": "text", "media_type": _PLAIN, "data": decoded})
         kind = f"{kind} that is not UTF-8"
     if kind != _PDF and (kind or source["type"] == "base64"):
-        losses.drop(pointer, f"Anthropic takes PDF, plain text and pictures, not {kind or 'bytes of an unknown kind'}")
+        losses.drop(pointer, f"Anthropic takes PDF, plain text and images, not {kind or 'bytes of an unknown kind'}")
         return None
     return _document(block, _source_to_wire(source, kind, pointer, losses))
 
@@ -111,7 +111,7 @@ def _source_to_wire(source: JsonObject, kind: str | None, pointer: str, losses: 
     if source["type"] == "base64":
         return {"type": "base64", "media_type": kind, "data": source["data"]}
     if source.get("media_type") is not None:
-        losses.drop(f"{pointer}/source/media_type", "Anthropic finds it out")
+        losses.drop(f"{pointer}/source/media_type", "Anthropic detects it")
     key = "url" if source["type"] == "url" else "file_id"
     return {"type": source["type"], key: source["data"]}
 
@@ -121,7 +121,7 @@ def _inline_source(source: JsonObject, pointer: str, losses: Losses) -> JsonObje
     head, comma, data = source["data"].partition(",")
     if source["type"] != "url" or not comma or not head.startswith("data:") or not head.endswith(";base64"):
         return source
-    losses.change(f"{pointer}/source", "an address that holds the bytes is written as bytes")
+    losses.change(f"{pointer}/source", "a data URL is written as bytes")
     media_type = head[len("data:") :].partition(";")[0] or source.get("media_type")
     return build.source("base64", data, media_type=media_type)
 

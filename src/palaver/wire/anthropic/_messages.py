@@ -61,11 +61,11 @@ def message_to_wire(message: JsonObject, pointer: str, context: Context, form: J
     report_unwritten(message, ("role", "content"), pointer, losses, carried=("role",) if is_prompt else ())
     pieces = content_to_wire(message["content"], f"{pointer}/content", context, losses)
     if message["content"] and not pieces:
-        losses.drop(pointer, "nothing of it can be written")
+        losses.drop(pointer, "no part of it can be written")
         return []
     writer_losses = Losses()
     if message["role"] == "tool" and any(block["type"] != "tool_result" for block in message["content"]):
-        writer_losses.change(f"{pointer}/role", "only the user and the assistant speak here")
+        writer_losses.change(f"{pointer}/role", "only user and assistant messages are allowed")
     made: JsonObject = {
         "role": "system" if is_prompt else role,
         "content": spell_content(pieces, as_list=form.get("content") == "list"),

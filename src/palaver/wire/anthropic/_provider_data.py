@@ -74,7 +74,7 @@ def restore(
     while name := next(filter(is_harmless, remaining), ""):
         made = _apply(made, {name: remaining.pop(name)})
     for name in without_fields(remaining, {ABSENT}):
-        losses.change(f"{pointer}/provider_data/{NAME}/{escape_key(name)}", "it no longer says what the part says")
+        losses.change(f"{pointer}/provider_data/{NAME}/{escape_key(name)}", "outdated: it differs from the part")
     return made
 
 

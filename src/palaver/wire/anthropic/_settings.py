@@ -101,7 +101,7 @@ def _output_format_to_wire(output_format: JsonObject, losses: Losses) -> JsonObj
         report_unwritten(output_format, ("type", "json_schema"), "/output_format", losses)
         return {"type": "json_schema", "schema": schema}
     if output_format["type"] != "text":
-        losses.drop("/output_format", "Anthropic writes JSON only by a schema")
+        losses.drop("/output_format", "Anthropic writes JSON only with a schema")
     return None
 
 
@@ -120,7 +120,7 @@ def _max_tokens(settings: JsonObject, thinking: JsonObject, losses: Losses) -> i
         return budget_tokens + MAX_TOKENS
     if budget_tokens < asked or budget_tokens == 0:
         return asked
-    losses.change("/max_output_tokens", f"it must be above the budget for thinking, {budget_tokens}, which is added")
+    losses.change("/max_output_tokens", f"it must exceed the thinking budget, {budget_tokens}, which is added")
     return budget_tokens + asked
 
 
@@ -151,7 +151,7 @@ def _thinking_to_wire(settings: JsonObject, losses: Losses) -> JsonObject:
     is_shown = thinking.get("include_summary", False)
     if thinking["level"] == "none":
         if is_shown:
-            losses.change("/thinking/include_summary", "without thinking there is nothing to show")
+            losses.change("/thinking/include_summary", "requires thinking")
         return {"type": "disabled"}
     made: JsonObject = {
         "type": "enabled",
@@ -176,7 +176,7 @@ def _sampling_to_wire(sampling: JsonObject, losses: Losses) -> JsonObject:
     made = {name: sampling[name] for name in _SAMPLING if sampling.get(name) is not None}
     report_unwritten(sampling, _SAMPLING, "/sampling", losses)
     if made.get("temperature", 0) > 1:
-        losses.change("/sampling/temperature", "Anthropic's greatest is 1")
+        losses.change("/sampling/temperature", "Anthropic's maximum is 1")
         made["temperature"] = 1
     return made
 

@@ -88,7 +88,7 @@ def choice_to_wire(request: JsonObject, saved: Any, losses: Losses) -> JsonObjec
         if is_parallel is not False:
             return None
         if not request.get("tools"):
-            losses.drop("/parallel_tool_calls", "Anthropic says this with the choice among tools, and there are none")
+            losses.drop("/parallel_tool_calls", "Anthropic states it in the tool choice, but there are no tools")
             return None
         choice = {"type": "auto"}
     report_unwritten(choice, ("type", "name"), "/tool_choice", losses)
@@ -99,7 +99,7 @@ def choice_to_wire(request: JsonObject, saved: Any, losses: Losses) -> JsonObjec
     if is_parallel is not None and choice["type"] != "none":
         made[_IS_SINGLE] = not is_parallel
     elif is_parallel is False:
-        losses.drop("/parallel_tool_calls", "Anthropic has no place for it where no tool may be called")
+        losses.drop("/parallel_tool_calls", "Anthropic cannot express it if no tool may be called")
     return {**saved, **made} if isinstance(saved, dict) else made
 
 
@@ -109,7 +109,7 @@ def _build_tool(tool: JsonObject, pointer: str, losses: Losses) -> JsonObject:
         made["description"] = tool["description"]
     made["input_schema"] = tool["parameters"]
     if "type" not in tool["parameters"]:
-        losses.change(f"{pointer}/parameters", "Anthropic needs the type of the input, which is an object")
+        losses.change(f"{pointer}/parameters", "Anthropic requires an input of type object")
         made["input_schema"] = {"type": "object", **tool["parameters"]}
     if tool.get("strict", True):
         made["strict"] = True

@@ -52,7 +52,7 @@ def _counts_to_wire(usage: JsonObject, losses: Losses) -> JsonObject:
     counts = {key: value for key, value in usage.items() if key != "total_tokens"}
     written = restore(counts, made, _parse_counts, pointer="/usage", writer_losses=writer_losses, losses=losses)
     if written == _UNCOUNTED:
-        losses.drop("/usage", "Anthropic writes zeros where nothing was counted")
+        losses.drop("/usage", "Anthropic writes 0 for unknown counts")
     return written
 
 
@@ -75,17 +75,19 @@ def _build_usage(usage: JsonObject, losses: Losses) -> JsonObject:
     made: JsonObject = {}
     for name in ("input_tokens", "output_tokens"):
         if (count := usage.get(name)) is None:
-            losses.change(f"/usage/{name}" if name in usage else "/usage", "Anthropic always counts; 0 stands for it")
+            losses.change(f"/usage/{name}" if name in usage else "/usage", "Anthropic requires a count; written as 0")
         made[name] = count or 0
     if (apart := _cache_tokens(usage)) <= made["input_tokens"]:
         made["input_tokens"] -= apart
     elif usage.get("input_tokens") is not None:
-        losses.change("/usage/input_tokens", "Anthropic counts the cache apart, and these counts are less than it")
+        losses.change(
+            "/usage/input_tokens", "Anthropic counts cached tokens separately, but this count is smaller than they are"
+        )
     if (thinking := usage.get("thinking_tokens")) is not None:
         made["output_tokens"] += thinking
         made["output_tokens_details"] = {"thinking_tokens": thinking}
     elif "thinking_tokens" in usage:
-        losses.drop("/usage/thinking_tokens", "Anthropic leaves out what it does not count")
+        losses.drop("/usage/thinking_tokens", "Anthropic omits unknown counts")
     return made | {theirs: usage[ours] for ours, theirs in CACHE_COUNTS.items() if ours in usage}
 
 

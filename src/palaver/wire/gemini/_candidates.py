@@ -38,7 +38,7 @@ _FINISH_REASONS = {
 
 
 def alternative_from_wire(candidate: Any, position: int) -> JsonObject:
-    """Return a further answer; a candidate that is no object becomes an opaque block."""
+    """Return a further answer; a candidate that is not an object becomes an opaque block."""
     if not is_object(candidate):
         block = build.opaque(kind="candidate", raw=candidate) | {"provider_data": {NAME: {}}}
         return {"index": position, "content": [block], "finish_reason": "unknown"}
@@ -92,9 +92,7 @@ def candidate_to_wire(
             saved.discard(*path, "finishReason")
         wire_reason = _WIRE_FINISH_REASONS[reason]
         if _finish_reason(wire_reason, answer["content"]) != reason:
-            losses.change(
-                f"{pointer}/finish_reason", "Gemini tells calls of functions from other ends by the parts alone"
-            )
+            losses.change(f"{pointer}/finish_reason", "Gemini shows function calls only in the parts")
     if wire_reason is not None:
         candidate["finishReason"] = wire_reason
     if not saved.lacks("index"):

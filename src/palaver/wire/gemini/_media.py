@@ -47,9 +47,9 @@ def media_to_wire(block: JsonObject, pointer: str, saved: ProviderData, losses: 
     if reason:
         losses.change(f"{pointer}/source", reason)
     if block.get("media_type") is not None:
-        losses.change(f"{pointer}/media_type", "Gemini states it with the source alone")
+        losses.change(f"{pointer}/media_type", "Gemini states it only with a source")
     if (block["type"] == "image") != _is_image(source):
-        losses.change(pointer, "Gemini tells pictures from files by their media type alone")
+        losses.change(pointer, "Gemini distinguishes images from files by media type only")
     media: JsonObject = {} if source.get("media_type") is None else {"mimeType": source["media_type"]}
     if block["type"] == "file" and block.get("name") is not None:
         media["displayName"] = block["name"]
@@ -65,7 +65,7 @@ def _written_source(block: JsonObject, stated: JsonObject) -> tuple[JsonObject, 
     reason = ""
     if kind == "url" and (inline := _DATA_URL.fullmatch(data)):
         kind, data, media_type = "base64", inline["data"], media_type or inline["media_type"] or None
-        reason = "an address that holds the bytes is written as bytes"
+        reason = "a data URL is written as bytes"
     elif kind == "url" and "://" not in data:
         reason = "Gemini reads an address without a scheme as a file's name"
     elif kind == "file" and "://" in data:

@@ -173,7 +173,7 @@ class PartWriter:
         if kind == "opaque" and _is_native(block):
             return [block["raw"]]
         if (text := _replacement_text(block)) is not None:
-            self.losses.change(pointer, f"Gemini has no part for it: its text stands for the {kind}")
+            self.losses.change(pointer, f"Gemini has no part for it; written as the text of the {kind}")
             return [{"text": text}]
         if kind not in _BLOCK_FIELDS or _is_unreadable(block):
             self.losses.drop(pointer, _drop_reason(block))
@@ -235,12 +235,14 @@ class PartWriter:
                 media.append(block)
                 continue
             if media:
-                self.losses.change(pointer, "Gemini holds the texts of a result apart from its pictures and files")
+                self.losses.change(pointer, "Gemini keeps the text of a result separate from its images and files")
             if block["type"] == "text":
                 report_unwritten(block, _BLOCK_FIELDS["text"], block_pointer, self.losses)
                 texts.append(build.text(block["text"]))
             elif (text := _replacement_text(block)) is not None:
-                self.losses.change(block_pointer, f"Gemini has no part for it: its text stands for the {block['type']}")
+                self.losses.change(
+                    block_pointer, f"Gemini has no part for it; written as the text of the {block['type']}"
+                )
                 texts.append(build.text(text))
             else:
                 self.losses.drop(block_pointer, _drop_reason(block))
@@ -277,11 +279,11 @@ def _is_unreadable(block: JsonObject) -> bool:
 def _drop_reason(block: JsonObject) -> str:
     match block["type"]:
         case "thinking":
-            return "only its provider can read redacted reasoning"
+            return "only its own provider can read redacted reasoning"
         case "file":
-            return "there is only a name, and no bytes"
+            return "it has a name but no bytes"
         case "opaque":
-            note = "; the text in it is gone too" if '"text": "' in json.dumps(block["raw"]) else ""
+            note = "; its text is lost too" if '"text": "' in json.dumps(block["raw"]) else ""
             return f"Gemini has no part for {block['kind']}{note}"
         case kind:
             return f"Gemini has no part for {kind}"

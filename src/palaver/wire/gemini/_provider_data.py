@@ -22,8 +22,8 @@ _AS_WRITTEN = "as_written"
 _REASONS = {
     "signature": "only the provider that sealed it can read it",
     "redacted_data": "only the provider that redacted it can read it",
-    "citations": "Gemini cites for the whole answer, not within a text",
-    "text": "Gemini takes the file itself, and no text of it beside",
+    "citations": "Gemini cites for the whole answer, not within the text",
+    "text": "Gemini takes a file without its text",
 }
 
 

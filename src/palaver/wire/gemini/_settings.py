@@ -170,7 +170,7 @@ def _thinking_to_wire(thinking: JsonObject, model: str, saved: ProviderData, los
             config = {name: original}
     [(name, value)] = config.items()
     if (written_level := _parse_level(name, value, model)) != level:
-        losses.change("/thinking/level", f"{level} is written as {value}, which stands for {written_level}")
+        losses.change("/thinking/level", f"{level} is written as {value}, which means {written_level}")
     if thinking.get("include_summary"):
         config["includeThoughts"] = True
     return config

@@ -74,7 +74,7 @@ def assistant_fields(blocks: list[JsonObject], notes: JsonObject, pointer: str, 
             positions.append(_FIELD_ORDER.index(field))
             by_field[field].append((block, block_pointer))
     if positions != sorted(positions):
-        writer.losses.change(f"{pointer}/content", "reasoning, text and calls stand apart here, in this order")
+        writer.losses.change(f"{pointer}/content", "reasoning, text and calls are separate here, in this order")
     known: JsonObject = {}
     defaults: JsonObject = {"role": "assistant", "content": None}
     if writer.is_response:
@@ -125,7 +125,7 @@ def _field_of_block(block: JsonObject, writer: Writer) -> str | None:
 
 def _drop_reason(block: JsonObject) -> str:
     """Return why a block is dropped; empty if its type is reason enough."""
-    return "there is no official place for reasoning here" if block["type"] == "thinking" else ""
+    return "reasoning has no official field here" if block["type"] == "thinking" else ""
 
 
 def _annotations(content: list[LocatedBlock], writer: Writer) -> list[JsonObject]:

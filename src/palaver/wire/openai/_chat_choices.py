@@ -38,7 +38,7 @@ _WIRE_FINISH_REASONS = {
 
 
 def answer_from_wire(choice: Any, position: int, *, is_first: bool) -> JsonObject:
-    """Return the answer in a choice; a choice that is no object becomes an opaque block."""
+    """Return the answer in a choice; a choice that is not an object becomes an opaque block."""
     if not isinstance(choice, dict):
         block = opaque_block("choice", choice, CHAT, choice=True)
         return {"index": position, "content": [block], "finish_reason": "unknown"}
@@ -81,7 +81,7 @@ def answer_to_wire(answer: JsonObject, notes: JsonObject, pointer: str, writer: 
     message = apply_notes(*assistant_fields(content, message_notes, pointer, writer), message_notes)
     is_empty = not any(message.get(field) for field in ("tool_calls", "refusal", "audio"))
     if writer.dialect == "seed" and message.get("content") is None and is_empty:
-        writer.losses.change(f"{pointer}/content", "a sentence stands where there is no answer")
+        writer.losses.change(f"{pointer}/content", "a placeholder sentence replaces the missing answer")
         message["content"] = NO_ANSWER
     return {**made, "message": message}
 
@@ -102,6 +102,6 @@ def _choice_fields(answer: JsonObject, notes: JsonObject, pointer: str, writer: 
         known["finish_reason"] = saved_reason if is_same else _WIRE_FINISH_REASONS[reason]
     else:
         if "finish_reason" not in notes and "finish_reason" not in shape(notes).get("absent", ()):
-            writer.losses.change(f"{pointer}/finish_reason", f"there is no word for {reason!r} here")
+            writer.losses.change(f"{pointer}/finish_reason", f"{reason!r} cannot be expressed here")
         defaults["finish_reason"] = "stop"
     return Fields(known, defaults)

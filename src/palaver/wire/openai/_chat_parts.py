@@ -173,10 +173,10 @@ def _image_fields(block: JsonObject, notes: JsonObject, pointer: str, writer: Wr
 def _file_fields(block: JsonObject, pointer: str, writer: Writer) -> Fields | None:
     source = block.get("source")
     if source is None and block.get("text") is not None:
-        writer.losses.change(pointer, "of a file, the text is written")
+        writer.losses.change(pointer, "a file is written as its text")
         return Fields({"type": "text", "text": block["text"]}, {})
     if source is None or source["type"] == "url":
-        writer.drop(block, pointer, "a file without its bytes or an id has no place here")
+        writer.drop(block, pointer, "a file needs bytes or an id here")
         return None
     writer.report_unwritten(block, ("type", "source", "name", "media_type"), pointer)
     if (audio := audio_to_wire(block)) is not None:
@@ -196,5 +196,5 @@ def result_to_wire(block: JsonObject, pointer: str, writer: Writer) -> Any:
         if inner["type"] in {"text", "code"} or writer.owns(inner):
             parts += part_to_wire(inner, block_pointer, writer)
         else:
-            writer.drop(inner, block_pointer, "the result of a tool is text here")
+            writer.drop(inner, block_pointer, "a tool result must be text here")
     return parts

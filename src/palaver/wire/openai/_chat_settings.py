@@ -111,7 +111,7 @@ def settings_fields(request: JsonObject, notes: JsonObject, writer: Writer) -> F
         known["reasoning_effort"] = effort_to_wire(request, notes, writer)
         writer.report_unwritten(thinking, ("level", "include_summary"), "/thinking")
         if thinking.get("include_summary"):
-            writer.losses.drop("/thinking/include_summary", "a summary of the reasoning cannot be asked for here")
+            writer.losses.drop("/thinking/include_summary", "a reasoning summary cannot be requested here")
     known |= _tools_fields(request, notes, writer)
     if form.get("default_limit") and request.get("max_output_tokens") is None:
         known[form["limit"]] = DEFAULT_LIMIT

@@ -186,7 +186,7 @@ def _turn_to_wire(message: JsonObject, pointer: str, writer: Writer) -> Iterator
     if message["role"] == "assistant":
         fields = assistant_fields(content, notes, pointer, writer)
         if content and fields.known.keys() == {"role"}:
-            writer.losses.drop(pointer, "nothing of this message has a place here")
+            writer.losses.drop(pointer, "no part of this message can be written here")
         else:
             yield apply_notes(*fields, notes)
         return
@@ -217,15 +217,15 @@ def _report_split(
     results = sum(len(group) for is_result, group in groups if is_result)
     others = sum(not is_result for is_result, _ in groups)
     if results + others > 1 and others:
-        writer.losses.change(pointer, "each result of a tool is a message of its own here")
+        writer.losses.change(pointer, "each tool result is a separate message here")
     elif message["role"] == "tool" and not results:
-        writer.losses.change(f"{pointer}/role", "only results of tools come from `tool` here")
+        writer.losses.change(f"{pointer}/role", "only tool results have the role `tool` here")
 
 
 def _result_to_wire(block: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> JsonObject:
     writer.report_unwritten(block, ("type", "tool_use_id", "content", "is_error"), pointer, {"type"})
     if block.get("is_error"):
-        writer.losses.drop(f"{pointer}/is_error", "there is no place for a failure here but the text")
+        writer.losses.drop(f"{pointer}/is_error", "a failure can only be stated in the text here")
     return apply_notes(*_result_fields(block, notes, pointer, writer), notes)
 
 
@@ -238,8 +238,8 @@ def _plain_message_to_wire(
     fields = _message_fields(blocks, notes, "user", pointer, writer)
     if blocks and "content" in fields.defaults:
         if len(blocks) == len(message["content"]):
-            writer.losses.drop(pointer, "nothing of this message has a place here")
+            writer.losses.drop(pointer, "no part of this message can be written here")
         return
     if "content" in fields.defaults and "content" not in notes and "content" not in shape(notes).get("absent", ()):
-        writer.losses.change(f"{pointer}/content", "a message needs a content")
+        writer.losses.change(f"{pointer}/content", "a message needs content")
     yield apply_notes(*fields, notes)

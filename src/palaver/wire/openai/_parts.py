@@ -42,10 +42,10 @@ def media_url(block: JsonObject, pointer: str, writer: Writer) -> str:
     media_type: str | None = source.get("media_type")
     if source["type"] == "url":
         if media_type is not None:
-            writer.losses.drop(f"{pointer}/source/media_type", "an address is written without its media type")
+            writer.losses.drop(f"{pointer}/source/media_type", "a URL is written without its media type")
         return source["data"]
     if media_type is None:
-        writer.losses.change(f"{pointer}/source", "bytes need a media type here")
+        writer.losses.change(f"{pointer}/source", "bytes require a media type here")
     return f"data:{media_type or _UNKNOWN_MEDIA_TYPE};base64,{source['data']}"
 
 
@@ -91,11 +91,11 @@ def _with_media_type(block: JsonObject, pointer: str, writer: Writer) -> JsonObj
     """Return the block with its media type moved into the source."""
     if block.get("media_type") is None:
         return block
-    writer.losses.drop(f"{pointer}/media_type", "the media type stands in the data")
+    writer.losses.drop(f"{pointer}/media_type", "the media type is part of the data URL")
     source = block["source"]
     if source.get("media_type") is not None:
         return block
-    writer.losses.change(f"{pointer}/source", "the media type stands in the data")
+    writer.losses.change(f"{pointer}/source", "the media type is part of the data URL")
     return {**block, "source": {**source, "media_type": block["media_type"]}}
 
 
@@ -152,10 +152,10 @@ def annotations_to_wire(block: JsonObject, pointer: str, writer: Writer, offset:
     for index, citation in enumerate(block.get("citations") or ()):
         found = annotation_for(citation, writer.name)
         if found is None:
-            writer.losses.drop(f"{pointer}/citations/{index}", "there is no place for a citation of this kind")
+            writer.losses.drop(f"{pointer}/citations/{index}", "citations of this kind cannot be expressed")
             continue
         if found is not citation:
-            writer.losses.change(f"{pointer}/citations/{index}", "a citation looks different here")
+            writer.losses.change(f"{pointer}/citations/{index}", "citations have a different format here")
         made.append(_shift(found, offset) if offset else found)
     return made
 

@@ -96,9 +96,9 @@ class Writer:
         if not reason:
             raw = block.get("raw")
             kind = f"{block['type']} block" if raw is None else f"{block['kind']} of another format"
-            reason = f"there is no place for this {kind}"
+            reason = f"{kind} cannot be expressed here"
             if isinstance(raw, dict) and any(raw.get(name) for name in _TEXT_FIELDS):
-                reason += ", which holds text"
+                reason += ", with its text"
         self.losses.drop(pointer, reason)
 
 

@@ -116,7 +116,7 @@ def item_to_wire(block: JsonObject, index: int, pointer: str, writer: Writer) ->
         notes = {}
     writer.report_unwritten(block, _BLOCK_FIELDS[block["type"]], pointer, {"type", "function", "arguments"})
     if block.get("is_error"):
-        writer.losses.drop(f"{pointer}/is_error", "there is no place for a failure here but the text")
+        writer.losses.drop(f"{pointer}/is_error", "a failure can only be stated in the text here")
     _track_custom_call(block, writer)
     return apply_notes(*_fields(block, notes, index, pointer, writer), notes)
 

@@ -209,7 +209,7 @@ def _fields(block: JsonObject, notes: JsonObject, role: str, pointer: str, write
             if block.get("is_error") and shape(notes).get("part"):
                 known["is_error"] = True
             elif block.get("is_error"):
-                writer.losses.drop(f"{pointer}/is_error", "there is no place for a failure here but the text")
+                writer.losses.drop(f"{pointer}/is_error", "a failure can only be stated in the text here")
             return Fields(known, {})
         case _:
             writer.drop(block, pointer)
@@ -236,7 +236,7 @@ def _image_fields(block: JsonObject, notes: JsonObject, role: str, pointer: str,
     if kind not in _IMAGES:
         kind = "output_image" if role == "assistant" else "input_image"
     if kind == "output_image" and writer.dialect == "api":
-        writer.drop(block, pointer, "the assistant's messages have no place for an image")
+        writer.drop(block, pointer, "assistant messages cannot have images")
         return None
     writer.report_unwritten(block, ("type", "source"), pointer)
     source = block["source"]
@@ -252,10 +252,10 @@ def _image_fields(block: JsonObject, notes: JsonObject, role: str, pointer: str,
 def _file_fields(block: JsonObject, notes: JsonObject, pointer: str, writer: Writer) -> Fields | None:
     source = block.get("source")
     if source is None and block.get("text") is not None:
-        writer.losses.change(pointer, "of a file, the text is written")
+        writer.losses.change(pointer, "a file is written as its text")
         return Fields({"type": "input_text", "text": block["text"]}, {})
     if source is None:
-        writer.drop(block, pointer, "a file without its bytes, an address or an id has no place here")
+        writer.drop(block, pointer, "a file needs bytes, a URL or an id here")
         return None
     writer.report_unwritten(block, ("type", "source", "name", "media_type"), pointer)
     if notes.get("type") == "input_audio" and (audio := audio_to_wire(block)) is not None:

@@ -140,7 +140,7 @@ def _instructions_text(request: JsonObject, writer: Writer) -> str | None:
             writer.losses.change(pointer, "code is written as text")
             texts.append(fenced_code(block))
         else:
-            writer.drop(block, pointer, "the instructions are text")
+            writer.drop(block, pointer, "the instructions must be text")
     if len(texts) > 1:
         writer.losses.change("/system", "the instructions are one text; several are joined")
     return "\n\n".join(texts) if texts else None

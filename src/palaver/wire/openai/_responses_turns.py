@@ -190,9 +190,9 @@ class ItemWriter:
         if role == "assistant":
             if previous[0] == "assistant":
                 for turn_pointer in (previous[1], pointer):
-                    writer.losses.change(turn_pointer, "messages of the assistant in a row are one turn here")
+                    writer.losses.change(turn_pointer, "consecutive assistant messages are one turn here")
             if any(block["type"] == "tool_result" and not is_part(block, writer) for block, _ in located):
-                writer.losses.change(pointer, "the result of a tool is no part of the assistant's turn here")
+                writer.losses.change(pointer, "a tool result cannot be part of an assistant turn here")
             self.add_assistant_blocks(located, pointer)
         elif self._joins_previous(message, previous[0]):
             self.items[-1]["content"] += self._parts(located, "user")
@@ -200,7 +200,7 @@ class ItemWriter:
         else:
             self._add_caller_turn(message, located, pointer)
         if len(self.items) == count:
-            writer.losses.drop(pointer, "nothing of this message has a place here")
+            writer.losses.drop(pointer, "no part of this message can be written here")
         self._takes_results = role != "assistant" and _are_results(located) and writer.dialect == "seed"
 
     def add_assistant_blocks(self, located: list[LocatedBlock], pointer: str) -> None:
@@ -213,12 +213,10 @@ class ItemWriter:
         if located:
             return
         if not self.writer.is_response:
-            self.writer.losses.change(
-                f"{pointer}/content", "a message of the assistant without content is kept as it is"
-            )
+            self.writer.losses.change(f"{pointer}/content", "an assistant message without content stays empty")
             self.items.append(apply_notes(*message_fields([], {}, "assistant", len(self.items), self.writer), {}))
         elif self.writer.dialect == "seed":
-            self.writer.losses.change(f"{pointer}/content", "a sentence stands where there is no answer")
+            self.writer.losses.change(f"{pointer}/content", "a placeholder sentence replaces the missing answer")
             self._add_message([({"type": "text", "text": NO_ANSWER}, "")], {}, "assistant", pointer)
 
     def _joins_previous(self, message: JsonObject, previous_role: str) -> bool:
@@ -233,11 +231,11 @@ class ItemWriter:
         kinds = {"tool" if _are_results(group) else "user" for group in groups}
         notes = writer.notes(message)
         if len(groups) > 1 and "user" in kinds:
-            writer.losses.change(pointer, "each result of a tool is an item of its own here")
+            writer.losses.change(pointer, "each tool result is a separate item here")
         elif not located:
             self._add_message([], notes, "user", pointer)
         elif groups and message["role"] == "tool" and "tool" not in kinds and not _is_raw(groups[0]):
-            writer.losses.change(f"{pointer}/role", "only results of tools come from `tool` here")
+            writer.losses.change(f"{pointer}/role", "only tool results have the role `tool` here")
         if not notes and (noted_role := prompt_role(message)) is not None:
             notes = {"role": noted_role}
         for group in groups:
@@ -256,7 +254,7 @@ class ItemWriter:
             content = text
         if content == [] and writer.dialect == "seed" and role == "user":
             content = [{"type": "input_text", "text": ""}]
-            writer.losses.change(f"{pointer}/content", "a message of the user must have content")
+            writer.losses.change(f"{pointer}/content", "a user message needs content")
         if content == [] and blocks:
             return
         self.items.append(apply_notes(*message_fields(content, notes, role, len(self.items), writer), notes))

@@ -126,7 +126,7 @@ def effort_to_wire(request: JsonObject, notes: JsonObject, writer: Writer) -> st
             if parse_level(word) == level:
                 return cast("str", word)
     if level == "none" and _NEEDS_EFFORT.match(model):
-        writer.losses.change("/thinking/level", f"{model} cannot do without reasoning")
+        writer.losses.change("/thinking/level", f"{model} cannot turn off reasoning")
         return "medium"
     return _levels.effort_of_level(cast("_levels.Level", level))
 

@@ -83,7 +83,7 @@ def usage_to_wire(usage: JsonObject, pointer: str, writer: Writer) -> JsonObject
     names = _NAMES[writer.name]
     unknown = {names.input, names.output} & fields.defaults.keys()
     if unknown - notes.keys() - {*shape(notes).get("absent", ())}:
-        writer.losses.change(pointer, f"{writer.title} always counts input and output; zeros stand for unknown counts")
+        writer.losses.change(pointer, f"{writer.title} requires both counts; unknown counts are written as 0")
     return apply_notes(*fields, notes)
 
 

@@ -178,7 +178,7 @@ def response_to_wire(response: JsonObject, dialect: Dialect = "api") -> Written:
     probabilities = _probabilities(response, writer)
     carried = ("metadata", *(("logprobs",) if probabilities else ()))
     writer.report_unwritten(response, _RESPONSE, "", carried)
-    drop_alternatives(response, writer.losses, "a response has one answer here, and no place for another")
+    drop_alternatives(response, writer.losses, "a response has only one answer here")
     known, defaults = _response_fields(response, notes, writer)
     items = ItemWriter(writer)
     content = [_with_probabilities(block, probabilities) for block in response["content"]]
@@ -245,7 +245,7 @@ def _response_fields(response: JsonObject, notes: JsonObject, writer: Writer) ->
     if _finish_reason(notes, content) == reason and ("status" in notes or "status" in shape(notes).get("absent", ())):
         return Fields(known, {**defaults, **status})
     if _finish_reason(status, content) != reason:
-        writer.losses.change("/finish_reason", "calls alone decide here whether a response ended for them")
+        writer.losses.change("/finish_reason", "the calls alone show here that a response ended with them")
     known["status"] = status["status"]
     if reason in _INCOMPLETE_REASONS:
         known["incomplete_details"] = status["incomplete_details"]

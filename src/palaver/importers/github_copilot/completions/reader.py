@@ -36,7 +36,7 @@ from palaver.sources.run import MaskedRun, Run
 from palaver.sources.source import Source
 from palaver.storage.spill import LIMIT_BYTES, GroupSpill
 
-BAD_EVENT = finding_kind("bad-event", "error", "A record of telemetry is no event; its bytes are set aside.")
+BAD_EVENT = finding_kind("bad-event", "error", "A telemetry record is not an event; it is quarantined.")
 
 DEFAULT_WINDOW_SECONDS = 300
 _OTHER_IDS = REQUEST_IDS[1:]

@@ -15,10 +15,8 @@ from palaver.sources.jsonl import JsonLines
 from palaver.sources.run import MaskedRun, Run
 from palaver.sources.source import Source
 
-BAD_ROW = finding_kind("bad-usage-row", "error", "A row of a report of usage has no figures; its bytes are set aside.")
-AROUND_ROWS = finding_kind(
-    "around-usage", "note", "What stands behind the rows of a large report of usage is not kept with them."
-)
+BAD_ROW = finding_kind("bad-usage-row", "error", "A row of a usage report has no figures; it is quarantined.")
+AROUND_ROWS = finding_kind("around-usage", "note", "Text after the rows of a large usage report is not kept.")
 
 
 def read_report(source: Source, run: Run) -> None:

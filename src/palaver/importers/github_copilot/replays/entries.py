@@ -13,7 +13,7 @@ from palaver.threads.call import Call
 from palaver.wire._errors import exchange_error
 
 BAD_ENTRY = finding_kind(
-    "bad-replay-entry", "error", "An entry of an exported log is of no kind that is known; it is set aside."
+    "bad-replay-entry", "error", "An entry of an exported log has an unknown kind; it is quarantined."
 )
 SESSION = "exported log"
 """A made-up session id, as these files have none: it lets the system prompt change within a conversation."""

@@ -61,7 +61,7 @@ def _form(value: dict[str, Any]) -> str:
 def _markdown(head: bytes) -> Match:
     start = head.lstrip(_WHITESPACE)
     if start.startswith(b"# Tool Call - "):
-        return Match.yes("a call of a tool as Markdown", form=TOOL_MARKDOWN)
+        return Match.yes("a tool call as Markdown", form=TOOL_MARKDOWN)
     if _is_request_markdown(start):
         return Match.yes("a request to a model as Markdown", form=REQUEST_MARKDOWN)
     return Match.maybe("Markdown of the chat's debug view", form=REQUEST_MARKDOWN)

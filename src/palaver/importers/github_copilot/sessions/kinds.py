@@ -37,15 +37,11 @@ OWN_NAMES = frozenset({"source_fields", "discarded_parts", "other_parts", "kept_
 
 
 BAD_ENTRY = finding_kind(
-    "bad-log-entry", "error", "An entry of a session's log cannot be applied to what came before; it is set aside."
+    "bad-log-entry", "error", "An entry of a session log does not fit the entries before it; it is quarantined."
 )
 LEFT_BEHIND_REQUEST = finding_kind(
-    "left-behind-request", "note", "A request that only an earlier state of a session holds is kept, hidden."
+    "left-behind-request", "note", "A request of an earlier state of a session is kept as a hidden message."
 )
-TRUNCATED_VALUE = finding_kind(
-    "truncated-value", "warning", "The editor put a mark in place of a value that was too long to save."
-)
-REDACTED_RESPONSE = finding_kind(
-    "redacted-response", "note", "The editor has cleared an answer; nothing of it is left."
-)
-UNSENT_DRAFT = finding_kind("unsent-draft", "note", "A session without requests holds a draft, which is not kept.")
+TRUNCATED_VALUE = finding_kind("truncated-value", "warning", "The editor replaced a value that was too long to save.")
+REDACTED_RESPONSE = finding_kind("redacted-response", "note", "The editor cleared an answer; its text is lost.")
+UNSENT_DRAFT = finding_kind("unsent-draft", "note", "The draft of a session without requests is not kept.")

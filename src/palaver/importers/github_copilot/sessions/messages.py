@@ -42,7 +42,7 @@ class Messages:
             self._note(kind, _request_label(request.value, before), message)
 
         if not isinstance(request.value, dict):
-            note(UNKNOWN_BLOCK, "a request that is no object")
+            note(UNKNOWN_BLOCK, "a request that is not an object")
             self._add_malformed(request.value)
             return
         value: JsonObject = request.value

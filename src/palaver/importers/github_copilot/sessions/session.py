@@ -159,7 +159,7 @@ class Replay:
         if not path:
             raise BadEntryError("the path is empty")
         if values is not None and not isinstance(values, list):
-            raise BadEntryError("what should be appended is no list")
+            raise BadEntryError("the value to append is not a list")
         holder, key = self._holder(path), path[-1]
         is_field = isinstance(holder, dict) and isinstance(key, str)
         found = (holder.get(key) if is_field else _value_at(holder, key)) or []
@@ -213,4 +213,4 @@ def _property_name(key: Any) -> str:
         return key
     if type(key) is int:
         return str(key)
-    raise BadEntryError(f"{key!r:.40} is no step of a path")
+    raise BadEntryError(f"{key!r:.40} is not a step of a path")

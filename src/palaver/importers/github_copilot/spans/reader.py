@@ -23,7 +23,7 @@ from palaver.sources.run import MaskedRun, Run
 from palaver.sources.source import Source
 from palaver.storage.spill import LIMIT_BYTES, GroupSpill
 
-BAD_SPAN = finding_kind("bad-span", "error", "A line of a trace holds no span, event or metric; it is set aside.")
+BAD_SPAN = finding_kind("bad-span", "error", "A trace line has no span, event or metric; it is quarantined.")
 
 
 def read_unit(source: Source, run: Run) -> Iterator[JsonObject]:
