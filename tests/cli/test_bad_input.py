@@ -259,9 +259,16 @@ def test_a_folder_named_with_the_wrong_platform(run, downloads, destination):
     result = run("import", "claude_code", downloads, *destination)
     assert result.exit_code == 2
     assert result.stderr == (
-        f"palaver: {downloads} holds 5 files, but none is Claude Code; "
-        "1 of them is ChatGPT: leave out `claude_code`\n"
+        f"palaver: {downloads} holds 5 files, but none is Claude Code; 1 of them is ChatGPT: leave out `claude_code`\n"
     )
+
+
+def test_a_folder_of_one_file_named_with_the_wrong_platform(run, tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "export.zip").write_bytes(EXPORT)
+    result = run("import", "claude_code", tmp_path / "one")
+    sentence = f"palaver: {tmp_path / 'one'} holds 1 file, which is ChatGPT: leave out `claude_code`\n"
+    assert (result.exit_code, result.stderr) == (2, sentence)
 
 
 @pytest.mark.parametrize("name", ["export.zip", "conversations.json"])

@@ -88,6 +88,8 @@ def folder_sentence(path: Path, labels: list[str], unread: Mapping[str, str], pl
     if not files:
         return f"{path} is an empty folder" if _is_empty(path) else f"{path} holds no conversation"
     if platform and (others := _platforms_at(path)):
+        if len(files) == 1:
+            return f"{path} holds 1 file, which is {importer(next(iter(others))).title}: leave out `{platform}`"
         found = " and ".join(
             f"{number:,} of them {'is' if number == 1 else 'are'} {importer(other).title}"
             for other, number in others.items()
