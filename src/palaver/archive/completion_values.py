@@ -57,7 +57,7 @@ def values(kind: str, prefix: str) -> list[Value]:
     """Return at most MAX_VALUES values of a kind that begin with a prefix."""
     try:
         archive = user_archive().absolute()
-        # Without its log nobody has the archive open: then it is read as a plain file, and no log is left behind.
+        # Without its log, no process has the archive open: it is read as a plain file, and no log is left behind.
         has_log = archive.with_name(f"{archive.name}-wal").exists()
         uri = f"{archive.as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
         with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=0, isolation_level=None)) as connection:

@@ -38,7 +38,10 @@ _STEPS = (
     ),
     _Step("What is there? The first column is the id.", (("list",),)),
     _Step("Read one: each tool call is one line, with its outcome.", (("show", "c81e55aa"),), 40),
-    _Step("Find a word again, by you, a model or a tool; each hit has an address for `show`.", (("search", "backoff"),)),
+    _Step(
+        "Find a word, in what people, models and tools wrote. `palaver show ID:N` opens a hit.",
+        (("search", "backoff"),),
+    ),
     _Step("What did it cost? Each answer counts once, however many files repeat it.", (("stats", "--by", "model"),)),
     _Step("What is there more than once?", (("duplicates",),)),
     _Step("Keep what matters in reach; --tag finds it again.", (("tag", "1d92b7e8", "performance", "keep"),)),

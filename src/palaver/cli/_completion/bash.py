@@ -1,7 +1,7 @@
 """The script for bash, also for version 3.2, which macOS has.
 
-Bash splits the line at `:` and `=` too (`COMP_WORDBREAKS`) and replaces only the last piece, so the script puts words
-together again as typed, and takes from each completion what precedes that piece.
+Bash splits the line at `:` and `=` too (`COMP_WORDBREAKS`) and replaces only the last piece. So the script first joins
+the pieces of each word, and later removes from each completion the part before the last piece.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from palaver.cli._completion.command_line import CommandNode, Values
 
 _HEAD = r"""# Completion of palaver for bash; `palaver completion bash` prints it.
 
-# Sets `typed` to the words before the cursor as typed, and `current` to the beginning of the one at it.
+# Sets `typed` to the words before the cursor, each in one piece, and `current` to the beginning of the one at it.
 __palaver_words() {
     local line=${COMP_LINE:0:COMP_POINT} index piece rest is_joined=
     typed=()

@@ -19,7 +19,7 @@ __palaver_values() {
     _describe -V "$1" found
 }
 
-# Goes on with the function of a command's own command.
+# Calls the function of a subcommand.
 __palaver_command() {
     local command=$1_$words[1]
     curcontext=${curcontext%:*:*}:${command#_}:
@@ -52,7 +52,7 @@ def _function(node: CommandNode) -> Iterator[str]:
         yield "    local -a commands"
     else:
         specs += _argument_specs(node)
-    # -A: what follows a command is the command's, also an option that both have.
+    # -A: options after a command belong to the command, even if palaver itself has them too.
     yield "    _arguments -C -s -S -A '-*' \\" if node.commands else "    _arguments -s -S \\"
     yield " \\\n".join(f"        {spec}" for spec in specs)
     if node.commands:
