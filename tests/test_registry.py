@@ -289,7 +289,7 @@ def test_an_importer_that_raises_is_told_as_our_bug_and_the_next_source_is_read(
     output.close(keep=True)
     broken, sound = report.sources
     assert "ZeroDivisionError: by nothing" in broken.failure
-    assert "bug of palaver" in broken.failure
+    assert "bug in palaver" in broken.failure
     assert "ZeroDivisionError" in broken.traceback
     assert "broken.py" in broken.traceback
     assert (sound.failure, sound.traceback, sound.conversations) == ("", "", 1)
@@ -304,7 +304,7 @@ def test_an_importer_that_raises_while_it_is_asked_does_not_end_the_run(add_impo
     write(tmp_path / "talks" / "b.toy")
     units, report = find_units([tmp_path / "talks"])
     assert [unit.source.name for unit in units] == ["b.toy"]
-    assert [("KeyError" in problem, "bug of palaver" in problem) for problem in report.refused] == [(True, True)]
+    assert [("KeyError" in problem, "bug in palaver" in problem) for problem in report.refused] == [(True, True)]
 
 
 def test_a_record_without_a_disposition_is_told_as_our_bug(add_importer, tmp_path):

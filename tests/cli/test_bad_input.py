@@ -231,7 +231,8 @@ def test_a_folder_of_one_file(run, tmp_path):
     folder.mkdir()
     (folder / "note.txt").write_text("a")
     assert run("import", folder).stderr == (
-        f"palaver: {folder} holds 1 file, but it is not a conversation: `palaver identify {folder}` says what is there\n"
+        f"palaver: {folder} holds 1 file, but it is not a conversation: "
+        f"`palaver identify {folder}` says what is there\n"
     )
 
 

@@ -1,7 +1,5 @@
 """Mistakes on the command line: one line each, in one style."""
 
-from pathlib import Path
-
 import pytest
 import typer.main
 
@@ -64,13 +62,14 @@ def wrong_calls():
         if any(parameter.required for parameter in parameters):
             yield words
         for parameter in parameters:
-            wrong = [] if parameter.bare_type in {str, bool, Path} else ["xyzzy"]
-            wrong += [str(bound) for bound in (parameter.min, parameter.max) if bound is not None]
+            takes_any_text = parameter.bare_type() in {"str", "bool", "Path", "list[str]", "list[Path]"}
+            wrong = [] if takes_any_text else ["xyzzy"]
             is_option = parameter.param_type_name == "option"
             needed = ["1" for other in parameters if other.required and other is not parameter]
+            wrong += [f"{parameter.min - 1:g}"] if parameter.min is not None else []
+            wrong += [f"{parameter.max + 1:g}"] if parameter.max is not None else []
             for value in wrong:
-                outside = value if value == "xyzzy" else str(int(value) + (1 if value == str(parameter.max) else -1))
-                yield (*words, *needed, *([f"{parameter.opts[0]}={outside}"] if is_option else ["--", outside]))
+                yield (*words, *needed, *([f"{parameter.opts[0]}={value}"] if is_option else ["--", value]))
 
 
 CHOICES = [
@@ -96,7 +95,8 @@ WRONG_CALLS = [*wrong_calls(), *CHOICES]
 
 
 @pytest.mark.parametrize("words", WRONG_CALLS, ids=" ".join)
-def test_every_wrong_value_is_one_line_in_one_style(run, words):
+def test_every_wrong_value_is_one_line_in_one_style(run, words, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     result = run(*words)
     assert result.exit_code == 2
     assert result.stdout == ""

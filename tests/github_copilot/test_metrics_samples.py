@@ -87,7 +87,7 @@ def test_stats_show_what_was_used(tmp_path, monkeypatch):
     for _ in range(2):
         assert run(app, ["import", "--again", str(SAMPLES / "metrics")], catch_exceptions=False).exit_code == 0
         told = StatsAnswer.model_validate_json(
-            run(app, ["stats", "--usage", "--by", "model", "--utc", "--json"], catch_exceptions=False).stdout
+            run(app, ["stats", "--usage", "--by", "model", "--exact", "--utc", "--json"], catch_exceptions=False).stdout
         )
         assert told.totals.usage_records == len(
             {record["usage_id"] for path in REPORTS for record in import_folder(path).used}

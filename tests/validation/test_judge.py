@@ -230,7 +230,7 @@ def test_a_rule_that_nobody_knows_is_refused_with_those_there_are():
     asked = RuleSelection(frozenset({"long-gap"}), frozenset({"high-cost"}))
     assert asked.check(known) is asked
     for unknown in (RuleSelection(only=frozenset({"lnog-gap"})), RuleSelection(without=frozenset({"lnog-gap"}))):
-        with pytest.raises(OptionError, match=r"there is no rule 'lnog-gap'; there are: backward-timestamp, .*usage"):
+        with pytest.raises(OptionError, match=r"unknown rule 'lnog-gap'; choose from backward-timestamp, .*usage"):
             unknown.check(known)
 
 

@@ -26,7 +26,7 @@ GROUPS = {
     },
     "Read": {
         "list": _Entry("list_", "List the conversations of the archive, the latest first."),
-        "show": _Entry("show", "Show a conversation."),
+        "show": _Entry("show", "Show a conversation, or one of its messages."),
         "search": _Entry("search", "Find messages, and conversations by their titles."),
         "stats": _Entry("stats", "Count messages, tokens and what they cost."),
         "statusline": _Entry("statusline", "Print one line about the current session, for a status bar."),

@@ -15,7 +15,7 @@ from palaver.cli._terminal.import_findings import failure_table, finding_table
 from palaver.cli._terminal.next_steps import next_steps
 from palaver.cli._terminal.paths import PathLine
 from palaver.cli._terminal.verdict import import_verdict
-from palaver.cli._terminal.words import counted, duration, listed, rate, size, tallied, usage_records
+from palaver.cli._terminal.words import counted, duration, escaped_line, listed, rate, size, tallied, usage_records
 from palaver.importers import importer
 from palaver.model.ledger import Ledger
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from palaver.model.report import Report
 
 _UNCLAIMED_SHOWN = 5
+_NOTES_SHOWN = 3
+"""If there are only notes, and no more of them, each is printed."""
 _STEPS = {
     "palaver list": "the conversations, the latest first",
     "palaver search WORDS": "find messages",
@@ -160,10 +162,14 @@ def _notable(report: "Report") -> "Iterator[Text]":
         severity = {finding.code: finding.severity for finding in source.findings.first}
         for code, count in source.findings.counts.items():
             counts[severity[code]] += count
-    if counts:
+    findings = [finding for source in report.sources for finding in source.findings.first]
+    if counts.total() == counts["note"] == len(findings) <= _NOTES_SHOWN:
+        for finding in findings:
+            yield Text(f"Note: {escaped_line(finding.message)}")
+    elif counts:
         grave = ", ".join(counted(counts[name], name) for name in ("error", "warning") if counts[name])
         yield Text(f"{counted(counts.total(), 'thing')} noticed{f' ({grave})' if grave else ''}: `palaver findings`")
-    elif all(source.is_clean for source in report.sources):
+    if not counts and all(source.is_clean for source in report.sources):
         yield Text("No problems found while reading; `palaver validate` checks the rules", "dim")
     if used := sum(source.usage_records for source in report.sources):
         yield Text(f"{usage_records(used)}: `palaver stats --usage`")
