@@ -16,7 +16,8 @@ from palaver.cli._terminal.next_steps import next_steps
 from palaver.cli._terminal.paths import PathLine
 from palaver.cli._terminal.verdict import import_verdict
 from palaver.cli._terminal.words import counted, duration, escaped_line, listed, rate, size, tallied, usage_records
-from palaver.importers import importer
+from palaver.importers import importer, load_all_modules
+from palaver.model.finding import KINDS
 from palaver.model.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -25,11 +26,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from palaver.cli._import_run import Effort, ResultMessages
-    from palaver.model.report import Report
+    from palaver.model.report import Report, SourceReport
 
 _UNCLAIMED_SHOWN = 5
 _NOTES_SHOWN = 3
-"""If there are only notes, and no more of them, each is printed."""
 _STEPS = {
     "palaver list": "the conversations, the latest first",
     "palaver search WORDS": "find messages",
@@ -162,17 +162,24 @@ def _notable(report: "Report") -> "Iterator[Text]":
         severity = {finding.code: finding.severity for finding in source.findings.first}
         for code, count in source.findings.counts.items():
             counts[severity[code]] += count
-    findings = [finding for source in report.sources for finding in source.findings.first]
-    if counts.total() == counts["note"] == len(findings) <= _NOTES_SHOWN:
-        for finding in findings:
-            yield Text(f"Note: {escaped_line(finding.message)}")
-    elif counts:
+    if len(report.sources) == 1 and counts.total() == counts["note"]:
+        yield from _notes(next(iter(report.sources)))
+    if counts:
         grave = ", ".join(counted(counts[name], name) for name in ("error", "warning") if counts[name])
         yield Text(f"{counted(counts.total(), 'thing')} noticed{f' ({grave})' if grave else ''}: `palaver findings`")
-    if not counts and all(source.is_clean for source in report.sources):
+    elif all(source.is_clean for source in report.sources):
         yield Text("No problems found while reading; `palaver validate` checks the rules", "dim")
     if used := sum(source.usage_records for source in report.sources):
         yield Text(f"{usage_records(used)}: `palaver stats --usage`")
+
+
+def _notes(source: "SourceReport") -> "Iterator[Text]":
+    """Yield the notes that say more than what their code means in general, each once."""
+    load_all_modules(source.platform)  # the source may have been read in another process
+    findings = source.findings.first
+    messages = [finding.message for finding in findings if finding.message != KINDS[finding.code].meaning]
+    for message in list(dict.fromkeys(messages))[:_NOTES_SHOWN]:
+        yield Text(f"Note: {escaped_line(message)}")
 
 
 def _apart(part: "RenderableType") -> Padding:
