@@ -64,6 +64,13 @@ def test_the_home_folder_is_a_tilde(home):
     assert _words.display_path("relative/x") == "relative/x"
 
 
+def test_the_home_folder_is_a_tilde_in_sentences(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("USERPROFILE", "/home/ada")
+    sentence = "/home/ada/a.db is kept (no /home/ada/b.toml), and /backup/home/ada/c is not\x1b"
+    assert _words.display_paths(sentence) == "~/a.db is kept (no ~/b.toml), and /backup/home/ada/c is not\\x1b"
+
+
 def test_what_could_steer_a_terminal_is_made_visible():
     assert _words.escaped_line("a\x1b[31m\nb\x9bc") == "a\\x1b[31m\\x0ab\\x9bc"
     assert _words.escaped_line("\u202ename\u2066") == "\\u202ename\\u2066"

@@ -50,7 +50,7 @@ def check_tables(connection: sqlite3.Connection) -> Check:
         )
     names = ("conversation", "message", "usage_record")
     counts = [connection.execute(f"select count(*) from {table}").fetchone()[0] for table in names]  # noqa: S608 - constants, bound values
-    used = f", {counts[2]:,} usage records" if counts[2] else ""
+    used = f", {counts[2]:,} usage {'record' if counts[2] == 1 else 'records'}" if counts[2] else ""
     return Check("tables", "ok", f"version {current}, {counts[0]:,} conversations, {counts[1]:,} messages{used}")
 
 
@@ -285,7 +285,8 @@ def check_quarantine(connection: sqlite3.Connection) -> Check:
     if not entries:
         return Check("quarantine", "ok", "nothing is quarantined")
     advice = "`palaver quarantine list` shows them, `palaver quarantine retry` reads them again"
-    return Check("quarantine", "warning", f"{entries:,} records could not be read and are quarantined", advice)
+    records = "1 record could not be read and is" if entries == 1 else f"{entries:,} records could not be read and are"
+    return Check("quarantine", "warning", f"{records} quarantined", advice)
 
 
 def check_unused_space(connection: sqlite3.Connection) -> Check:

@@ -8,7 +8,7 @@ from palaver.archive.health import Check
 from palaver.cli._archive import archive_path
 from palaver.cli._arguments import AsJson
 from palaver.cli._terminal import output
-from palaver.cli._terminal.words import display_path, escaped_line
+from palaver.cli._terminal.words import display_path, display_paths
 from palaver.workflows.doctor import checks
 from palaver.workflows.doctor import repair as repair_archive
 
@@ -66,10 +66,10 @@ def _shown(check: Check) -> "Table":
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=_VERDICT_WIDTH)
     table.add_column(width=_NAME_WIDTH)
-    text = Text(escaped_line(check.message))
+    text = Text(display_paths(check.message))
     for detail in check.details:
         text.append(f"\n  {display_path(detail)}", "dim")
     if check.advice:
-        text.append(f"\n{escaped_line(check.advice)}", _STYLES[check.verdict])
+        text.append(f"\n{display_paths(check.advice)}", _STYLES[check.verdict])
     table.add_row(Text(check.verdict, _STYLES[check.verdict]), check.name, text)
     return table

@@ -85,6 +85,14 @@ def display_path(path: str | os.PathLike[str]) -> str:
     return escaped_line(text)
 
 
+def display_paths(sentence: str) -> str:
+    """Return a sentence with `~` for the home folder in its paths, escaped."""
+    home = os.path.expanduser("~").rstrip(os.sep)  # noqa: PTH111 - unlike `Path.home`, it never raises
+    if home:
+        sentence = re.sub(rf"(?<![^\s(]){re.escape(home + os.sep)}", lambda _: f"~{os.sep}", sentence)
+    return escaped_line(sentence)
+
+
 def escaped_line(text: str) -> str:
     """Escape all control and bidirectional characters, line ends and tabs included."""
     return text.translate(_ESCAPES)
