@@ -1,6 +1,6 @@
 """What a person sees: the real command in a real terminal of some width, at a fixed moment.
 
-Run as a program, it is palaver with the clock stopped: `python tests/screens.py list`.
+The clock of palaver, and of every Python process that it starts, is stopped by `stopped_clock/sitecustomize.py`.
 """
 
 import os
@@ -8,14 +8,12 @@ import re
 import shlex
 import subprocess
 import sys
-from itertools import count
 from pathlib import Path
 
 from rich.cells import chop_cells
 
-NOW = "2026-07-17T12:00:00+00:00"
-"""A day after the newest fixture, so that screens have times like `1 day ago` and statistics of the last days."""
 HEIGHT = 50
+_TESTS = Path(__file__).parent
 _STYLE = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b\x07]*(?:\x1b\\|\x07)")
 
 
@@ -29,10 +27,10 @@ def printed(words: list[str], *, home: Path, width: int) -> str:
     names = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
     environment = {name: os.environ[name] for name in names if name in os.environ}
     environment |= {"HOME": str(home), "TERM": "xterm-256color", "TZ": "UTC", "PAGER": "cat", "PYTHONUTF8": "1"}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")
+    environment["PYTHONPATH"] = os.pathsep.join(map(str, (_TESTS / "stopped_clock", _TESTS.parent / "src")))
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, width, 0, 0))
-    command = [sys.executable, __file__, *words]
+    command = [sys.executable, "-m", "palaver", *words]
     streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
     with subprocess.Popen(command, env=environment, cwd=home, start_new_session=True, **streams) as process:
         os.close(theirs)
@@ -59,35 +57,3 @@ def _read_to_end(terminal: int) -> bytes:
         if not piece:
             return b"".join(pieces)
         pieces.append(piece)
-
-
-def stop_the_clock() -> None:
-    """Make it always the same moment; what is measured takes a quarter of a second each time."""
-    import datetime as dt
-    import time
-
-    moment = dt.datetime.fromisoformat(NOW)
-
-    class Stopped(dt.datetime):
-        @classmethod
-        def now(cls, tz: dt.tzinfo | None = None) -> "Stopped":
-            return cls.fromtimestamp(moment.timestamp(), tz)
-
-    class StoppedDate(dt.date):
-        @classmethod
-        def today(cls) -> dt.date:
-            return moment.date()
-
-    ticks = count()
-    dt.datetime = Stopped  # type: ignore[misc]
-    dt.date = StoppedDate  # type: ignore[misc]
-    time.time = moment.timestamp
-    time.time_ns = lambda: int(moment.timestamp()) * 10**9
-    time.perf_counter = lambda: next(ticks) / 4
-
-
-if __name__ == "__main__":
-    stop_the_clock()
-    from palaver.cli import main
-
-    main()

@@ -1,4 +1,4 @@
-"""Screens as people see them, on an empty machine and in a home with every platform, at four widths.
+"""Screens as people see them, on an empty machine, in a home with every platform and in the demo, at four widths.
 
 `pytest tests/cli/test_screens.py --update-golden` rewrites `screens/`; read the difference as you would look at it.
 """
@@ -30,6 +30,7 @@ FITTING = ("scan", "import", "sources")
 """Commands that, like `palaver` alone, print no line that is wider than the terminal."""
 _MACHINE = (
     (re.compile(r"(?<=/screen-)\w{8}"), "12345678"),
+    (re.compile(r"(?<=/palaver-demo-)\w{8}"), "12345678"),
     (re.compile(r"[\d.,]+ [kMGT]?B(?= (?:are )?free)"), "12 GB"),
     (re.compile(r"Python [\w.]+, SQLite [\d.]+.*"), "Python and SQLite"),
     (re.compile(r"(?<!log )\b[\d.,]+ MB$", re.MULTILINE), "1.0 MB"),
@@ -74,6 +75,11 @@ def test_an_empty_machine(home, width, update_golden):
 def test_a_home_with_every_platform(home, width, update_golden):
     fill_home(home)
     compare(WITH_EVERY_PLATFORM, home, width, "every_platform", is_updated=update_golden)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_demo(home, width, update_golden):
+    compare([["demo", "--no-pause"]], home, width, "demo", is_updated=update_golden)
 
 
 def test_the_home_has_every_platform(run, home, monkeypatch):

@@ -1,4 +1,4 @@
-"""The range of time that statistics are about when nobody names one: the last 30 days.
+"""The range of time of statistics for which none is given: the last 30 days.
 
 Where these are empty, it is the last 30 days that have anything, so that an archive of old conversations shows them.
 """

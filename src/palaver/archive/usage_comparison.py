@@ -47,7 +47,7 @@ class Tokens(NamedTuple):
 
 NOTHING = Tokens()
 Key = tuple[str, str]
-"""A period and a model; the model is "" where models are not told apart."""
+"""A period and a model; the model is "" where models are not distinguished."""
 
 
 class Figures(NamedTuple):

@@ -109,7 +109,7 @@ class _Walk:
 
     def take(self) -> bool:
         """Show the steps, and return whether all were shown."""
-        write_demo_home(self._home, date.today())  # noqa: DTZ011 - the days of whoever looks at it
+        write_demo_home(self._home, date.today())  # noqa: DTZ011 - days of the local calendar
         self._say(
             f"A walk through palaver in {len(_STEPS)} steps, with the conversations of somebody called Sam. "
             "Your own files are not touched."

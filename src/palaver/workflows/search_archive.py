@@ -19,7 +19,7 @@ _SNIPPET_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class SearchWords:
-    """A query as it was typed, and who wrote what is searched, and where it stands."""
+    """A query as it was typed, and who wrote what is searched, and where it is."""
 
     query: str
     roles: tuple[str, ...] = ()

@@ -64,7 +64,7 @@ def unread_format(source: Source) -> UnreadFormat | None:
     try:
         return _matching_format(source)
     except (PalaverError, OSError):
-        return None  # whoever reads the file reports that
+        return None  # the importer that reads the file reports that
 
 
 def format_of_reason(reason: str) -> UnreadFormat | None:
