@@ -66,7 +66,7 @@ def _shown(check: Check) -> "Table":
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=_VERDICT_WIDTH)
     table.add_column(width=_NAME_WIDTH)
-    text = Text(display_paths(check.message))
+    text = Text(display_paths(check.message), overflow="fold")
     for detail in check.details:
         text.append(f"\n  {display_path(detail)}", "dim")
     if check.advice:

@@ -87,6 +87,9 @@ def duplicates(
             output.answer_texts(found.details(level))
 
 
+_LEVEL_WIDTH = len("1  ") + 19 + len("  ")
+
+
 @dataclass(frozen=True, slots=True)
 class _Duplicates:
     """All duplicates found, and how many of them are shown."""
@@ -169,8 +172,16 @@ class _Duplicates:
             ("same content", f"{counted(len(self.links), 'pair')} of conversations, {shared} shared", "linked"),
             ("repeated message", repeated, "marked, never removed"),
         )
+        width = output.terminal_width()
+        widest = max(len(found) + len(handling) for _, found, handling in levels) + _LEVEL_WIDTH
+        is_narrow = width is not None and widest > width
         for number, (name, found, handling) in enumerate(levels, 1):
-            yield Text.assemble((f"{number}  ", "cyan"), (f"{name:<19}", "bold"), found, (f"  {handling}", "dim"))
+            head = Text.assemble((f"{number}  ", "cyan"), (name if is_narrow else f"{name:<19}", "bold"))
+            if is_narrow:
+                yield head.append(f"  {handling}", "dim")
+                yield Text(f"   {found}")
+            else:
+                yield head.append(found).append(f"  {handling}", "dim")
 
     def details(self, level: int) -> "Iterator[Text]":
         from rich.text import Text

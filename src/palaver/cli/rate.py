@@ -7,6 +7,7 @@ import typer
 
 from palaver.archive import tags
 from palaver.archive.selection import find_conversation
+from palaver.archive.short_ids import ShortIds
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
 from palaver.cli._terminal import output
@@ -41,10 +42,11 @@ def rate(
     opened = _archive.open_for_writing if clear or score is not None else _archive.open_for_reading
     with opened() as connection:
         answer, is_done = _apply(connection, word, score, feedback, clear=clear)
+        short_id = ShortIds(connection).short_id(answer["platform"], answer["conversation_id"])
     if as_json:
         output.answer_json(answer)
     else:
-        _show(answer, was_cleared=clear and is_done)
+        _show(answer, escaped_line(short_id), was_cleared=clear and is_done)
     raise typer.Exit(0 if is_done else 1)
 
 
@@ -66,17 +68,16 @@ def _apply(
     return answer, was_cleared or rating is not None
 
 
-def _show(answer: dict[str, Any], *, was_cleared: bool) -> None:
+def _show(answer: dict[str, Any], name: str, *, was_cleared: bool) -> None:
     from rich.text import Text
 
-    name = f"{answer['platform']}:{escaped_line(answer['conversation_id'])}"
     if answer["rating"] is None:
         output.notify(f"{name} {'is no longer rated' if was_cleared else 'has no rating'}.")
         return
     score, feedback = answer["rating"]["score"], answer["rating"]["feedback"]
     output.answer(
         Text.assemble(
-            name,
+            (name, "cyan"),
             (f"  {score:g} of 5" if score is not None else "", "bold"),
             (f"  {escaped_line(feedback)}" if feedback else "", ""),
             (f"  {escaped_line(answer['title'])}" if answer["title"] else "", "dim"),

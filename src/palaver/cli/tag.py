@@ -7,6 +7,7 @@ import typer
 from palaver.archive.conversation_tags import conversation_tags
 from palaver.archive.filters import Filters
 from palaver.archive.selection import ConversationRef, find_conversation, matching_conversations
+from palaver.archive.short_ids import ShortIds
 from palaver.archive.tags import change_tags, normalize_tag, tag_counts
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson
@@ -47,10 +48,13 @@ def tag(
     opened = _archive.open_for_writing if tags and not dry_run else _archive.open_for_reading
     with opened() as connection:
         answer = _apply(connection, name, filters, tags, is_removed=remove, dry_run=dry_run)
+        ids = ShortIds(connection)
+        shown = answer["conversations"][:_SHOWN]
+        names = [ids.short_id(changed["platform"], changed["conversation_id"]) for changed in shown]
     if as_json:
         output.answer_json(answer)
     else:
-        _show(answer, is_listing=not tags)
+        _show(answer, names, is_listing=not tags)
     raise typer.Exit(0 if answer["conversations"] or answer["tags"] else 1)
 
 
@@ -90,7 +94,7 @@ def _apply(
     return {"conversations": conversations, "tags": tags_in_use, "is_dry_run": dry_run}
 
 
-def _show(answer: dict[str, Any], *, is_listing: bool) -> None:
+def _show(answer: dict[str, Any], short_ids: list[str], *, is_listing: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -105,11 +109,9 @@ def _show(answer: dict[str, Any], *, is_listing: bool) -> None:
         else:
             output.notify("No tags yet. Add one with `palaver tag ID TAG`.")
         return
-    for changed in answer["conversations"][:_SHOWN]:
-        name = Text(
-            f"{changed['platform']}:{escaped_line(changed['conversation_id'])}", no_wrap=True, overflow="ellipsis"
-        )
-        tags = Text(", ".join(map(escaped_line, changed["tags"])) or "no tags", "cyan" if changed["tags"] else "dim")
+    for short_id, changed in zip(short_ids, answer["conversations"], strict=False):
+        name = Text(escaped_line(short_id), "cyan", no_wrap=True)
+        tags = Text(", ".join(map(escaped_line, changed["tags"])) or "no tags", "" if changed["tags"] else "dim")
         table.add_row(name, tags, Text(escaped_line(changed["title"] or ""), "dim", no_wrap=True, overflow="ellipsis"))
     if answer["conversations"]:
         output.answer(table)

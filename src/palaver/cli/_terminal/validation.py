@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -37,7 +38,7 @@ def show(report: JsonObject, most_examples: int) -> None:
 
 def _report_parts(report: JsonObject, most_examples: int) -> "Iterator[RenderableType]":
     """Yield the parts of a report, each cut to what fits a screen."""
-    yield _totals(report)
+    yield Group(_totals(report))  # a text alone would not be wrapped
     if report["totals"]["records"]["read"]:
         yield _apart(_ledgers(report))
     for group in report["findings"]:
