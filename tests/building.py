@@ -27,6 +27,8 @@ def clean_environment(folder: Path) -> dict[str, str]:
     home.mkdir(exist_ok=True, parents=True)
     taken = ("PYTHON", "PALAVER", "PYTEST", "XDG", "VIRTUAL_ENV", "PIPX", "UV_TOOL", "CLAUDE", "COLUMNS", "FORCE_COLOR")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(taken)}
+    # uv has certificates of its own, which do not include those of a company's proxy.
+    environment["UV_SYSTEM_CERTS"] = "true"
     own = {"HOME": home, "USERPROFILE": home, "PALAVER_HOME": folder / "data", "UV_CACHE_DIR": folder / "cache"}
     return {**environment, **{name: str(path) for name, path in own.items()}}
 
