@@ -4,6 +4,7 @@ What matters most comes last, where it is still on the screen. An import into th
 its findings; other imports print them, since nothing keeps them.
 """
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 _UNCLAIMED_SHOWN = 5
 _NOTES_SHOWN = 3
+_SENTENCE = re.compile(r"(?:[A-Z]|\d)\S* \S+ \S+")
 _STEPS = {
     "palaver list": "the conversations, the latest first",
     "palaver search WORDS": "find messages",
@@ -174,11 +176,17 @@ def _notable(report: "Report") -> "Iterator[Text]":
 
 
 def _notes(source: "SourceReport") -> "Iterator[Text]":
-    """Yield the notes that say more than what their code means in general, each once."""
+    """Yield the notes that say more than what their code means in general, each once.
+
+    The message of some findings is only a name or an address, which says little without the code.
+    """
     load_all_modules(source.platform)  # the source may have been read in another process
-    findings = source.findings.first
-    messages = [finding.message for finding in findings if finding.message != KINDS[finding.code].meaning]
-    for message in list(dict.fromkeys(messages))[:_NOTES_SHOWN]:
+    messages = {
+        finding.message: None
+        for finding in source.findings.first
+        if finding.message != KINDS[finding.code].meaning and _SENTENCE.match(finding.message)
+    }
+    for message in list(messages)[:_NOTES_SHOWN]:
         yield Text(f"Note: {escaped_line(message)}")
 
 
