@@ -12,7 +12,6 @@ import sqlite3
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cached_property
-from hashlib import sha256
 from typing import NamedTuple
 
 MAX_LENGTH = 10
@@ -60,6 +59,8 @@ def _hex_end(conversation_id: str) -> str:
 
 
 def _digest(platform: str, conversation_id: str) -> str:
+    from hashlib import sha256  # rarely needed, and slow to import
+
     return sha256(f"{platform}:{conversation_id}".encode()).hexdigest()
 
 

@@ -166,7 +166,7 @@ def _raw(
 
 def _answer(connection: "sqlite3.Connection", key: int, config: Config, prices: Prices | None) -> dict[str, Any]:
     """Return the document, and beside it what the archive knows from its other conversations."""
-    from palaver.cli._terminal.overview import overview_reopening
+    from palaver.importers import reopening
 
     short_ids = ShortIds(connection)
     overview = conversation_overview(connection, key)
@@ -212,5 +212,7 @@ def _answer(connection: "sqlite3.Connection", key: int, config: Config, prices: 
         "counted_elsewhere": [counted._asdict() for counted in overview.counted_elsewhere],
         "revisions": revisions,
         "sources": conversation.sources,
-        "reopen": overview_reopening(overview),
+        "reopen": reopening(
+            conversation.platform, conversation.conversation_id, conversation.project, conversation.sources
+        ),
     }

@@ -106,11 +106,12 @@ def description(platform: str) -> "Description":
     return Description()
 
 
-def reopening(platform: str, conversation_id: str, project: str | None, files: list[Path]) -> str | None:
+def reopening(platform: str, conversation_id: str, project: str | None, sources: list[str]) -> str | None:
     """Return the command that resumes a conversation, or its address on the web; None if neither is known."""
     from palaver.importers._shared.contract import HasReopening
 
     known = importer(platform) if platform in platforms() else None
+    files = [Path(source) for source in sources]
     return known.reopening(conversation_id, project, files) if isinstance(known, HasReopening) else None
 
 

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from palaver.cli._terminal.layout import cut, wrapped
-from palaver.cli._terminal.markdown import is_renderable, markdown_lines
 from palaver.cli._terminal.words import counted, escaped_line, escaped_text, gist, size
 from palaver.model.build import JsonObject
 
@@ -128,12 +127,21 @@ def _relative(path: str, project: str | None) -> str:
     return path
 
 
+def _rendered(text: str, options: DisplayOptions) -> list[Text]:
+    """Return the lines of Markdown; none if it is to be shown as stored."""
+    if not options.markdown:
+        return []
+    from palaver.cli._terminal.markdown import is_renderable, markdown_lines
+
+    if not is_renderable(text):
+        return []
+    lines = markdown_lines(text, _text_width(options))
+    return [Text.assemble(" " * INDENT, line) if line else Text() for line in lines]
+
+
 def _text(block: JsonObject, text: str, options: DisplayOptions) -> Iterator[Text]:
-    if text.strip() and options.markdown and is_renderable(text):
-        for line in markdown_lines(text, _text_width(options)):
-            yield Text.assemble(" " * INDENT, line) if line else Text()
-    elif text.strip():
-        yield from _indented(wrapped(escaped_text(text), _text_width(options)), INDENT)
+    if text.strip():
+        yield from _rendered(text, options) or _indented(wrapped(escaped_text(text), _text_width(options)), INDENT)
     if citations := block.get("citations"):
         yield _note(options, counted(len(citations), "citation"))
         if options.everything:

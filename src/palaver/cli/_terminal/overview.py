@@ -1,7 +1,6 @@
 """The lines above a transcript: what the conversation is, how large, and where it comes from."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from rich.text import Text
@@ -72,15 +71,10 @@ def _fields(overview: Overview, short_ids: ShortIds, cost: ConversationCost | No
         yield "from" if not number else "", display_path(source)
     if len(conversation.sources) > _MAX_SOURCES:
         yield "", f"and {len(conversation.sources) - _MAX_SOURCES:,} more"
-    if reopened := overview_reopening(overview):
+    if reopened := reopening(
+        conversation.platform, conversation.conversation_id, conversation.project, conversation.sources
+    ):
         yield "web" if "://" in reopened else "resume", escaped_line(reopened)
-
-
-def overview_reopening(overview: Overview) -> str | None:
-    """Return the command that resumes the conversation, or its address on the web; None if neither is known."""
-    conversation = overview.conversation
-    files = [Path(source) for source in conversation.sources]
-    return reopening(conversation.platform, conversation.conversation_id, conversation.project, files)
 
 
 def other_branches(branches: int, messages: int) -> str:
