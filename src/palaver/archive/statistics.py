@@ -71,17 +71,7 @@ def price_answer(answer: CountedAnswer, prices: Prices) -> PricedAnswer | None:
     row = prices.row(owner.model, owner.timestamp, owner.platform, owner.service_tier)
     if row is None:
         return None
-    sent, answered, read, written, hour, thought = answer.counts
-    tokens: dict[str, Any] = {
-        "input_tokens": sent,
-        "output_tokens": answered,
-        "cache_read_input_tokens": read,
-        "cache_creation_input_tokens": written,
-        "thinking_tokens": thought,
-    }
-    if hour:
-        tokens["cache_creation"] = {"ephemeral_1h_input_tokens": hour}
-    return PricedAnswer(row.amount(row.charge(tokens)), row)
+    return PricedAnswer(row.amount(row.charge_counts(answer.counts)), row)
 
 
 def blocks_in_scope(connection: sqlite3.Connection, scope: Scope) -> list[Block]:

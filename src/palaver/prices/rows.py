@@ -9,7 +9,7 @@ A row knows how its model is counted. Numbers that contradict it (more cached to
 include them) were counted separately, whatever the provider does: several programs subtract before they log.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import Any, Literal, NamedTuple
@@ -82,15 +82,18 @@ class PriceRow:
     def charge(self, tokens: Mapping[str, Any]) -> Charge:
         """Convert a UCS `tokens` object to a charge, independent of how the provider counts."""
         get = tokens.get
-        sent = get("input_tokens") or 0
-        answered = get("output_tokens") or 0
-        read = get("cache_read_input_tokens") or 0
         written = get("cache_creation_input_tokens") or 0
-        thinking = get("thinking_tokens") or 0
         hour = 0
         if split := get("cache_creation"):
             hour = split.get("ephemeral_1h_input_tokens") or 0
             written = max(written, hour + (split.get("ephemeral_5m_input_tokens") or 0))
+        names = ("input_tokens", "output_tokens", "cache_read_input_tokens")
+        return self.charge_counts((*map(get, names), written, hour, get("thinking_tokens")))
+
+    def charge_counts(self, counts: Sequence[int | None]) -> Charge:
+        """Convert input, output, cache reads, cache writes, those of one hour among them, and thinking to a charge."""
+        sent, answered, read, written, hour, thinking = (count or 0 for count in counts)
+        written = max(written, hour)
         if not self.input_excludes_cache and sent >= read + written:
             sent -= read + written
         if not self.output_excludes_thinking and answered >= thinking:

@@ -128,17 +128,7 @@ class _Pricing:
             if row is None:
                 unpriced += any(answer.counts)
                 continue
-            sent, answered, read, written, hour, thought = answer.counts
-            tokens: dict[str, Any] = {
-                "input_tokens": sent,
-                "output_tokens": answered,
-                "cache_read_input_tokens": read,
-                "cache_creation_input_tokens": written,
-                "thinking_tokens": thought,
-            }
-            if hour:
-                tokens["cache_creation"] = {"ephemeral_1h_input_tokens": hour}
-            amount += row.amount(row.charge(tokens))
+            amount += row.amount(row.charge_counts(answer.counts))
         return Priced(amount, unpriced)
 
 
