@@ -264,6 +264,7 @@ def test_every_report_of_ccusage_is_read(answered, against, period, report):
         ("[1]", "is not a report of ccusage"),
         ('{"daily": []}', "has no usage to compare"),
         ('{"daily": [5, {"date": 7}]}', "has no usage to compare"),
+        ('{"sessions": [{"sessionId": "-home-ada", "inputTokens": 1}]}', "names folders instead of sessions"),
     ],
 )
 def test_a_file_that_is_no_report_is_refused(run, answered, tmp_path, text, sentence):

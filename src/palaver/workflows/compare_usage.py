@@ -6,6 +6,7 @@ The shapes of its versions differ a little: rows are under the report's name or 
 
 import json
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,6 +35,8 @@ _NAMES: dict[Period, tuple[str, ...]] = {
     "block": ("startTime", "blockStart"),
 }
 _PLATFORM = "claude_code"
+_SESSION_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""Versions before 18 report sessions by the names of their folders, such as `-home-ada-garden`."""
 
 
 def comparison_scope(scope: Scope, report: Report) -> Scope:
@@ -73,6 +76,8 @@ def read_ccusage(path: Path) -> Report:
     figures = _figures(period, [row for row in rows if isinstance(row, dict) and not row.get("isGap")])
     if not figures:
         raise SourceError(f"{path} has no usage to compare")
+    if period == "session" and not any(_SESSION_ID.fullmatch(name) for name, _ in figures):
+        raise SourceError(f"{path} names folders instead of sessions: compare `ccusage daily --json` instead")
     if not any(figure.cost for figure in figures.values()):
         figures = {key: figure._replace(is_priced=False) for key, figure in figures.items()}
     return Report(period, figures, tuple(_projects_folders()))
