@@ -211,5 +211,5 @@ def test_a_conversation_gets_a_time_of_any_form():
     for time in ("2025-01-01T00:00:00Z", 1735689600):
         document = palaver.convert(message, "openai-chat", "ucs", time=time).payload
         assert document["created_at"] == "2025-01-01T00:00:00.000Z"
-    with pytest.raises(OptionError, match="time: 'noon' is no timestamp"):
+    with pytest.raises(OptionError, match="time: 'noon' is not a timestamp"):
         palaver.convert(message, "openai-chat", "ucs", time="noon")

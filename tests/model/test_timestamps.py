@@ -106,7 +106,7 @@ def test_a_time_of_any_spelling_becomes_canonical(value, expected):
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: ascii(value)[:40] if type(value) is not int else "int")
 def test_what_is_no_time_is_refused_with_a_sentence(value):
-    with pytest.raises(ValueError, match=r"is no timestamp"):
+    with pytest.raises(ValueError, match=r"is not a timestamp"):
         normalize_timestamp(value)
 
 
@@ -145,7 +145,7 @@ def test_law_anything_is_a_time_or_a_value_error(value):
     try:
         normalized = normalize_timestamp(value)
     except ValueError as error:
-        assert "is no timestamp" in str(error)  # noqa: PT017  (either outcome is right)
+        assert "is not a timestamp" in str(error)  # noqa: PT017  (either outcome is right)
     else:
         assert normalize_timestamp(normalized) == normalized
 

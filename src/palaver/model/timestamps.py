@@ -84,7 +84,7 @@ def normalize_timestamp(value: object) -> str:
     if isinstance(value, str):
         return value if is_canonical(value) else _from_text(value)
     if isinstance(value, bool):
-        raise ValueError(f"{value} is no timestamp")  # noqa: TRY004  (one exception type for every value that is not a time)
+        raise ValueError(f"{value} is not a timestamp")  # noqa: TRY004  (one exception type for every value that is not a time)
     if isinstance(value, int):
         return _from_ratio(value, 1)
     if isinstance(value, Decimal):
@@ -95,7 +95,7 @@ def normalize_timestamp(value: object) -> str:
         return _from_datetime(value)
     if isinstance(value, date):
         return _from_datetime(datetime(value.year, value.month, value.day, tzinfo=UTC))
-    raise ValueError(f"a value of type {type(value).__name__} is no timestamp")
+    raise ValueError(f"a value of type {type(value).__name__} is not a timestamp")
 
 
 def timestamp_or_empty(value: object) -> str:
@@ -119,13 +119,13 @@ def _from_text(text: str) -> str:
         return f"{day}T{time}.{fraction[:3]:0<3}Z"
     text = text.strip()
     if not text:
-        raise ValueError("an empty text is no timestamp")
+        raise ValueError("an empty text is not a timestamp")
     if len(text) > 100 or not text.isascii():
-        raise ValueError(f"{text[:40]!r} is no timestamp")
+        raise ValueError(f"{text[:40]!r} is not a timestamp")
     if _is_number(text):
         number = Decimal(text)
         if abs(number) < 100_000_000:
-            raise ValueError(f"{text!r} is no timestamp: a number in a text needs nine digits or more to be a time")
+            raise ValueError(f"{text!r} is not a timestamp: a number in a text needs nine digits or more to be a time")
         return _from_decimal(number)
     for spelling in _SPELLINGS:
         if found := spelling.fullmatch(text):
@@ -145,7 +145,7 @@ def from_seconds(number: float) -> str:
 
 def _from_decimal(number: Decimal) -> str:
     if not number.is_finite():
-        raise ValueError(f"{number} is no timestamp")
+        raise ValueError(f"{number} is not a timestamp")
     return _from_ratio(*number.as_integer_ratio())
 
 
@@ -175,7 +175,7 @@ def _day_prefix(day: int) -> str:
     try:
         moment = _EPOCH + timedelta(day)
     except OverflowError as error:
-        raise ValueError("the number is no timestamp: it lies outside the years 1 to 9999") from error
+        raise ValueError("the number is not a timestamp: it lies outside the years 1 to 9999") from error
     if len(_DAYS) >= _MAX_CACHED_DAYS:
         _DAYS.clear()
     prefix = _DAYS[day] = moment.isoformat()[:11]
@@ -195,7 +195,7 @@ def _from_parts(found: re.Match[str]) -> str:
     hour = int(part["hour"] or 0)
     if part["half"]:
         if not 1 <= hour <= 12:
-            raise ValueError(f"{found[0]!r} is no timestamp: no hour {hour} on a twelve-hour clock")
+            raise ValueError(f"{found[0]!r} is not a timestamp: no hour {hour} on a twelve-hour clock")
         hour = hour % 12 + (12 if part["half"] in "Pp" else 0)
     offset = timedelta(hours=int(part["hours"] or 0), minutes=int(part["minutes"] or 0))
     try:
@@ -210,7 +210,7 @@ def _from_parts(found: re.Match[str]) -> str:
             tzinfo=timezone(-offset if part["sign"] == "-" else offset),
         )
     except ValueError as error:
-        raise ValueError(f"{found[0]!r} is no timestamp: {error}") from error
+        raise ValueError(f"{found[0]!r} is not a timestamp: {error}") from error
     return _from_datetime(moment)
 
 
@@ -225,13 +225,13 @@ def _from_words(text: str) -> str:
 
     text = _UTC_PREFIX.sub("", _COMMENT.sub("", text))
     if not _names_month(text):
-        raise ValueError(f"{text!r} is no timestamp")
+        raise ValueError(f"{text!r} is not a timestamp")
     try:
         moment, other = (parse(text, default=default, tzinfos=_zone) for default in _DEFAULTS)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{text!r} is no timestamp: {error}") from error
+        raise ValueError(f"{text!r} is not a timestamp: {error}") from error
     if moment != other or not re.search(rf"(?<![0-9:+]){moment.year:04}(?![0-9:])", text):
-        raise ValueError(f"{text!r} is no timestamp: it does not name its day, month and four-digit year")
+        raise ValueError(f"{text!r} is not a timestamp: it does not name its day, month and four-digit year")
     return _from_datetime(moment)
 
 
@@ -252,5 +252,5 @@ def _from_datetime(moment: datetime) -> str:
         if moment.utcoffset():
             moment = moment.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError("the time is no timestamp: it lies outside the years 1 to 9999") from error
+        raise ValueError("the time is not a timestamp: it lies outside the years 1 to 9999") from error
     return moment.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

@@ -148,7 +148,7 @@ class Replay:
             case list():
                 # At the end, JavaScript appends; deleting an element leaves an empty one.
                 if type(key) is not int or not 0 <= key <= len(holder) - (value is _ABSENT):
-                    raise BadEntryError(f"there is no {key!r:.40} in a list of {len(holder)}")
+                    raise _out_of_range(key, holder)
                 holder[key : key + 1] = [None if value is _ABSENT else value]
             case _:
                 raise BadEntryError("the path leads into a value that holds nothing")
@@ -202,10 +202,15 @@ def _value_at(holder: Any, key: Any) -> Any:
     if isinstance(holder, list):
         if type(key) is int and 0 <= key < len(holder):
             return holder[key]
-        raise BadEntryError(f"there is no {key!r:.40} in a list of {len(holder)}")
+        raise _out_of_range(key, holder)
     if isinstance(holder, dict):
         return holder.get(_property_name(key))
     raise BadEntryError("the path leads into a value that holds nothing")
+
+
+def _out_of_range(key: Any, holder: list[Any]) -> BadEntryError:
+    items = "1 item" if len(holder) == 1 else f"{len(holder):,} items"
+    return BadEntryError(f"index {key!r:.40} is out of range (list has {items})")
 
 
 def _property_name(key: Any) -> str:
