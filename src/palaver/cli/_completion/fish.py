@@ -1,4 +1,4 @@
-"""The script for fish: one `complete` for each option and argument, used where its command stands in the line."""
+"""The script for fish: one `complete` for each option and argument, for the place of its command in the line."""
 
 from collections.abc import Iterator
 
@@ -69,7 +69,7 @@ def _completions(node: CommandNode) -> Iterator[str]:
         yield _complete(f"{at} 0", f"-a {command.path[-1]}", f"-d {_quoted(command.summary)}")
     for option in node.options:
         names = [f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names]
-        # A flag with an opposite (`--with-agents`, `--no-agents`) is two options here.
+        # A flag with an opposite (`--agents`, `--no-agents`) is two options here.
         for long_name in [names] if option.values is not None or len(names) == 1 else _alternatives(names):
             yield _complete(at, *long_name, *_values(option), f"-d {_quoted(option.help)}")
     for index, argument in enumerate(node.arguments):
