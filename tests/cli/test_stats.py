@@ -35,6 +35,21 @@ def test_totals_count_an_answer_once_and_say_what_was_left_out(imported):
     assert "2 duplicate answers not counted (40,007 tokens)" in result.stdout
 
 
+def test_conversations_without_messages_are_named(run, tmp_path):
+    """`list` shows them, so the numbers of both commands would differ without a word."""
+    said = build.message(message_id="a", role="user", timestamp=AT, content=[build.text("Is the gate shut?")])
+    documents = [
+        build.conversation(conversation_id=name, platform={"name": "toy"}, created_at=AT, messages=messages)
+        for name, messages in (("kept", [said]), ("empty", []))
+    ]
+    (tmp_path / "two.jsonl").write_text("".join(f"{json.dumps(document)}\n" for document in documents))
+    assert run("import", tmp_path / "two.jsonl").exit_code == 0
+    shown = run("stats", "--all").stdout
+    assert shown.splitlines()[1] == "1 conversation, 1 message"
+    assert "1 conversation without messages is not counted." in shown
+    assert "without messages" not in run("stats", "--since", "2026-01-01").stdout
+
+
 def test_each_total_opens_to_the_rows_it_counts(imported):
     run = imported("resumed_pair")
     answer = StatsAnswer.model_validate_json(run("stats", "--explain", "--json").stdout)

@@ -60,6 +60,13 @@ def statistics(
     found.uncounted = Counter({name: count for name, count in answered.items() if name not in counted_on})
     if scope.is_timed():
         found.undated = undated_records(connection, scope, with_usage=True)
+    else:
+        where, values = scope.conversation_condition()
+        query = (
+            f"select count(*) from conversation c where {where} "
+            "and not exists (select 1 from message m where m.conversation = c.conversation_key)"
+        )
+        (found.without_messages,) = connection.execute(query, values).fetchone()
     agents = connection.execute("select conversation_key from conversation where is_sidechain")
     found.agents = sum(key in found.total.conversations for (key,) in agents)
     return found

@@ -95,6 +95,8 @@ class Statistics:
     """Number of answers by platform, for platforms none of whose answers has token counts."""
     undated: int = 0
     """Number of usage records without a time of their own that a range of time leaves out."""
+    without_messages: int = 0
+    """Number of conversations that have no messages and are not counted; only of all time."""
     blocks: list[Block] = field(default_factory=list[Block])
     """The five-hour blocks, if grouped by block."""
     agents: int = 0

@@ -12,6 +12,9 @@ _MODELS_NAMED = 5
 
 
 def footnotes(found: Statistics) -> Iterator[str]:
+    if found.without_messages:
+        are = "is" if found.without_messages == 1 else "are"
+        yield f"{counted(found.without_messages, 'conversation')} without messages {are} not counted."
     if found.copies:
         more = max(found.naive.total() - found.total.tokens.total(), 0)
         answers = "answer" if found.copies == 1 else "answers"
