@@ -62,7 +62,7 @@ class Budget:
 
 
 def budget(amount: float, spent: Decimal | None, chosen: "TimeRange", since: str, unpriced: int) -> Budget:
-    """Compare what was spent in a range of time; `since` is the range's beginning as it was typed."""
+    """Compare what was spent in a range of time; `since` is the beginning of the range as typed."""
     spent = spent or Decimal(0)
     ends_at = chosen.until or _period_end(since)
     return Budget(

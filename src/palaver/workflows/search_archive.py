@@ -19,7 +19,7 @@ _SNIPPET_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class SearchWords:
-    """A query as it was typed, and who wrote what is searched, and where it is."""
+    """A query as typed, with the authors and the parts of messages that are searched."""
 
     query: str
     roles: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class SearchAnswer(NamedTuple):
     result: SearchResult
     request: SearchRequest
     is_as_typed: bool
-    """Whether the query was searched as it was typed, not as words with operators."""
+    """Whether the query was searched as typed instead of as words with operators."""
 
 
 def search_archive(
