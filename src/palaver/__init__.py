@@ -21,6 +21,7 @@ __all__ = [
     "ConversationRow",
     "Converted",
     "Counts",
+    "ExchangeLog",
     "ExportResult",
     "SearchHit",
     "SearchHits",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from palaver import errors, wire
     from palaver.api.archive import Archive
     from palaver.api.conversations import ValidationResult, calculate_cost, is_duplicate, message_hash, read, validate
+    from palaver.api.exchange_log import ExchangeLog
     from palaver.api.results import (
         ConversationList,
         ConversationRow,
@@ -79,6 +81,7 @@ _NAMES = {
     "palaver.api.conversations": (
         *("ValidationResult", "calculate_cost", "is_duplicate", "message_hash", "read", "validate"),
     ),
+    "palaver.api.exchange_log": ("ExchangeLog",),
     "palaver.api.results": (
         *("ConversationList", "ConversationRow", "Counts", "ExportResult", "SearchHit", "SearchHits", "Statistics"),
         *("TitleHit", "Tokens"),
