@@ -1,0 +1,242 @@
+"""Relays an HTTP exchange: the request to the upstream, the response to the client, both in pieces as they come.
+
+Bodies pass as they are, in their content encoding; of the headers only those that belong to a single connection are
+left out. A response that breaks off is broken off for the client too, never ended as if it were complete.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import httpx2
+import orjson
+
+from palaver.recorder.settings import Watcher
+from palaver.streams.exchange import Exchange, FinishedExchange
+
+Message = dict[str, Any]
+RawHeaders = list[tuple[bytes, bytes]]
+
+HALF_CLOSED = "palaver.half_closed"
+"""The event in a request's scope that is set when the client will send nothing more on this connection."""
+SILENCE_S = 5.0
+"""How long a client that has closed its side of the connection is taken for one that still reads."""
+_ONE_CONNECTION = frozenset(
+    {b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te"}
+    | {b"trailer", b"transfer-encoding", b"upgrade"}
+)
+"""Headers that belong to one connection, not to the message."""
+_REQUEST_ONLY = frozenset({b"host", b"expect"})
+_LARGE_BYTES = 1 << 20
+_WITHOUT_BODY = (204, 304)
+
+
+class Unrecorded:
+    """Stands for an exchange that is not logged."""
+
+    request_id = ""
+    size_bytes = 0
+
+    def send(self, chunk: bytes) -> None: ...
+
+    def end_request(self) -> None: ...
+
+    def respond(self, *_: Any, **__: Any) -> None: ...
+
+    def receive(self, chunk: bytes) -> None: ...
+
+    def finish(self) -> None: ...
+
+    def abort(self, kind: str, message: str) -> None: ...
+
+
+class _Failure(NamedTuple):
+    """An end of an exchange that its client has to be told."""
+
+    status: int
+    kind: str
+    message: str
+
+
+class ClientGoneError(Exception):
+    """The client closed its connection before the exchange was complete."""
+
+
+class HttpRelay:
+    """Relays one exchange."""
+
+    def __init__(
+        self, scope: Message, receive: Any, send: Any, exchange: Exchange | Unrecorded, watcher: Watcher
+    ) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._exchange = exchange
+        self._watcher = watcher
+        self._has_read_request = asyncio.Event()
+        self._has_begun = False
+        """Whether the client has the head of a response."""
+        self._is_complete = False
+        """Whether the whole response has passed; then the exchange is logged as complete, whatever the client does."""
+        self._is_logged = False
+        self._last_sent = time.monotonic()
+
+    async def run(self, client: httpx2.AsyncClient, url: httpx2.URL) -> None:
+        """Relay the exchange to its end."""
+        relay = asyncio.create_task(self._relay(client, url))
+        gone = asyncio.create_task(self._wait_until_gone())
+        try:
+            await asyncio.wait({relay, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not relay.done() and not self._is_complete:
+                relay.cancel()
+            await asyncio.wait({relay})
+        except asyncio.CancelledError:
+            relay.cancel()
+            gone.cancel()
+            if not self._is_complete:
+                # Without waiting: the server is about to cancel whatever still waits.
+                self._log(self._exchange.abort("recorder_stopped", "the recorder was stopped meanwhile"))
+            raise
+        gone.cancel()
+        await asyncio.wait({gone})
+        await self._end(relay)
+
+    async def _end(self, relay: asyncio.Task[None]) -> None:
+        """Log the exchange if it was interrupted, and tell the client if it has no response yet."""
+        if relay.cancelled():
+            await self._abort("client_aborted", "the client closed the connection")
+            return
+        error = relay.exception()
+        if error is None:
+            return
+        failure = _failure(error)
+        await self._abort(failure.kind, failure.message)
+        if not self._has_begun and failure.kind != "client_aborted":
+            await send_error(self._send, failure.status, failure.message)
+
+    async def _relay(self, client: httpx2.AsyncClient, url: httpx2.URL) -> None:
+        headers = forwarded_headers(self._scope["headers"], also=_REQUEST_ONLY)
+        content = self._request_body() if _has_body(self._scope["headers"]) else None
+        if content is None:
+            self._exchange.end_request()
+            self._has_read_request.set()
+        request = httpx2.Request(self._scope["method"], url, headers=headers, content=content)
+        response = await client.send(request, stream=True, auth=None, follow_redirects=False)
+        try:
+            await self._relay_response(response)
+        finally:
+            await response.aclose()
+
+    async def _relay_response(self, response: httpx2.Response) -> None:
+        exchange = self._exchange
+        exchange.respond(
+            response.status_code,
+            response.headers.multi_items(),
+            http_version=response.http_version,
+            more_to_send=not self._has_read_request.is_set(),
+        )
+        if exchange.request_id and "event-stream" in response.headers.get("content-type", ""):
+            self._watcher.streaming(exchange.request_id)
+        headers = forwarded_headers(response.headers.raw)
+        if response.status_code in _WITHOUT_BODY:
+            headers = [(name, value) for name, value in headers if name.lower() != b"content-length"]
+        self._has_begun = True
+        await self._send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        async for chunk in response.aiter_raw():
+            exchange.receive(chunk)
+            await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+            self._last_sent = time.monotonic()
+        self._is_complete = True
+        # Once the client sees the end, the exchange is in the log; only a large one takes too long for that.
+        is_large = exchange.size_bytes > _LARGE_BYTES
+        if not is_large:
+            self._log(await asyncio.to_thread(exchange.finish))
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        if is_large:
+            self._log(await asyncio.to_thread(exchange.finish))
+
+    async def _request_body(self) -> AsyncIterator[bytes]:
+        try:
+            more = True
+            while more:
+                message = await self._receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGoneError
+                more = message.get("more_body", False)
+                if body := message.get("body", b""):
+                    self._exchange.send(body)
+                    yield body
+            if self._exchange.size_bytes > _LARGE_BYTES:
+                await asyncio.to_thread(self._exchange.end_request)
+            else:
+                self._exchange.end_request()
+        finally:
+            self._has_read_request.set()
+
+    async def _wait_until_gone(self) -> None:
+        """Return once the client has closed its connection, or has closed its side of it and nothing more comes."""
+        await self._has_read_request.wait()
+        disconnected = asyncio.create_task(self._wait_for_disconnect())
+        half_closed = asyncio.create_task(self._scope[HALF_CLOSED].wait())
+        try:
+            await asyncio.wait({disconnected, half_closed}, return_when=asyncio.FIRST_COMPLETED)
+            while not disconnected.done() and (silence := time.monotonic() - self._last_sent) < SILENCE_S:
+                await asyncio.wait({disconnected}, timeout=SILENCE_S - silence)
+        finally:
+            disconnected.cancel()
+            half_closed.cancel()
+
+    async def _wait_for_disconnect(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def _abort(self, kind: str, message: str) -> None:
+        if not self._is_logged:
+            self._log(await asyncio.to_thread(self._exchange.abort, kind, message))
+
+    def _log(self, finished: FinishedExchange | None) -> None:
+        self._is_logged = True
+        if finished is not None:
+            self._watcher.finished(finished)
+
+
+def forwarded_headers(headers: RawHeaders, *, also: frozenset[bytes] = frozenset()) -> RawHeaders:
+    """Return the headers that are passed on; `also` names further ones that are not."""
+    named = {
+        name.strip().lower() for key, value in headers if key.lower() == b"connection" for name in value.split(b",")
+    }
+    dropped = _ONE_CONNECTION | also | named
+    return [(name, value) for name, value in headers if name.lower() not in dropped]
+
+
+async def send_error(send: Any, status: int, message: str) -> None:
+    """Answer a request in the recorder's own name."""
+    body = orjson.dumps({"type": "error", "error": {"type": "palaver_record", "message": f"palaver record: {message}"}})
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def _has_body(headers: RawHeaders) -> bool:
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and value.strip() != b"0") for name, value in headers
+    )
+
+
+def _failure(error: BaseException) -> _Failure:
+    match error:
+        case ClientGoneError():
+            return _Failure(0, "client_aborted", "the client closed the connection")
+        case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.UnsupportedProtocol() | httpx2.ProxyError():
+            return _Failure(502, "upstream_unreachable", f"the upstream cannot be reached: {_reason(error)}")
+        case httpx2.TimeoutException():
+            return _Failure(504, "timeout", "the upstream has sent nothing for too long: see --timeout")
+        case httpx2.TransportError():
+            return _Failure(502, "upstream_aborted", f"the upstream broke off: {_reason(error)}")
+        case _:
+            return _Failure(502, "upstream_aborted", f"{type(error).__name__}: {error}")
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,143 @@
+"""The reverse proxy: it decides which upstream a request goes to, whether it may, and whether it is logged."""
+
+import hmac
+import random
+import re
+import ssl
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+from starlette.applications import Starlette
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+from palaver.errors import OptionError
+from palaver.recorder.http_relay import HttpRelay, Message, Unrecorded, send_error
+from palaver.recorder.settings import ProxySettings, Watcher
+from palaver.recorder.upstreams import Upstream
+from palaver.recorder.websockets import WebSocketRelay
+from palaver.redact.policy import mask_url
+from palaver.streams.exchange import Exchange
+from palaver.streams.exchange_log import ExchangeLog
+
+TOKEN_HEADER = b"x-palaver-token"
+CONNECT_TIMEOUT_S = 30.0
+_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", ""})
+_PORT = re.compile(r":[0-9]*$")
+
+
+class Proxy:
+    """Forwards requests to their upstreams and logs the exchanges; `application` is what a server runs."""
+
+    def __init__(
+        self, upstreams: Sequence[Upstream], log: ExchangeLog, settings: ProxySettings, watcher: Watcher
+    ) -> None:
+        self._upstreams = sorted(upstreams, key=lambda upstream: len(upstream.prefix), reverse=True)
+        self._log = log
+        self._settings = settings
+        self._watcher = watcher
+        self._tls = _tls_context(settings)
+        self._client: httpx2.AsyncClient | None = None
+        self._websocket_client: httpx2.AsyncClient | None = None
+        # An endpoint that is not a function gets the raw messages, and all methods.
+        endpoints = [Route("/{path:path}", self), WebSocketRoute("/{path:path}", self)]
+        self.application = Starlette(routes=endpoints, lifespan=self._lifespan)
+
+    async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
+        """Relay one request or WebSocket."""
+        try:
+            path, refusal = self._admitted_path(scope)
+            upstream = None if refusal else self._upstream_of(path)
+            if upstream is None:
+                await _refuse(scope, send, *(refusal or (404, self._places())))
+                return
+            await self._relay(scope, receive, send, upstream, path.removeprefix(upstream.prefix))
+        except Exception as error:  # noqa: BLE001 - a defect of ours must not end the recorder
+            self._watcher.failed(f"{type(error).__name__}: {error}")
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncGenerator[None]:
+        timeout = httpx2.Timeout(self._settings.timeout_s, connect=min(CONNECT_TIMEOUT_S, self._settings.timeout_s))
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
+        async with (
+            httpx2.AsyncClient(http2=True, verify=self._tls, timeout=timeout, limits=limits) as self._client,
+            # A WebSocket begins with an upgrade, which HTTP/2 does not have.
+            httpx2.AsyncClient(verify=self._tls, timeout=timeout, limits=limits) as self._websocket_client,
+        ):
+            yield
+
+    async def _relay(self, scope: Message, receive: Any, send: Any, upstream: Upstream, path: str) -> None:
+        query = scope.get("query_string", b"").decode("latin-1")
+        url = httpx2.URL(f"{upstream.url}{path}{'?' if query else ''}{query}")
+        scope["headers"] = [header for header in scope["headers"] if header[0] != TOKEN_HEADER]
+        if scope["type"] == "websocket":
+            exchange = self._exchange(scope, "GET", upstream, path, url)
+            assert self._websocket_client is not None
+            websocket = WebSocket(scope, receive, send)
+            await WebSocketRelay(websocket, exchange, self._watcher).run(self._websocket_client, url)
+        else:
+            exchange = self._exchange(scope, scope["method"], upstream, path, url)
+            assert self._client is not None
+            await HttpRelay(scope, receive, send, exchange, self._watcher).run(self._client, url)
+
+    def _exchange(
+        self, scope: Message, method: str, upstream: Upstream, path: str, url: httpx2.URL
+    ) -> Exchange | Unrecorded:
+        """Begin to record, unless the settings leave this exchange out."""
+        settings = self._settings
+        is_sampled = settings.sample >= 1 or random.random() < settings.sample  # noqa: S311 - no secret hangs on it
+        if not is_sampled or not settings.wants(path):
+            return Unrecorded()
+        headers = [
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"] if name != b"host"
+        ]
+        exchange = self._log.start(method, str(url), headers, upstream=upstream.name)
+        self._watcher.started(exchange.request_id, method, mask_url(path))
+        return exchange
+
+    def _admitted_path(self, scope: Message) -> tuple[str, tuple[int, str] | None]:
+        """Return the path without the token, and why the request may not pass, if it may not."""
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+        if not (token := self._settings.token):
+            host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+            # Pages on the web can have names that resolve to this machine.
+            is_local = _PORT.sub("", host).lower() in _LOCAL_NAMES
+            return path, None if is_local else (421, f"requests must name this machine, not {host!r}")
+        stated = next((value for name, value in scope["headers"] if name == TOKEN_HEADER), None)
+        if stated is None:
+            first, _, rest = path[1:].partition("/")
+            stated, path = first.encode("latin-1"), f"/{rest}"
+        if hmac.compare_digest(stated, token.encode()):
+            return path, None
+        return path, (401, "this recorder needs its token, in the header x-palaver-token or first in the path")
+
+    def _upstream_of(self, path: str) -> Upstream | None:
+        for upstream in self._upstreams:
+            if not upstream.prefix or path == upstream.prefix or path.startswith(f"{upstream.prefix}/"):
+                return upstream
+        return None
+
+    def _places(self) -> str:
+        prefixes = ", ".join(sorted(upstream.prefix for upstream in self._upstreams))
+        return f"nothing is forwarded from this path; paths begin with {prefixes}"
+
+
+async def _refuse(scope: Message, send: Any, status: int, message: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.http.response.start", "status": status, "headers": []})
+        await send({"type": "websocket.http.response.body", "body": message.encode()})
+    else:
+        await send_error(send, status, message)
+
+
+def _tls_context(settings: ProxySettings) -> ssl.SSLContext:
+    """Return what checks the certificates of upstreams: the system's authorities, and those of a file."""
+    context = httpx2.create_ssl_context()
+    if settings.ca is not None:
+        try:
+            context.load_verify_locations(settings.ca)
+        except (OSError, ssl.SSLError) as error:
+            raise OptionError(f"cannot read certificates from {settings.ca}: {error}") from error
+    return context
