@@ -13,6 +13,7 @@ import httpx2
 import orjson
 
 from palaver.recorder.settings import Watcher
+from palaver.redact.text import mask_addresses, mask_tokens
 from palaver.streams.exchange import Exchange, FinishedExchange
 
 Message = dict[str, Any]
@@ -235,8 +236,8 @@ def _failure(error: BaseException) -> _Failure:
         case httpx2.TransportError():
             return _Failure(502, "upstream_aborted", f"the upstream broke off: {_reason(error)}")
         case _:
-            return _Failure(502, "upstream_aborted", f"{type(error).__name__}: {error}")
+            return _Failure(502, "upstream_aborted", f"{type(error).__name__}: {_reason(error)}")
 
 
 def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    return mask_tokens(mask_addresses(str(error))) or type(error).__name__

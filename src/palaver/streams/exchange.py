@@ -27,11 +27,12 @@ from palaver.streams.exchange_entry import (
 from palaver.streams.journal import CHUNK, END, REQUEST_BODY, RESPONSE, START, Frame, JournalFile
 from palaver.streams.recorder import Recording, StreamRecorder
 
-HELD_BYTES = 4_000_000
+HELD_BYTES = 2_000_000
 """The limit for a body in memory, with the details of its events if it is a stream."""
 _MAX_PAYLOAD_BYTES = 1 << 26
 _FIRST_ERROR_STATUS = 400
 _STREAM_TYPE = "text/event-stream"
+_STREAM_STARTS = (b"event:", b"data:")
 _STREAMED_ARRAY_PATH = re.compile(r":streamGenerateContent(?:\?|$)")
 """Gemini streams a JSON array, unless the request asks for server-sent events."""
 
@@ -277,14 +278,16 @@ class Exchange:
             self._journal = None
 
     def _guard(self, action: Callable[..., Any], *arguments: Any) -> Any:
-        """Call it and return its result; if the disk does not allow it, note why and record no more."""
+        """Call it and return its result; if it fails, note why and record no more."""
         if self._failure:
             return None
         try:
             return action(*arguments)
         except OSError as error:
             self._failure = str(error)
-            return None
+        except Exception as error:  # noqa: BLE001 - a defect of ours must not break the traffic; it is reported at the end
+            self._failure = f"{type(error).__name__}: {error}"
+        return None
 
     def _close(self, *, is_settled: bool) -> None:
         """Close all files; the journal keeps an exchange that is not settled, for the next start."""
@@ -311,8 +314,9 @@ class _Response:
         self.is_encoded = self._decoder is None
         """Whether the body is in a content encoding that cannot be removed."""
         is_array = "json" in self.media_type and _STREAMED_ARRAY_PATH.search(url) is not None
-        is_stream = status < _FIRST_ERROR_STATUS and (self.media_type.startswith(_STREAM_TYPE) or is_array)
-        self._recorder = StreamRecorder(held_bytes=HELD_BYTES) if is_stream and not self.is_encoded else None
+        self._may_be_stream = status < _FIRST_ERROR_STATUS and not self.is_encoded
+        is_stream = self._may_be_stream and (self.media_type.startswith(_STREAM_TYPE) or is_array)
+        self._recorder = StreamRecorder(held_bytes=HELD_BYTES) if is_stream else None
         self._body = ByteSpill(MemoryBudget(HELD_BYTES))
         self.size_bytes = 0
 
@@ -333,6 +337,9 @@ class _Response:
     def store(self, piece: bytes, timestamp: float) -> None:
         if self.first_chunk is None:
             self.first_chunk = timestamp
+        if not self.size_bytes and self._recorder is None and self._may_be_stream and piece.startswith(_STREAM_STARTS):
+            # Some servers send events under another media type.
+            self._recorder = StreamRecorder(held_bytes=HELD_BYTES)
         self.size_bytes += len(piece)
         if self._recorder is not None:
             self._recorder.feed(piece, timestamp)
