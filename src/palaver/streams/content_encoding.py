@@ -112,9 +112,9 @@ class _BrotliDecoder:
     def feed(self, chunk: bytes) -> Iterator[bytes]:
         left = b"" if self.is_damaged or self._decompress.is_finished() else chunk
         try:
-            while left or not self._decompress.can_accept_more_data():
-                if piece := self._decompress.process(left, output_buffer_limit=_STEP_BYTES):
-                    yield piece
+            # It may have more to give even where it says that it can take more.
+            while (piece := self._decompress.process(left, output_buffer_limit=_STEP_BYTES)) or left:
+                yield piece
                 left = b""
         except self._error:
             self.is_damaged = True
