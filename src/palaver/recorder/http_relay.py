@@ -52,7 +52,7 @@ class Unrecorded:
     def abort(self, kind: str, message: str) -> None: ...
 
 
-class _Failure(NamedTuple):
+class Failure(NamedTuple):
     """An end of an exchange that its client has to be told."""
 
     status: int
@@ -111,7 +111,7 @@ class HttpRelay:
         error = relay.exception()
         if error is None:
             return
-        failure = _failure(error)
+        failure = failure_of(error)
         await self._abort(failure.kind, failure.message)
         if not self._has_begun and failure.kind != "client_aborted":
             await send_error(self._send, failure.status, failure.message)
@@ -225,18 +225,19 @@ def _has_body(headers: RawHeaders) -> bool:
     )
 
 
-def _failure(error: BaseException) -> _Failure:
+def failure_of(error: BaseException) -> Failure:
+    """Return what the failure of an upstream means for the log and for the client."""
     match error:
         case ClientGoneError():
-            return _Failure(0, "client_aborted", "the client closed the connection")
+            return Failure(0, "client_aborted", "the client closed the connection")
         case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.UnsupportedProtocol() | httpx2.ProxyError():
-            return _Failure(502, "upstream_unreachable", f"the upstream cannot be reached: {_reason(error)}")
+            return Failure(502, "upstream_unreachable", f"the upstream cannot be reached: {_reason(error)}")
         case httpx2.TimeoutException():
-            return _Failure(504, "timeout", "the upstream has sent nothing for too long: see --timeout")
+            return Failure(504, "timeout", "the upstream has sent nothing for too long: see --timeout")
         case httpx2.TransportError():
-            return _Failure(502, "upstream_aborted", f"the upstream broke off: {_reason(error)}")
+            return Failure(502, "upstream_aborted", f"the upstream broke off: {_reason(error)}")
         case _:
-            return _Failure(502, "upstream_aborted", f"{type(error).__name__}: {_reason(error)}")
+            return Failure(502, "upstream_aborted", f"{type(error).__name__}: {_reason(error)}")
 
 
 def _reason(error: BaseException) -> str:
