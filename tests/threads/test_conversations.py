@@ -394,7 +394,7 @@ def test_tools_settings_filters_and_counts_are_kept():
         "name": "azure_openai",
         "version": "1",
         "model": "m",
-        "metadata": {"deployment": "d", "tools": tools},
+        "metadata": {"deployment": "d", "tool_sets": {document["messages"][-1]["metadata"]["sent"]["tools"]: tools}},
     }
     reply = document["messages"][-1]
     assert reply["tokens"] == {
@@ -427,6 +427,7 @@ def test_what_is_said_of_a_call_to_which_nothing_came_back_is_kept():
         asked.answer = {"region": "north"}
         (document,), _ = threaded(asked)
         about = document["messages"][-1]["metadata"]
+        assert about["unanswered"].pop("sent")["at"] == asked.started_at
         assert about["unanswered"] == {"request_id": "call-1", "region": "north"}
 
 

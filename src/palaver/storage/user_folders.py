@@ -7,6 +7,7 @@ import os
 import sys
 
 _NAME = "palaver"
+_RECORDINGS = "recordings"
 
 
 def data_folder() -> str:
@@ -20,6 +21,11 @@ def data_folder() -> str:
     if sys.platform == "darwin":
         return os.path.expanduser(f"~/Library/Application Support/{_NAME}")
     return _xdg_folder("XDG_DATA_HOME", "~/.local/share")
+
+
+def recordings_folder() -> str:
+    """Return the folder for logs of API traffic: `recordings` in the folder for data."""
+    return os.path.join(data_folder(), _RECORDINGS)
 
 
 def settings_file() -> str:

@@ -8,7 +8,7 @@ any other, in any order and from any file. A call that lacks both becomes a conv
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import msgspec
 import orjson
@@ -110,14 +110,16 @@ class Threads:
             call.answer = {**call.answer, "instructions": instructions}
         reader = self._history_reader
         request, prefixes = reader.read_new(call) if after is None else (reader.read_whole(call), None)
-        answers = answers_of(call)
         turns = request.turns if after is None else _rebased(request.turns, after)
         end = _end(turns, after or request.known_position)
+        digest = self._tools_digest(call)
+        call.answer = {**call.answer, "sent": _sent(call, end, request.prompt_id, digest)}
+        answers = answers_of(call)
         conversation_id = conversation_id or (after or request.known_position or _START).conversation_id
         if not conversation_id:
             conversation_id = self._conversation_id(call, turns, end, answers)
         if not conversation_id:
-            self._add_alone(call, "the answer is truncated" if answers else "no answer")
+            self._add_alone(call, "the answer is truncated" if answers else "no answer", end)
             return ""
         if prefixes is not None:
             prefixes.remember(request.turns, conversation_id)
@@ -125,7 +127,7 @@ class Threads:
         position = self._store_answers(conversation_id, call, answers, end)
         if prefixes is not None and answers:
             prefixes.remember_answer(answers[0].content, position)
-        self._store_header(conversation_id, call)
+        self._store_header(conversation_id, call, digest)
         if call.wire == "openai-responses" and isinstance(name := (call.response or {}).get("id"), str):
             if len(self._responses) > _MAX_REMEMBERED:
                 self._responses.clear()
@@ -185,43 +187,47 @@ class Threads:
             self._store(conversation_id, _failure(call, position.chain.hex() or None, position.depth))
         return position
 
-    def _store_header(self, conversation_id: str, call: Call) -> None:
-        digest: bytes | None = None
-        tools = call.request.get("tools")
-        if isinstance(tools, list) and tools:
-            digest = self._tools_digest(tools)
-            if (conversation_id, digest) not in self._tools:
-                if len(self._tools) > _MAX_REMEMBERED:
-                    self._tools.clear()
-                self._tools.add((conversation_id, digest))
-                self._spill.add(conversation_id, ToolDefinitions(digest, tools), 3 * len(canonical_json(tools)))
+    def _store_header(self, conversation_id: str, call: Call, digest: bytes | None) -> None:
+        if digest is not None and (conversation_id, digest) not in self._tools:
+            if len(self._tools) > _MAX_REMEMBERED:
+                self._tools.clear()
+            self._tools.add((conversation_id, digest))
+            tools = call.request["tools"]
+            self._spill.add(conversation_id, ToolDefinitions(digest, tools), 3 * len(canonical_json(tools)))
         session: JsonObject = {"session_id": call.session_id} if call.session_id else {}
         time = call.ended_at or call.started_at or ""
         header = CallHeader(time, platform_of(call, self._platform), session, digest, _caller(call))
         self._spill.add(conversation_id, header, 500)
 
-    def _tools_digest(self, tools: list[Any]) -> bytes:
+    def _tools_digest(self, call: Call) -> bytes | None:
+        """Return the digest of the tools that a request offers, or None if it offers none."""
+        tools = call.request.get("tools")
+        if not isinstance(tools, list) or not tools:
+            return None
         try:
             spelling = hash(orjson.dumps(tools))
         except TypeError:  # half of a surrogate pair, or an integer past 64 bits
-            return _digest_of(tools)
+            return _digest_of(cast("list[Any]", tools))
         digest = self._digests.get(spelling)
         if digest is None:
             if len(self._digests) > _MAX_REMEMBERED:
                 self._digests.clear()
-            digest = self._digests[spelling] = _digest_of(tools)
+            digest = self._digests[spelling] = _digest_of(cast("list[Any]", tools))
         return digest
 
     def _store(self, conversation_id: str, node: MessageVersion) -> None:
         self._spill.add(conversation_id, node, 2 * node.size_bytes)
 
-    def _add_alone(self, call: Call, reason: str) -> None:
+    def _add_alone(self, call: Call, reason: str, end: Position | None = None) -> None:
         """Store a call that cannot be joined with others as a conversation of its own, with ids from the call's id."""
         self._note(UNTHREADED, call.where, f"the call {call.call_id}: {reason}")
         request = self._history_reader.read_whole(call)
         conversation_id = deterministic_uuid(f"{self._platform}-{call.caller}-{call.call_id}")
         parent: str | None = None
         turns = [*([request.system] if request.system else []), *request.turns]
+        digest = self._tools_digest(call)
+        prompt_id = f"{call.call_id}-0" if turns and turns[0].role == "system" else ""
+        call.answer = {**call.answer, "sent": _sent(call, end, prompt_id, digest)}
         for index, turn in enumerate(turns):
             name = f"{call.call_id}-{index}"
             metadata = {"author_kind": author_kind(turn.role, turn.content), **turn.metadata}
@@ -247,7 +253,7 @@ class Threads:
                 parent = name
         if call.error is not None:
             self._store(conversation_id, _failure(call, parent, depth + (parent != last)))
-        self._store_header(conversation_id, call)
+        self._store_header(conversation_id, call, digest)
 
 
 _START = Position(b"", 0, "")
@@ -256,6 +262,18 @@ _START = Position(b"", 0, "")
 def _caller(call: Call) -> str:
     """Return whose calls may be related: those of one caller, and of one session where it is stated."""
     return f"{call.caller}\n{call.session_id}"
+
+
+def _sent(call: Call, end: Position | None, prompt_id: str, tools: bytes | None) -> JsonObject:
+    """Return when a request was sent, a hash by which its repetitions are found, and its system prompt and tools."""
+    sent: JsonObject = {"at": call.started_at or call.ended_at or ""}
+    if end is not None and end.chain:
+        sent["request"] = blake2b(_caller(call).encode() + end.chain, digest_size=16).hexdigest()
+    if prompt_id:
+        sent["system_prompt"] = prompt_id
+    if tools is not None:
+        sent["tools"] = tools.hex()
+    return sent
 
 
 def _unanswered(call: Call) -> JsonObject:

@@ -275,7 +275,7 @@ def _header(records: list[MessageVersion | CallHeader | ToolDefinitions]) -> Cal
         platform |= header.platform
         session |= header.session
         if header.tools:
-            metadata["tools"] = tools[header.tools]
+            metadata.setdefault("tool_sets", {})[header.tools.hex()] = tools[header.tools]
     platform = {**platform, "metadata": metadata} if metadata else platform
     return CallHeader("", platform, session, caller=headers[0].caller if headers else "")
 

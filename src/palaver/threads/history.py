@@ -47,6 +47,8 @@ class RequestTurns:
     """How many turns at the end are new: all after the model's last turn."""
     prompt_count: int
     """How many of the turns are the system prompt: 0 or 1."""
+    prompt_id: str = ""
+    """The id of the message for the system prompt that was sent; "" if the conversation can have only one."""
 
 
 class HistoryReader:
@@ -55,6 +57,7 @@ class HistoryReader:
     def __init__(self) -> None:
         self._positions: dict[int, Position] = {}
         self._seen_prompts: set[int] = set()
+        self._prompt_ids: dict[int, str] = {}
 
     def read_whole(self, call: Call) -> RequestTurns:
         """Return all turns of a request, known or not."""
@@ -72,13 +75,24 @@ class HistoryReader:
 
     def _is_new_prompt(self, call: Call, known: Position) -> bool:
         """Return whether a known conversation has this system prompt for the first time."""
-        prompt_hash = hash((known.conversation_id, *(_prompt_hash(call.request.get(name)) for name in PROMPT_FIELDS)))
+        prompt_hash = hash((known.conversation_id, _prompts_hash(call)))
         if prompt_hash in self._seen_prompts:
             return False
         if len(self._seen_prompts) > MAX_POSITIONS:
             self._seen_prompts.clear()
         self._seen_prompts.add(prompt_hash)
         return True
+
+    def _prompt_id(self, call: Call, system: Turn | None) -> str:
+        """Return the id of the message for the system prompt of a session, which may change with every request."""
+        if not call.session_id:
+            return ""
+        prompts_hash = _prompts_hash(call)
+        if system is not None:
+            if len(self._prompt_ids) > MAX_POSITIONS:
+                self._prompt_ids.clear()
+            self._prompt_ids[prompts_hash] = system.chain.hex()
+        return self._prompt_ids.get(prompts_hash, "")
 
     def _read(self, call: Call, tail: list[Any], known: Position | None, *, has_prompt: bool) -> RequestTurns:
         prompt, messages = _parse_request(call, tail, has_prompt=has_prompt)
@@ -98,7 +112,8 @@ class HistoryReader:
             turns.append(Turn(role, content, after, chain, depth, metadata))
             chain, depth = after, depth + 1
             fresh = 0 if role == "assistant" else fresh + 1
-        return RequestTurns(system, turns, known, fresh, len(turns) - len(messages))
+        prompt_id = self._prompt_id(call, system)
+        return RequestTurns(system, turns, known, fresh, len(turns) - len(messages), prompt_id)
 
 
 def without_format_notes(block: JsonObject) -> JsonObject:
@@ -132,6 +147,10 @@ def _initial_hash(call: Call) -> int:
     summarize = bool if call.session_id else _prompt_hash
     prompts = (summarize(call.request.get(name)) for name in PROMPT_FIELDS)
     return hash((call.wire, call.caller, call.session_id, *prompts))
+
+
+def _prompts_hash(call: Call) -> int:
+    return hash(tuple([_prompt_hash(call.request.get(name)) for name in PROMPT_FIELDS]))
 
 
 def _prompt_hash(prompt: Any) -> int:

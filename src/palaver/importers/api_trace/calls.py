@@ -15,7 +15,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from palaver.importers._shared.findings import BAD_TIMESTAMP, SEVERAL_MESSAGES
 from palaver.importers.api_trace.bodies import Body, body_of
-from palaver.importers.api_trace.endpoints import OTHER_TRAFFIC, is_model_request, model_in_url, skip_rule, wire_of_url
+from palaver.importers.api_trace.endpoints import (
+    OTHER_TRAFFIC,
+    WEBSOCKET,
+    is_model_request,
+    model_in_url,
+    skip_rule,
+    wire_of_url,
+)
 from palaver.importers.api_trace.failures import stated_failure
 from palaver.importers.api_trace.helper_calls import helper_kind
 from palaver.importers.api_trace.masking import are_headers, dump_json, mask_value
@@ -61,7 +68,7 @@ PLATFORM = "api_trace"
 _masked_url = lru_cache(1 << 6)(mask_url)
 _REQUEST_ID_HEADERS = ("request-id", "x-request-id", "anthropic-request-id", "apim-request-id")
 _MAX_QUOTED_ISSUES = 3
-_STREAM_TIMES = ("time_to_first_chunk_ms", "stream_ms")
+_STREAM_TIMES = ("time_to_first_chunk_ms", "time_to_first_token_ms", "stream_ms")
 _REPORTED_ELSEWHERE = {"error_event", "incomplete_stream_end", "another_message"}
 """Issues of a stream with a finding of their own."""
 _DIGITS = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,15})?", re.ASCII)
@@ -81,6 +88,7 @@ class LoggedCall:
     """The body as logged."""
     reply: Body = field(default_factory=Body)
     url: str = ""
+    method: str = ""
     request_headers: Any = None
     response_headers: Any = None
     status: Any = None
@@ -89,11 +97,15 @@ class LoggedCall:
     ended: Any = None
     """When the response came; of a streamed one, its headers."""
     first_chunk: Any = None
+    first_content: Any = None
+    """When the first chunk with content came, and not only the head of the answer."""
     last_chunk: Any = None
     """When a streamed response was complete."""
     logged_at: Any = None
     duration_ms: Any = None
     error: Any = None
+    is_websocket: bool = False
+    """Whether it is a WebSocket, whose messages are not logged."""
     platform: JsonObject = field(default_factory=dict[str, Any])
     extra_fields: JsonObject = field(default_factory=dict[str, Any])
     """Fields that were not mapped."""
@@ -128,13 +140,17 @@ def _following_calls(logged: LoggedCall, call_id: str, note: Note) -> Iterator[C
 
 def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
     request, request_text, is_cut = _request(logged.request)
+    if logged.is_websocket:
+        return WEBSOCKET
     if rule := skip_rule(logged.url, request):
         return rule
     reply = logged.reply
     if are_headers(request):
         return ""
     if not is_model_request(request) and not reply.is_answer and not (wire_of_url(logged.url) and request_text):
-        return OTHER_TRAFFIC if logged.url and not wire_of_url(logged.url) else ""
+        asks_no_model = not wire_of_url(logged.url) or logged.method not in {"", "POST"}
+        # A client may also give up before it has sent the body.
+        return OTHER_TRAFFIC if logged.url and (asks_no_model or logged.error) else ""
     wire, answer_wire = _wires(logged.url, request, reply)
     if wire == "openai-chat":
         request = _with_system_message(request)
@@ -284,19 +300,22 @@ def _call_id(logged: LoggedCall, received_headers: dict[str, str], call: Call) -
 
 
 def _set_times(call: Call, logged: LoggedCall, note: Note) -> None:
-    stated_times = (logged.started, logged.ended, logged.logged_at, logged.first_chunk, logged.last_chunk)
+    stated_times = (
+        *(logged.started, logged.ended, logged.logged_at),
+        *(logged.first_chunk, logged.first_content, logged.last_chunk),
+    )
     times = [timestamp_or_empty(value) for value in stated_times]
     for value, time in zip(stated_times, times, strict=True):
         if value is not None and not time:
             note(BAD_TIMESTAMP, logged.where, f"{value!r:.60}")
-    started, ended, logged_at, first, last = times
+    started, ended, logged_at, first, first_content, last = times
     # Details that were made from a body state the time of the response for every event.
     if last and not first == last == ended:
         if last < max(started, first):
             note(ODD_STREAM_TIMES, logged.where, "")
         else:
             ended = last
-            call.answer |= _stream_times(started, first, last)
+            call.answer |= _stream_times(started, first, first_content, last)
     if (
         logged_at
         and not started
@@ -317,13 +336,18 @@ def _set_times(call: Call, logged: LoggedCall, note: Note) -> None:
         call.ended_at = timestamp_or_empty(late) or None
 
 
-def _stream_times(started: str, first: str, last: str) -> JsonObject:
-    """Return how long the first chunk took, and all that followed, as far as the times are known and in order."""
+def _stream_times(started: str, first: str, first_content: str, last: str) -> JsonObject:
+    """Return how long the first chunk took, the first one with content, and all that followed the first.
+
+    Times that are unknown or out of order give none.
+    """
     if not first:
         return {}
     times: JsonObject = {}
     if started and started <= first:
         times["time_to_first_chunk_ms"] = milliseconds_of(first) - milliseconds_of(started)
+        if first <= first_content <= last:
+            times["time_to_first_token_ms"] = milliseconds_of(first_content) - milliseconds_of(started)
     times["stream_ms"] = milliseconds_of(last) - milliseconds_of(first)
     return times
 

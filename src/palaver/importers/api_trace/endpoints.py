@@ -8,6 +8,7 @@ from urllib.parse import unquote
 PROMPT_FIELDS = ("messages", "contents", "input")
 """Fields of which every request to a model has one."""
 COUNT_TOKENS, TEXT_COMPLETION, OTHER_TRAFFIC = "count-tokens", "text-completion", "other-traffic"
+WEBSOCKET = "websocket"
 
 _COUNT_TOKENS_PATH = re.compile(r"/count_tokens\b|:countTokens\b|/input_tokens\b|/count-tokens\b")
 _OTHER_PATH = re.compile(

@@ -8,6 +8,16 @@ from palaver.model.build import JsonObject
 from palaver.wire import wire_format
 from palaver.wire._errors import exchange_error
 
+_RECORDER_CATEGORIES = {
+    "client_aborted": "aborted",
+    "recorder_stopped": "aborted",
+    "recovered": "aborted",
+    "timeout": "timeout",
+    "upstream_aborted": "network",
+    "upstream_unreachable": "network",
+}
+"""What the errors mean that `palaver record` notes itself."""
+
 
 def stated_failure(reply: Body, logged_error: Any, wire: str, status: int | None) -> JsonObject | None:
     """Return the error that the API, the log or the status reports; None if there is none."""
@@ -15,7 +25,9 @@ def stated_failure(reply: Body, logged_error: Any, wire: str, status: int | None
     if logged_error:
         message = mask_addresses(_error_message(logged_error))
         if found is None:
-            return exchange_error(message, _error_types(message), status)
+            failure = exchange_error(message, _error_types(message), status)
+            kind = logged_error.get("type") if isinstance(logged_error, dict) else None
+            return {**failure, "category": _RECORDER_CATEGORIES.get(str(kind), failure["category"])}
         return {**found, "message": _joined(found["message"], message)}
     if found is None and status is not None and status >= 400 and not reply.is_answer:
         return exchange_error(reply.as_text or f"status {status}", (), status)

@@ -7,15 +7,21 @@ from palaver.importers.api_trace.calls import LoggedCall
 from palaver.importers.api_trace.endpoints import is_model_request
 from palaver.importers.api_trace.masking import dump_json
 from palaver.model.build import JsonObject
+from palaver.streams.first_content import has_content
 
 Kind = Literal["trace", "pair", "har", "merged", "part", "chunk", "control", "merge-error", ""]
 
 _PART_TYPES = ("response", "response_chunk", "response_meta")
 _PAIR_ANSWER_FIELDS = {"body", "body_raw", "status_code", "streaming_details"}
 _TRACE_FIELDS = {"id", "timestamp", "duration_ms", "request", "response", "error"}
-_PAIR_FIELDS = {"request", "response", "logged_at", "request_id", "id"}
-_PAIR_REQUEST_FIELDS = {"timestamp", "method", "url", "headers", "body"}
-_PAIR_RESPONSE_FIELDS = {"timestamp", "status_code", "headers", "body", "body_raw", "events", "streaming_details"}
+_PAIR_FIELDS = {"request", "response", "logged_at", "request_id", "id", "duration_ms", "error"} | {
+    "upstream",
+    "websocket",
+}
+_PAIR_REQUEST_FIELDS = {"timestamp", "method", "url", "headers", "body", "body_raw"}
+_PAIR_RESPONSE_FIELDS = {"timestamp", "status_code", "headers", "body", "body_raw", "events", "streaming_details"} | {
+    *("body_base64", "http_version"),
+}
 _MERGED_FIELDS = {"request_id", "timestamp", "method", "url", "request_body", "response_status", "response_text"} | {
     *("tool_calls", "total_latency_ms", "_session_id"),
 }
@@ -90,12 +96,13 @@ def trace_call(record: JsonObject, where: str) -> LoggedCall:
 
 
 def pair_call(record: JsonObject, where: str, reply: Body | None = None) -> LoggedCall:
-    """Read a pair of claude-trace; `reply` is the answer assembled from the chunk file, if any."""
+    """Read a pair of claude-trace or `palaver record`; `reply` is the answer assembled from the chunk file, if any."""
     request: Any = record.get("request")
     response: Any = record.get("response")
     request = request if isinstance(request, dict) else {}
     response = response if isinstance(response, dict) else {}
     first_chunk, last_chunk = _chunk_times(response)
+    upstream: Any = record.get("upstream")
     extra_fields = _unmapped_fields(record, _PAIR_FIELDS)
     if more := _unmapped_fields(request, _PAIR_REQUEST_FIELDS):
         extra_fields["request"] = more
@@ -103,10 +110,11 @@ def pair_call(record: JsonObject, where: str, reply: Body | None = None) -> Logg
         extra_fields["response"] = more
     return LoggedCall(
         where,
-        "claude-trace",
-        request=request.get("body"),
+        "claude-trace" if upstream is None else "palaver",
+        request=request.get("body", request.get("body_raw")),
         reply=reply or reply_of(response),
         url=_text(request.get("url")),
+        method=_text(request.get("method")),
         request_headers=request.get("headers"),
         response_headers=response.get("headers"),
         status=response.get("status_code"),
@@ -114,8 +122,13 @@ def pair_call(record: JsonObject, where: str, reply: Body | None = None) -> Logg
         started=request.get("timestamp"),
         ended=response.get("timestamp"),
         first_chunk=first_chunk,
+        first_content=_first_content_time(response),
         last_chunk=last_chunk,
         logged_at=record.get("logged_at"),
+        duration_ms=record.get("duration_ms"),
+        error=record.get("error"),
+        platform={"upstream": upstream} if isinstance(upstream, str) and upstream else {},
+        is_websocket="websocket" in record,
         extra_fields=extra_fields,
     )
 
@@ -133,9 +146,24 @@ def _chunk_times(response: JsonObject) -> tuple[Any, Any]:
     return first, last
 
 
+def _first_content_time(response: JsonObject) -> Any:
+    """Return the time of the first listed event that carries content."""
+    match response:
+        case {"streaming_details": {"chunks": list(chunks)}}:
+            for chunk in chunks:
+                match chunk:
+                    case {"data": dict(data), "timestamp": time} if has_content(str(chunk.get("event_type")), data):
+                        return time
+                    case _:
+                        pass
+        case _:
+            pass
+    return None
+
+
 def reply_of(response: JsonObject) -> Body:
     """Return the answer from the field that holds most of it."""
-    body, raw = response.get("body"), response.get("body_raw")
+    body, raw = response.get("body"), response.get("body_raw", response.get("body_base64"))
     found = body_of(body) if isinstance(body, dict) else Body()
     if found.payload is not None and (found.is_answer or "error" in found.payload):
         return found

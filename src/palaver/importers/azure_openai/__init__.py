@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 class AzureOpenAI:
     title = "Azure OpenAI"
     platform = "azure_openai"
-    revision = 2
+    revision = 3
     record = "row"
 
     @property

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 class GitHubCopilot:
     title = "GitHub Copilot"
     platform = "github_copilot"
-    revision = 2
+    revision = 3
     record = "record"
 
     @property
