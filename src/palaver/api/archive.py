@@ -236,13 +236,15 @@ class Archive:
         tool: Words = None,
         tag: Words = None,
         agents: bool = False,
+        recorded: bool = False,
         sort: str = "updated",
         limit: int | None = None,
     ) -> ConversationList:
         """Return the conversations that match, the latest first, without their messages.
 
         `sort` is updated, created, messages or tokens, the greatest first. Agents are counted with the conversation
-        that started them, unless `agents` is set.
+        that started them, unless `agents` is set. Recorded API traffic is left out if an assistant's own record has all
+        of its answers, unless `recorded` is set.
         """
         if sort not in set(Sort):
             raise OptionError(f"there is no order {sort!r}: choose from {', '.join(Sort)}")
@@ -252,8 +254,14 @@ class Archive:
             platform=platform, project=project, model=model, since=since, until=until, has=has, tool=tool, tag=tag
         )
         with self._connection() as connection:
-            found = find_conversations(connection, filters, Sort(sort), with_agents=agents)
-        return ConversationList(found.keys[:limit], self._rows, total=len(found.keys), hidden_agents=found.hidden)
+            found = find_conversations(connection, filters, Sort(sort), with_agents=agents, with_recordings=recorded)
+        return ConversationList(
+            found.keys[:limit],
+            self._rows,
+            total=len(found.keys),
+            hidden_agents=found.hidden_agents,
+            hidden_recordings=found.hidden_recordings,
+        )
 
     def _rows(self, keys: Sequence[int]) -> Sequence[ConversationRow]:
         with self._connection() as connection:

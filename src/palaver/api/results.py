@@ -71,6 +71,7 @@ class ConversationList(Sequence[ConversationRow]):
         *,
         total: int,
         hidden_agents: int,
+        hidden_recordings: int,
     ) -> None:
         self._keys = keys
         self._read_rows = read_rows
@@ -79,6 +80,8 @@ class ConversationList(Sequence[ConversationRow]):
         """Number of conversations that match, whatever the limit."""
         self.hidden_agents = hidden_agents
         """Number of agents that match but are listed only with `agents=True`."""
+        self.hidden_recordings = hidden_recordings
+        """Number of recorded conversations that match but are listed only with `recorded=True`."""
 
     def __len__(self) -> int:
         return len(self._keys)

@@ -13,6 +13,7 @@ from palaver.archive.conversation_tags import tags_by_conversation
 from palaver.archive.conversation_totals import ConversationTotals, conversation_totals
 from palaver.archive.filters import Filters
 from palaver.archive.messages import IS_UNDATED
+from palaver.archive.recorded_calls import has_recorded_calls
 from palaver.archive.short_ids import ShortIds
 
 _CHUNK_SIZE = 500
@@ -34,8 +35,10 @@ class FoundConversations(NamedTuple):
 
     keys: list[int]
     """Conversations without any stated time come last if the order is one of time."""
-    hidden: int
+    hidden_agents: int
     """Number of agents that pass the filter too, but are only counted."""
+    hidden_recordings: int
+    """Likewise of recorded conversations that another platform has as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,22 @@ class ListedConversation:
 
 # What is left of a deleted session, `archived`, belongs to a session without being an agent.
 _IS_AGENT = "c.is_sidechain and c.status is not 'archived'"
+_IN_TRANSCRIPT = """(
+    exists (select 1 from message t where t.api_message_id = {0}.api_message_id and t.sent_at is null)
+    or exists (select 1 from message t where t.request_id = {0}.request_id
+        and t.api_message_id is null and t.sent_at is null and t.request_id is not null))"""
+_OF_CALLS = "from message w where w.conversation = c.conversation_key and w.sent_at is not null"
+_IS_RECORDING = f"""(
+    exists (select 1 {_OF_CALLS})
+    and not exists (select 1 {_OF_CALLS} and w.api_message_id is not null and not {_IN_TRANSCRIPT.format("w")})
+    and (exists (select 1 {_OF_CALLS} and w.api_message_id is not null)
+        or not exists (select 1 {_OF_CALLS} and not exists (select 1 from message a
+            where a.sent_request = w.sent_request and a.api_message_id is not null
+            and {_IN_TRANSCRIPT.format("a")}))))"""  # noqa: S608 - constants
+"""Whether `conversation c` is recorded API traffic of which transcripts have all answers.
+
+If it has only calls that failed, they must have been answered when they were sent again.
+"""
 _ORDERS = {
     Sort.UPDATED: "coalesce(c.updated_at, c.created_at)",
     Sort.CREATED: "c.created_at",
@@ -76,18 +95,21 @@ def find_conversations(
     sort: Sort = Sort.UPDATED,
     *,
     with_agents: bool = False,
+    with_recordings: bool = False,
     limit: int | None = None,
 ) -> FoundConversations:
     """Return the conversations to list, in descending order, which is kept up to `limit` conversations only."""
     condition, values = filters.where()
     order = ", ".join(f"{_ORDERS[by]} desc" for by in (sort, Sort.UPDATED) if by in _ORDERS)
+    is_recording = _IS_RECORDING if has_recorded_calls(connection) else "false"
     rows = connection.execute(
-        f"select c.conversation_key, {_IS_AGENT} from conversation c where {condition} "  # noqa: S608 - constants, bound values
+        f"select c.conversation_key, {_IS_AGENT}, {is_recording} from conversation c where {condition} "  # noqa: S608 - constants, bound values
         f"order by {order}, c.platform, c.conversation_id",
         values,
     ).fetchall()
-    keys = [key for key, is_agent in rows if with_agents or not is_agent]
-    hidden = len(rows) - len(keys)
+    listed = [row for row in rows if with_recordings or not row[2]]
+    keys = [key for key, is_agent, _ in listed if with_agents or not is_agent]
+    hidden = len(listed) - len(keys), len(rows) - len(listed)
     if sort is Sort.TOKENS:
         sizes = {
             key: totals.size for some in _chunks(keys) for key, totals in conversation_totals(connection, some).items()
@@ -95,7 +117,7 @@ def find_conversations(
         keys.sort(key=lambda key: sizes[key], reverse=True)
     elif sort in {Sort.UPDATED, Sort.CREATED}:
         keys = _dated_first(connection, keys, len(keys) if limit is None else limit)
-    return FoundConversations(keys, hidden)
+    return FoundConversations(keys, *hidden)
 
 
 def _dated_first(connection: sqlite3.Connection, keys: list[int], limit: int) -> list[int]:

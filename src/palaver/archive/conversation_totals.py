@@ -20,10 +20,18 @@ COUNT_COLUMNS = (
 
 
 _MESSAGE_COLUMNS = (
-    "message_key, conversation, message_id, timestamp, author_kind, model, api_message_id, tokens, rest, "
+    "message_key, conversation, message_id, timestamp, author_kind, model, {} as api_message_id, tokens, rest, "
     f"{COUNT_COLUMNS}, 1 as is_message"
 )
-
+_NAMES_REQUEST_ONLY = (
+    "m.api_message_id is null and m.sent_at is null and m.request_id is not null and exists ("
+    "select 1 from message w where w.request_id = m.request_id and w.sent_at is not null "
+    "and w.api_message_id is not null)"
+)
+"""Condition on `message m`: it states no id of its answer, but a recorded call with its request id does."""
+_RECORDED_ID = (
+    "(select min(w.api_message_id) from message w where w.request_id = m.request_id and w.sent_at is not null)"
+)
 
 _OTHER_CALLS = f"""
     select null, m.conversation, m.message_id, r.timestamp, null, json_extract(r.rest, '$.metadata.model_override'),
@@ -40,14 +48,35 @@ def has_other_calls(connection: sqlite3.Connection) -> bool:
     return connection.execute("select 1 from answer_usage limit 1").fetchone() is not None
 
 
+def names_requests_only(connection: sqlite3.Connection) -> bool:
+    """Return whether some messages state the id of a recorded call's request, and not the id of its answer."""
+    if connection.execute("select 1 from message where sent_at is not null limit 1").fetchone() is None:
+        return False
+    query = f"select 1 from message m where {_NAMES_REQUEST_ONLY} limit 1"  # noqa: S608 - constants
+    return connection.execute(query).fetchone() is not None
+
+
+def recorded_answer_id(connection: sqlite3.Connection, request_id: str) -> str | None:
+    """Return the id of the answer to a request, from a recorded call; None if it was not recorded."""
+    query = f"select {_RECORDED_ID} from (select ? as request_id) m"  # noqa: S608 - constants, a bound value
+    return connection.execute(query, (request_id,)).fetchone()[0]
+
+
 def calls_table(connection: sqlite3.Connection) -> str:
     """Return a table expression with one row per call: all messages, and a further row for each other call they answer.
 
-    In most archives no message answers several calls; then this is the message table, and as fast.
+    In most archives no message answers several calls, and all state the ids of their answers or none; then this is the
+    message table, and as fast. A separate part for those that state only the id of a request keeps the index in use.
     """
-    if not has_other_calls(connection):
-        return "(select *, 1 as is_message from message)"
-    return f"(select {_MESSAGE_COLUMNS} from message union all {_OTHER_CALLS})"  # noqa: S608 - constants, bound values
+    parts: list[str] = []
+    own = _MESSAGE_COLUMNS.format("m.api_message_id")
+    if names_requests_only(connection):
+        recorded = _MESSAGE_COLUMNS.format(_RECORDED_ID)
+        parts.append(f"select {own} from message m where not ({_NAMES_REQUEST_ONLY})")  # noqa: S608 - constants
+        parts.append(f"select {recorded} from message m where {_NAMES_REQUEST_ONLY}")  # noqa: S608 - constants
+    if has_other_calls(connection):
+        parts = [*(parts or [f"select {own} from message m"]), _OTHER_CALLS]  # noqa: S608 - constants
+    return f"({' union all '.join(parts)})" if parts else "(select *, 1 as is_message from message)"
 
 
 class ConversationTotals(NamedTuple):

@@ -17,6 +17,7 @@ from palaver.archive.body_store import BODY_BITS, epoch_second
 from palaver.archive.filters import Filters
 from palaver.archive.query import Query, ScratchIndex
 from palaver.archive.search_text import content_texts
+from palaver.archive.usage import OWNER_ORDER
 
 BODY_MASK = (1 << BODY_BITS) - 1
 _MAX_KEY = (1 << 63) - 1
@@ -193,11 +194,11 @@ class Hits:
         return f"bm25(search, {', '.join(str(_COLUMNS[name] * (name in columns)) for name in _COLUMNS)})"
 
     def messages(self, key: int) -> list[tuple[Any, ...]]:
-        """Return the messages with this body that pass the filters, earliest first."""
+        """Return the messages with this body that pass the filters, the owner first."""
         query = (
             "select m.conversation, m.message_id, m.parent_message_id, m.role, m.author_kind, m.timestamp, m.model, "  # noqa: S608 - constants, bound values
             "c.platform, c.conversation_id from message m join conversation c on c.conversation_key = m.conversation "
-            f"where m.body = ? and {self._message} order by m.timestamp, c.conversation_id, m.message_id, c.platform"
+            f"where m.body = ? and {self._message} order by {OWNER_ORDER}"
         )
         rows = self._connection.execute(query, (key & BODY_MASK, *self._message_values))
         return [row for row in rows if self.passes_filters(row[0])]

@@ -35,8 +35,8 @@ _ADD_TOOL = "insert into tool_call (body, tool, calls) values (?, ?, ?)"
 _ADD_MESSAGE = (
     "insert into message (conversation, message_id, position, parent_message_id, role, author_kind, timestamp, model, "
     "api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cache_write_1h_tokens, "
-    "thinking_tokens, tokens, body, version, rest) "
-    "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as text), ?, ?, cast(? as text)) "
+    "thinking_tokens, tokens, body, version, rest, request_id, sent_at, sent_request) "
+    "values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as text), ?, ?, cast(? as text), ?, ?, ?) "
     "on conflict do nothing"
 )
 _STORED_MESSAGE = (
@@ -263,7 +263,7 @@ def _search_key(row: BodyRow, number: int) -> int:
 
 
 def _message_values(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
-    message_id, position, parent, role, author, timestamp, model, api_id, counts, tokens, _, version, rest = row
+    message_id, position, parent, role, author, timestamp, model, api_id, counts, tokens, _, version, rest, *call = row
     return (
         key,
         message_id,
@@ -279,6 +279,7 @@ def _message_values(key: int, row: MessageRow, body: int) -> tuple[Any, ...]:
         body,
         version,
         rest,
+        *call,
     )
 
 
@@ -341,10 +342,11 @@ def join_version(
     same_body.drop_lesser(own, row.version)
     connection.execute(
         "update message set parent_message_id = ?, role = ?, author_kind = ?, timestamp = ?, model = ?, "
-        "api_message_id = ?, body = ?, version = ?, rest = cast(? as text) where message_key = ?",
+        "api_message_id = ?, body = ?, version = ?, rest = cast(? as text), request_id = ?, sent_at = ?, "
+        "sent_request = ? where message_key = ?",
         (
             *(row.parent_message_id, row.role, row.author_kind, row.timestamp, row.model),
-            *(row.api_message_id, body, row.version, row.rest, message),
+            *(row.api_message_id, body, row.version, row.rest, row.request_id, row.sent_at, row.sent_request, message),
         ),
     )
     return JoinedVersion(is_changed=True, api_message_id=row.api_message_id)

@@ -178,6 +178,13 @@ def read_message(connection: sqlite3.Connection, key: int) -> StoredMessage:
     )
 
 
+def stored_message(connection: sqlite3.Connection, conversation: int, message_id: str) -> StoredMessage:
+    """Return the message of a conversation with this id."""
+    query = "select message_key from message where conversation = ? and message_id = ?"
+    (key,) = connection.execute(query, (conversation, message_id)).fetchone()
+    return read_message(connection, key)
+
+
 def older_versions(connection: sqlite3.Connection, message: StoredMessage) -> list[JsonObject]:
     """Return the revisions of a message, as message documents."""
     rows = connection.execute(

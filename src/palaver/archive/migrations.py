@@ -319,6 +319,24 @@ MIGRATIONS: tuple[Migration, ...] = (
         # What earlier versions read has revision 0, so that the next import reads it again.
         ("alter table source add column revision integer not null default 0",),
     ),
+    Migration(
+        "messages of recorded API traffic are found by the ids of their calls",
+        (
+            "alter table message add column request_id text",
+            "alter table message add column sent_at text",
+            "alter table message add column sent_request text",
+            # No message has been sent yet: only importers of this version say so.
+            """
+            update message set request_id = json_extract(rest, '$.metadata.request_id')
+            where api_message_id is null and instr(rest, '"request_id":"') > 0""",
+            "create index message_by_sending on message (conversation, api_message_id) where sent_at is not null",
+            "create index message_by_sent_request on message (sent_request) where sent_request is not null",
+            "create index message_by_sent_request_id on message (request_id, api_message_id) where sent_at is not null",
+            """
+            create index message_by_request_id on message (request_id)
+            where api_message_id is null and sent_at is null and request_id is not null""",
+        ),
+    ),
 )
 
 

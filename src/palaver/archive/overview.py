@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import orjson
 
 from palaver.archive.conversation_list import ListedConversation, display_title, list_conversations
-from palaver.archive.conversation_totals import has_other_calls
+from palaver.archive.conversation_totals import calls_table, has_other_calls, names_requests_only, recorded_answer_id
 from palaver.archive.duplicates import window_duplicates
 from palaver.archive.messages import IS_OFF_PATH, StoredMessage
 from palaver.archive.usage import HAS_USAGE, OWNER_ORDER, usage_owner
@@ -119,14 +119,21 @@ class Copies:
     def copy_of(self, message: StoredMessage) -> Copy | None:
         """Return where the first copy of a message is, or None if the message is the first."""
         own = MessageLocation(*self._conversation, message.message_id)
-        if message.api_message_id and message.tokens:
-            owner = usage_owner(self._connection, message.api_message_id)
+        if message.tokens and (api_message_id := self._answer_id(message)):
+            owner = usage_owner(self._connection, api_message_id)
             if owner is not None and owner != own:
                 return Copy("usage", MessageLocation(*owner))
         if first := self._repeated.get(message.message_id):
             return Copy("repeated", MessageLocation(*self._conversation, first))
         first = self._first_at_that_time(message)
         return None if first[:2] == own[:2] else Copy("content", first)
+
+    def _answer_id(self, message: StoredMessage) -> str | None:
+        """Return the id of an answer, as the message or a recorded call with its request id states it."""
+        if message.api_message_id:
+            return message.api_message_id
+        request_id = message.metadata.get("request_id")
+        return recorded_answer_id(self._connection, request_id) if isinstance(request_id, str) else None
 
     @cached_property
     def _repeated(self) -> dict[str, str]:
@@ -144,7 +151,7 @@ class Copies:
 
 def counted_elsewhere(connection: sqlite3.Connection, key: int) -> list[CountedElsewhere]:
     """Return the conversations that count usage of messages copied here, those with the most messages first."""
-    if has_other_calls(connection):
+    if has_other_calls(connection) or names_requests_only(connection):
         return _count_one_by_one(connection, key)
     rows = connection.execute(
         f"""
@@ -162,11 +169,14 @@ def counted_elsewhere(connection: sqlite3.Connection, key: int) -> list[CountedE
 
 
 def _count_one_by_one(connection: sqlite3.Connection, key: int) -> list[CountedElsewhere]:
-    """Count per message, for archives where messages answer several calls: one query would read all calls each time."""
+    """Count per message, for archives where a call is no row of its own: one query would read all calls each time."""
     query = "select platform, conversation_id from conversation where conversation_key = ?"
     here = connection.execute(query, (key,)).fetchone()
     found: Counter[tuple[str, str]] = Counter()
-    own = "select api_message_id from message where conversation = ? and api_message_id <> '' and tokens is not null"
+    own = (
+        f"select api_message_id from {calls_table(connection)} where conversation = ? and api_message_id <> '' "
+        "and tokens is not null and is_message"
+    )
     for (api_message_id,) in connection.execute(own, (key,)).fetchall():
         owner = usage_owner(connection, api_message_id)
         if owner is not None and owner[:2] != here:

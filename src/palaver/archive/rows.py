@@ -49,6 +49,11 @@ class MessageRow(NamedTuple):
     body: bytes
     version: bytes
     rest: bytes
+    request_id: str | None = None
+    """The id of the request, where it is needed: without an id of the answer, or in recorded API traffic."""
+    sent_at: str | None = None
+    sent_request: str | None = None
+    """When the request of a recorded call was sent, and a hash that its repetitions share."""
 
 
 class SummaryRow(NamedTuple):
@@ -122,6 +127,7 @@ def conversation_row_parts(document: Document, max_bytes: int) -> Iterator[Conve
 
 
 _EMPTY: JsonObject = {}
+_NO_CALL = (None, None, None)
 
 
 def message_row(message: JsonObject, position: int) -> tuple[MessageRow, BodyRow]:
@@ -153,6 +159,7 @@ def message_row(message: JsonObject, position: int) -> tuple[MessageRow, BodyRow
         body_hash,
         version.digest(),
         rest,
+        *(_call_columns(metadata) if metadata else _NO_CALL),
     )
     tools: tuple[str, ...] = ()
     is_error = False
@@ -163,6 +170,15 @@ def message_row(message: JsonObject, position: int) -> tuple[MessageRow, BodyRow
         elif kind == "tool_result":
             is_error = is_error or bool(block.get("is_error"))
     return row, BodyRow(body_hash, epoch_second(timestamp), is_error, body, encoded_index_texts(content), tools)
+
+
+def _call_columns(metadata: JsonObject) -> tuple[str | None, str | None, str | None]:
+    """Return the id of the request, when it was sent, and its hash, as far as they are stored in columns."""
+    request_id = _text(metadata.get("request_id"))
+    sent = metadata.get("sent")
+    if isinstance(sent, dict) and isinstance(sent.get("at"), str):
+        return request_id, sent["at"], _text(sent.get("request"))
+    return None if metadata.get("api_message_id") else request_id, None, None
 
 
 _PERSONS = {role: role.encode() for role in ("user", "assistant", "system", "tool", "function")}

@@ -2,8 +2,9 @@
 
 Resumed, forked and branched sessions, side questions and compaction record the same answer several times. Usage
 therefore counts once per API message id, wherever it was recorded, with the greatest count of each kind among all
-copies; messages without such an id count once each. Day, project, model and conversation of a usage are those of its
-owner, the first copy: least by time, then conversation id, message id and platform. A message without token counts has
+copies; messages without such an id count once each, unless a recorded call has their request id and states the other.
+Day, project, model and conversation of a usage are those of its owner, the first copy: one with a project before one
+without, then least by time, conversation id, message id and platform. A message without token counts has
 no usage. A message that answers several calls with the same words has a usage for each. A usage record of a call counts
 only if no message has the usage of that call.
 """
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
-from palaver.archive.conversation_totals import calls_table, has_other_calls
+from palaver.archive.conversation_totals import calls_table, has_other_calls, names_requests_only
 from palaver.archive.filters import Filters, model_condition
 
 Counts = tuple[int | None, ...]
@@ -129,8 +130,9 @@ RECORDS_AS_MESSAGES = (
     "from usage_record) m cross join (select null as model) c"
 )
 """Usage records with the column names of messages and conversations."""
-OWNER_ORDER = "m.timestamp, c.conversation_id, m.message_id, c.platform"
-"""The order of copies: the first is the owner."""
+OWNER_ORDER = "c.project is null, m.timestamp, c.conversation_id, m.message_id, c.platform"
+"""The order of copies: the first is the owner. An assistant's own record of an answer mostly names a project, which
+recorded API traffic never does."""
 
 # Almost every answer has the standard tier; finding that in the text is much faster than parsing it.
 _TIER = """iif(instr(m.tokens, '"service_tier":"standard"'), 'standard', json_extract(m.tokens, '$.service_tier'))"""
@@ -153,9 +155,9 @@ def messages_in_range(connection: sqlite3.Connection, scope: Scope) -> MessagesI
     """Find the messages of a narrow range of time by an index, so that no query need read all messages.
 
     Nothing is found if there is no range or if it is wide: reading all messages is then faster. Neither is anything
-    found if some messages answer several calls, since a call is not a row of its own.
+    found if some messages answer several calls or name one by its request only, since a call is no row of its own.
     """
-    if not scope.is_timed() or has_other_calls(connection):
+    if not scope.is_timed() or has_other_calls(connection) or names_requests_only(connection):
         return MessagesInRange()
     times, values = scope.time_condition()
     # `message_by_body` covers this query.
