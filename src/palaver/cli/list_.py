@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.archive.conversation_list import ListedConversation, Sort, find_conversations, list_conversations
+from palaver.archive.conversation_list import (
+    FoundConversations,
+    ListedConversation,
+    Sort,
+    find_conversations,
+    list_conversations,
+)
 from palaver.archive.filters import Filters
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson, NoPager
@@ -32,6 +38,9 @@ def list_(
         bool, typer.Option("--here", help="Only of the current folder or Git repository, and of folders below it.")
     ] = False,
     agents: Annotated[bool, typer.Option("--agents", help="Also the conversations of agents.")] = False,
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Also recorded traffic of conversations that are in the archive anyway.")
+    ] = False,
     sort: Annotated[
         str, typer.Option(metavar="BY", help="The greatest first: updated, created, messages, tokens.")
     ] = "updated",
@@ -43,9 +52,10 @@ def list_(
     """List the conversations of the archive, the latest first.
 
     The first column is the id to pass to `palaver show`. Agents are hidden, and counted behind the title of the
-    conversation that started them; `palaver stats` counts them as conversations. A time with `~` is a guess: none of
-    the messages states one, so these conversations come last. Tokens are counted once where a message is kept twice,
-    without those read from the cache.
+    conversation that started them; `palaver stats` counts them as conversations. Recorded API traffic is hidden if an
+    assistant's own record has all of its answers: `palaver show` shows their times there. A time with `~` is a guess:
+    none of the messages states one, so these conversations come last. Tokens are counted once where a message is kept
+    twice, without those read from the cache.
 
     Exit codes: 0 conversations were found, 1 none was found, 2 the archive could not be read.
     """
@@ -54,7 +64,9 @@ def list_(
     limit = sys.maxsize if everything else limit
     with _archive.open_for_reading() as connection:
         narrowed = _narrowed_to_here(connection, filters) if here else filters
-        found = find_conversations(connection, narrowed, Sort(sort), with_agents=agents, limit=limit)
+        found = find_conversations(
+            connection, narrowed, Sort(sort), with_agents=agents, with_recordings=recorded, limit=limit
+        )
         rows = list(list_conversations(connection, found.keys[:limit]))
     if as_json:
         output.answer_json(
@@ -62,7 +74,8 @@ def list_(
                 "conversations": [_described(row) for row in rows],
                 "total": len(found.keys),
                 "shown": len(rows),
-                "hidden_agents": found.hidden,
+                "hidden_agents": found.hidden_agents,
+                "hidden_recordings": found.hidden_recordings,
             }
         )
     elif rows:
@@ -70,11 +83,11 @@ def list_(
 
         with output.paged(is_wanted=not no_pager):
             output.answer_texts(conversation_lines(rows, output.terminal_width()))
-        _notify_of_more(len(rows), len(found.keys), found.hidden)
-    elif here and not found.hidden:
+        _notify_of_more(len(rows), found)
+    elif here and not (found.hidden_agents or found.hidden_recordings):
         output.notify(f"No conversation of {display_path(_here()[0])} or a folder below it matches.")
     else:
-        _notify_of_nothing(found.hidden, is_filtered=narrowed.where()[0] != "true")
+        _notify_of_nothing(found, is_filtered=narrowed.where()[0] != "true")
     raise typer.Exit(0 if rows else 1)
 
 
@@ -133,26 +146,31 @@ def _described(row: ListedConversation) -> dict[str, Any]:
     }
 
 
-def _notify_of_more(shown: int, total: int, hidden_agents: int) -> None:
+def _notify_of_more(shown: int, found: FoundConversations) -> None:
     sentences: list[str] = []
-    if shown < total:
-        sentences.append(f"{shown:,} of {counted(total, 'conversation')}: --limit N or --all shows more")
-    if hidden_agents:
-        sentences.append(f"{counted(hidden_agents, 'agent')}: --agents shows {_them(hidden_agents)}")
+    if shown < len(found.keys):
+        sentences.append(f"{shown:,} of {counted(len(found.keys), 'conversation')}: --limit N or --all shows more")
+    sentences += _hidden(found)
     if sentences:
         from rich.text import Text
 
         output.notify("", *(Text(sentence, "dim") for sentence in sentences))
 
 
-def _notify_of_nothing(agents: int, *, is_filtered: bool) -> None:
-    if agents:
-        output.notify(f"Only {counted(agents, 'agent')} match: --agents shows {_them(agents)}.")
+def _notify_of_nothing(found: FoundConversations, *, is_filtered: bool) -> None:
+    if hidden := _hidden(found):
+        output.notify(*(f"Only {sentence}" for sentence in hidden))
     elif is_filtered:
         output.notify("No conversation matches these filters.")
     else:
         output.notify("The archive is empty. Start with `palaver scan` or `palaver import PATH`.")
 
 
-def _them(number: int) -> str:
-    return "it" if number == 1 else "them"
+def _hidden(found: FoundConversations) -> list[str]:
+    """Return a sentence for each kind of conversations that are hidden, and how to see them."""
+    kinds = (("agent", found.hidden_agents, "--agents"), ("recording", found.hidden_recordings, "--recorded"))
+    return [
+        f"{counted(number, noun)}: {option} shows {'it' if number == 1 else 'them'}"
+        for noun, number, option in kinds
+        if number
+    ]

@@ -7,9 +7,22 @@ import typer
 
 from palaver.archive.conversation_totals import conversation_cost
 from palaver.archive.documents import whole_document
-from palaver.archive.message_place import find_message, find_place
-from palaver.archive.messages import MessageSelection, older_versions, select_messages, shown_messages
+from palaver.archive.message_place import MessagePlace, find_message, find_place
+from palaver.archive.messages import (
+    MessageSelection,
+    older_versions,
+    select_messages,
+    shown_messages,
+    stored_message,
+)
 from palaver.archive.overview import Copies, conversation_overview
+from palaver.archive.recorded_calls import (
+    RecordedCall,
+    SentContext,
+    has_recorded_calls,
+    recorded_call,
+    sent_context,
+)
 from palaver.archive.short_ids import ShortIds
 from palaver.cli import _archive
 from palaver.cli._arguments import AsJson, NoPager
@@ -56,6 +69,10 @@ def show(
         int | None, typer.Option("--limit", "-n", min=1, metavar="N", help="The first N messages.")
     ] = None,
     tail: Annotated[int | None, typer.Option(min=1, metavar="N", help="The last N messages.")] = None,
+    wire: Annotated[
+        bool,
+        typer.Option("--wire", help="What was sent for the answer ID:N, if it was recorded: system prompt, tools."),
+    ] = False,
     raw: Annotated[bool, typer.Option("--raw", help="The stored messages as JSON, one a line.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Markdown as it is stored.")] = False,
     no_pager: NoPager = False,
@@ -70,12 +87,19 @@ def show(
     Thinking, tool input/output and harness messages are collapsed to one line each. Of a conversation with branches,
     the active one is shown. On a terminal, the Markdown of models is rendered, and long output goes through $PAGER.
 
+    Answers whose call was recorded as well (`palaver record`, gateway logs) are shown with its duration, the time to
+    the first token and the number of retries. With --wire, ID:N shows that call: times, settings, what failed before,
+    the system prompt, and the tools that were sent.
+
     With --json it is the whole conversation, whatever else is asked for; with --raw all branches, unless one is named.
 
-    Exit codes: 0 it was shown, 2 there is no such conversation or message, or the archive could not be read.
+    Exit codes: 0 it was shown, 1 no recorded call belongs to the message, 2 there is no such conversation or message,
+    or the archive could not be read.
     """
     if raw and as_json:
         raise OptionError("--raw and --json cannot be combined: --raw prints messages one a line, --json one object")
+    if raw and wire:
+        raise OptionError("--raw and --wire cannot be combined: --raw prints messages, --wire the call of one of them")
 
     with _archive.open_for_reading() as connection:
         place = find_place(connection, word)
@@ -86,8 +110,14 @@ def show(
         key = place.conversation.key
         config = load_config(config_path())
         prices = Prices(config) if cost else None
+        if wire and place.message_id is None:
+            raise OptionError(f"--wire needs one answer: write {word}:N with its number")
         if as_json:
-            output.answer_json(_answer(connection, key, config, prices))
+            output.answer_json(_answer(connection, key, config, prices, wire_of=place.message_id if wire else None))
+            return
+        if wire:
+            with output.paged(is_wanted=not no_pager):
+                _show_call(connection, place, whole_tools=tools or everything)
             return
         _check_range(place.number, context, limit, tail)
         if branch not in {None, "all"}:
@@ -122,6 +152,32 @@ def show(
                 target=selection.target,
             )
             output.answer_texts(_shown(connection, key, selection, options, config=config, prices=prices))
+
+
+def _show_call(connection: "sqlite3.Connection", place: MessagePlace, *, whole_tools: bool) -> None:
+    """Print the recorded call of an answer."""
+    from palaver.archive.message_place import message_numbers
+    from palaver.cli._terminal.recorded_call import recorded_call_lines
+    from palaver.workflows.find_logged_line import find_logged_line
+
+    assert place.message_id is not None
+    call = recorded_call(connection, stored_message(connection, place.conversation.key, place.message_id))
+    if call is None:
+        output.notify("No recorded call belongs to this message. `palaver record -- COMMAND` records those to come.")
+        raise typer.Exit(1)
+    short_id = ShortIds(connection).short_id(call.platform, call.conversation_id)
+    number = message_numbers(connection, call.conversation, [call.message_id])[call.message_id]
+    width = output.terminal_width()
+    output.answer_texts(
+        recorded_call_lines(
+            call,
+            sent_context(connection, call),
+            None if width is None else min(width, _MAX_WIDTH),
+            name=f"{short_id}:{number}",
+            line=find_logged_line(connection, call),
+            whole_tools=whole_tools,
+        )
+    )
 
 
 def _check_range(number: int | None, context: int | None, limit: int | None, tail: int | None) -> None:
@@ -164,8 +220,13 @@ def _raw(
             yield from older_versions(connection, message)
 
 
-def _answer(connection: "sqlite3.Connection", key: int, config: Config, prices: Prices | None) -> dict[str, Any]:
-    """Return the document, and beside it what the archive knows from its other conversations."""
+def _answer(
+    connection: "sqlite3.Connection", key: int, config: Config, prices: Prices | None, *, wire_of: str | None
+) -> dict[str, Any]:
+    """Return the document, and beside it what the archive knows from its other conversations.
+
+    What was sent is part of the recorded call of one message only: it is long, and the same for most.
+    """
     from palaver.importers import reopening
 
     short_ids = ShortIds(connection)
@@ -176,10 +237,15 @@ def _answer(connection: "sqlite3.Connection", key: int, config: Config, prices: 
     )
     copies: list[dict[str, Any]] = []
     revisions: list[dict[str, Any]] = []
+    recorded: list[dict[str, Any]] = []
+    has_recorded = has_recorded_calls(connection)
     for message in shown_messages(connection, select_messages(connection, key, "all")):
         if copy := all_copies.copy_of(message):
             copies.append({"message_id": message.message_id, "kind": copy.kind, "first": copy.first._asdict()})
         revisions += older_versions(connection, message)
+        if has_recorded and message.author_kind == "model" and (call := recorded_call(connection, message)):
+            context = sent_context(connection, call) if message.message_id == wire_of else None
+            recorded.append(_recorded(message.message_id, call, context))
     cost = conversation_cost(connection, key, prices) if prices else None
     return {
         "conversation": whole_document(connection, key),
@@ -211,8 +277,32 @@ def _answer(connection: "sqlite3.Connection", key: int, config: Config, prices: 
         "copies": copies,
         "counted_elsewhere": [counted._asdict() for counted in overview.counted_elsewhere],
         "revisions": revisions,
+        "recorded_calls": recorded,
         "sources": conversation.sources,
         "reopen": reopening(
             conversation.platform, conversation.conversation_id, conversation.project, conversation.sources
         ),
+    }
+
+
+def _recorded(message_id: str, call: RecordedCall, context: SentContext | None) -> dict[str, Any]:
+    return {
+        "message_id": message_id,
+        "recorded_as": {
+            "platform": call.platform,
+            "conversation_id": call.conversation_id,
+            "message_id": call.message_id,
+        },
+        "url": call.url,
+        "sent_at": call.sent_at,
+        "status_code": call.status_code,
+        "request_id": call.request_id,
+        "duration_ms": call.duration_ms,
+        "time_to_first_token_ms": call.time_to_first_token_ms,
+        "time_to_first_chunk_ms": call.time_to_first_chunk_ms,
+        "stream_ms": call.stream_ms,
+        "retries": [failed._asdict() for failed in call.retries],
+        "system_prompt": None if context is None else context.system_prompt,
+        "tools": None if context is None else context.tools,
+        "settings": None if context is None else context.settings,
     }

@@ -8,11 +8,13 @@ from rich.text import Text
 
 from palaver.archive.messages import MessageSelection, StoredMessage, older_versions, select_messages
 from palaver.archive.overview import Child, Copies, Copy, Overview, UnshownChildren, child_conversations
+from palaver.archive.recorded_calls import has_recorded_calls, recorded_call
 from palaver.archive.short_ids import ShortIds
 from palaver.archive.transcript import HiddenMessages, TranscriptEntry, UnplacedChildren, transcript_entries
 from palaver.cli._terminal.blocks import INDENT, DisplayOptions, block_lines, measured
 from palaver.cli._terminal.layout import cut, pointer
 from palaver.cli._terminal.overview import other_branches
+from palaver.cli._terminal.recorded_call import timing_note
 from palaver.cli._terminal.words import counted, escaped_line, gist, local_time, short_number
 from palaver.model.build import JsonObject
 from palaver.prices import Prices
@@ -57,6 +59,7 @@ class Transcript:
         self._short_ids = short_ids
         self._window_ms = window_ms
         self._prices = prices
+        self._has_recorded_calls = has_recorded_calls(connection)
 
     def pieces(self, overview: Overview, selection: MessageSelection) -> Iterator[Text]:
         """Yield the pieces of a conversation below its overview."""
@@ -161,6 +164,10 @@ class Transcript:
             yield Text("queued", "dim")
         if copy := context.copies.copy_of(message):
             yield Text(self._copied(copy, context), _NOTE)
+        if self._has_recorded_calls and message.author_kind == "model":
+            call = recorded_call(self._connection, message)
+            if call and (times := timing_note(call)):
+                yield Text(times, "dim")
         if options.tokens and message.tokens:
             yield Text(_tokens(message.tokens, is_partial=bool(metadata.get("tokens_partial"))), "dim")
         if self._prices and message.tokens:

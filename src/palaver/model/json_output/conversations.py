@@ -1,6 +1,6 @@
 """Output of `list`, `show` and `search`."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -57,13 +57,16 @@ class ListedConversation(Part):
 class ListAnswer(Answer):
     """Conversations of the archive, in order."""
 
-    SCHEMA_VERSION: ClassVar[str] = "1.1.0"
+    SCHEMA_VERSION: ClassVar[str] = "1.2.0"
 
     conversations: list[ListedConversation] = Field(description="The conversations shown.")
     total: Count = Field(description="Number of conversations that match.")
     shown: Count = Field(description="Number of conversations shown.")
     hidden_agents: Count = Field(
         description="Number of agents that match too and are shown with `--agents`; not in the total."
+    )
+    hidden_recordings: Count = Field(
+        description="Number of recorded conversations that match too and are shown with `--recorded`; not in the total."
     )
 
 
@@ -115,10 +118,40 @@ class ComputedCost(Part):
     unpriced: Count = Field(description="Number of answers with usage but without a known price.")
 
 
+class FailedCall(Part):
+    """A call that failed before the same request was answered."""
+
+    sent_at: str = Field(description="When it was sent, UTC.")
+    request_id: str | None = Field(description="The id of the request.")
+    status_code: int | None = Field(description="The status of the response.")
+    category: str | None = Field(description="The kind of error, as in an exchange: `rate_limit`, `overloaded`, …")
+    message: str = Field(description="The words of the error.")
+    duration_ms: float | None = Field(description="How long it took.")
+
+
+class RecordedCall(Part):
+    """The recorded call of an answer; what the recording does not state is null."""
+
+    message_id: str = Field(description="Id of the answer in this conversation.")
+    recorded_as: MessagePlace = Field(description="The answer in the recorded conversation.")
+    url: str | None = Field(description="The address, with secrets masked.")
+    sent_at: str | None = Field(description="When the request was sent, UTC.")
+    status_code: int | None = Field(description="The status of the response.")
+    request_id: str | None = Field(description="The id of the request.")
+    duration_ms: float | None = Field(description="From the request to the end of the answer.")
+    time_to_first_token_ms: float | None = Field(description="From the request to the first event with content.")
+    time_to_first_chunk_ms: float | None = Field(description="From the request to the first chunk of a stream.")
+    stream_ms: float | None = Field(description="From the first chunk of a stream to the last one.")
+    retries: list[FailedCall] = Field(description="Calls that failed with the same request, in order.")
+    system_prompt: list[dict[str, Any]] | None = Field(description="Its blocks; only with `--wire`.")
+    tools: list[Any] | None = Field(description="The definitions of the tools sent; only with `--wire`.")
+    settings: dict[str, Any] | None = Field(description="The other fields of the request; only with `--wire`.")
+
+
 class ShowAnswer(Answer):
     """A conversation, and what the archive knows about it."""
 
-    SCHEMA_VERSION: ClassVar[str] = "1.1.0"
+    SCHEMA_VERSION: ClassVar[str] = "1.2.0"
 
     conversation: Conversation = Field(description="The document, with all branches.")
     short_id: str = Field(description="The id to pass to `palaver show`: at most ten characters.")
@@ -140,6 +173,7 @@ class ShowAnswer(Answer):
     copies: list[MessageCopy] = Field(description="Messages of which there are earlier copies.")
     counted_elsewhere: list[CountedElsewhere] = Field(description="Where usage of copied messages is counted.")
     revisions: list[Message] = Field(description="Older versions of messages.")
+    recorded_calls: list[RecordedCall] = Field(description="The calls of its answers that were recorded.")
     sources: list[str] = Field(description="The files it was imported from.")
     reopen: str | None = Field(
         description="The command that resumes it, or its address on the web; null where neither is known."
