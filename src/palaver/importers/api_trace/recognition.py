@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from palaver.errors import PalaverError
@@ -12,10 +13,12 @@ from palaver.importers.api_trace.records import record_kind
 from palaver.model.build import JsonObject
 from palaver.sources.source import Source
 from palaver.sources.source_head import parse_head
+from palaver.streams.journal import FOLDER_NAME as JOURNAL
 
 CHUNK_SUFFIX = ".stream.jsonl"
 SPLIT_FILE_NAME = re.compile(r"[0-9]{3,}_(?:request|response)_[0-9]{4}-[0-9]{2}-[0-9]{2}_[0-9-]+\.json")
 _SESSION_META = "session_meta.json"
+_JOURNAL_SUFFIXES = frozenset({"", ".lock", ".part"})
 _MAX_LINES = 8
 _BLANK = b"\xef\xbb\xbf\0 \t\r\n"
 _RECORD_STARTS = re.compile(
@@ -39,6 +42,8 @@ _REASONS = {
 def recognize(source: Source) -> Match:
     if source.is_folder:
         return _split_session(source)
+    if _is_in_journal(source):
+        return Match.no("what `palaver record` notes of exchanges that have not ended: it is in the log once they have")
     head = source.head()
     if source.suffix in {".html", ".htm"}:
         return _page(source, head)
@@ -82,6 +87,12 @@ def members_of(source: Source) -> tuple[Source | None, Source | None]:
     chunks = next((name for name in names if name.endswith(CHUNK_SUFFIX)), None)
     page = next((name for name in names if not name.endswith(CHUNK_SUFFIX)), None)
     return source.sibling(chunks) if chunks else None, source.sibling(page) if page else None
+
+
+def _is_in_journal(source: Source) -> bool:
+    """Return whether a file belongs to the journal in a folder of logs."""
+    folders = Path(source.label).parts[-3:-1]
+    return JOURNAL in folders and source.suffix in _JOURNAL_SUFFIXES
 
 
 def _is_array(head: bytes) -> bool:
