@@ -7,7 +7,11 @@ the API calls by itself) are masked.
 import re
 from typing import Any
 
+import msgspec
+
 from palaver.redact.policy import MASK, mask_header, mask_headers, mask_url
+from palaver.redact.text import is_secret_name, mask_pairs
+from palaver.streams.details import encode_json
 
 _BODIES = {"body", "body_raw", "chunk_data", "data", "streaming_details"}
 _COOKIES = {"cookie", "cookies", "set-cookie", "set_cookie", "setcookie"}
@@ -21,6 +25,7 @@ _STRING = r'"((?:[^"\\]|\\.)*)'
 _FIELD = re.compile(rf'{_STRING}"(\s*:\s*){_STRING}("|\\?$)')
 _LIST = re.compile(rf'{_STRING}"(\s*:\s*\[)((?:\s*{_STRING}(?:"|\\?$)\s*,?)+)')
 _PAIR = re.compile(rf'{_STRING}"(\s*,\s*){_STRING}("|\\?$)')
+_SETTING_ENDS = tuple(f'{name}"'.encode() for name in ("headers", "server_url", *sorted(_CREDENTIALS)))
 _CONTENT_FIELDS = {"chunk_data", "event_type", "logged_at", "timestamp", "request_id"}
 
 
@@ -42,10 +47,29 @@ def mask_entry(entry: Any) -> Any:
     return entry
 
 
+def mask_settings(body: bytes) -> bytes:
+    """Mask the credentials for other services in the JSON body of a request, which otherwise stays byte for byte."""
+    lower = body.lower()
+    if not body.lstrip().startswith((b"{", b"[")) or not any(end in lower for end in _SETTING_ENDS):
+        return body
+    try:
+        masked: Any = msgspec.json.decode(body)
+        mask_entry({"body": masked})
+        return body if masked == msgspec.json.decode(body) else encode_json(masked)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # It may be cut off: go by the names of its fields.
+        text = body.decode("utf-8", "surrogateescape")
+        return mask_pairs(text, _is_setting).encode("utf-8", "surrogateescape")
+
+
 def mask_record_text(text: str) -> str:
     """Mask an unreadable record by the names of its fields, wherever it was torn."""
     text = _LIST.sub(_mask_matched_list, text)
     return _PAIR.sub(_mask_matched_pair, _FIELD.sub(_mask_matched_field, text))
+
+
+def _is_setting(name: str) -> bool:
+    return is_secret_name(name) or name.lower() == "server_url"
 
 
 def _mask_field_value(name: str, value: Any, *, is_content: bool) -> Any:

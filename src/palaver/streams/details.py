@@ -55,6 +55,11 @@ class StreamingDetails:
         """The time of the previous chunk, whether or not an event ended in it."""
         self._names: dict[str, bytes] = {}
 
+    @property
+    def has_last_event(self) -> bool:
+        """Whether the event has arrived that ends a stream of its API; False once the stream is closed."""
+        return self._check is not None and self._check.has_ended
+
     def feed(self, chunk: bytes, timestamp: float | None) -> list[Event]:
         """Take one chunk; return the events that end in it, except pings."""
         if timestamp is not None and self._previous is not None and timestamp < self._previous:

@@ -7,6 +7,7 @@ without a name; the journal gets every piece of the response before the caller p
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from threading import Lock
 from typing import Any, NamedTuple, Protocol
 
 import orjson
@@ -71,6 +72,8 @@ class FinishedExchange(NamedTuple):
     responded: float | None
     first_chunk: float | None
     """When the first bytes of the response's body came."""
+    first_content: float | None
+    """When the first piece of a stream with content came, and not only the head of the answer."""
     ended: float
     is_stream: bool
     wire_format: str | None
@@ -105,6 +108,7 @@ class Exchange:
         self._clock = clock
         self._request = ByteSpill(MemoryBudget(HELD_BYTES))
         self._has_request = False
+        self._end_of_request = Lock()
         self._model: str | None = None
         self._response: _Response | None = None
         self._mask: ContentMask | None = None
@@ -116,6 +120,11 @@ class Exchange:
     @property
     def has_response(self) -> bool:
         return self._response is not None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it was written to the log, or discarded."""
+        return self._is_finished
 
     @property
     def size_bytes(self) -> int:
@@ -130,9 +139,11 @@ class Exchange:
 
     def end_request(self) -> None:
         """Note that the request's body is complete."""
-        if not self._has_request:
-            self._has_request = True
-            self._guard(self._keep_request_body)
+        # An abort may come from another thread while this one is still at work.
+        with self._end_of_request:
+            if not self._has_request:
+                self._has_request = True
+                self._guard(self._keep_request_body)
 
     def respond(
         self,
@@ -171,6 +182,13 @@ class Exchange:
     def abort(self, kind: str, message: str, timestamp: float | None = None) -> FinishedExchange:
         """Write the exchange to the log as one that was interrupted, with all that had arrived."""
         return self._finish({"type": kind, "message": message}, timestamp)
+
+    def stop(self, timestamp: float | None = None) -> FinishedExchange:
+        """Write the exchange of a client that stopped reading; after the last event of a stream, it is complete."""
+        self._guard(self._flush_mask)
+        if self._response is not None and self._response.has_last_event:
+            return self.finish(timestamp)
+        return self.abort("client_aborted", "the client stopped reading", timestamp)
 
     def discard(self) -> None:
         """Forget the exchange."""
@@ -220,8 +238,7 @@ class Exchange:
         ended = self._clock() if timestamp is None else timestamp
         self.end_request()
         response = self._response
-        if response is not None and self._mask is not None:
-            self._guard(self._flush_mask, self._mask, response)
+        self._guard(self._flush_mask)
         self._note(END, ended, encode_json(error))
         recording = None if response is None else self._guard(response.end, error, ended)
         place = self._guard(self._write, self._line(recording, error, ended))
@@ -234,6 +251,7 @@ class Exchange:
             started=self._head["timestamp"],
             responded=None if response is None else response.timestamp,
             first_chunk=None if response is None else response.first_chunk,
+            first_content=None if recording is None else recording.first_content,
             ended=ended,
             is_stream=recording is not None,
             wire_format=None if recording is None else recording.wire_format,
@@ -248,9 +266,11 @@ class Exchange:
         self._close(is_settled=place is not None)
         return finished
 
-    def _flush_mask(self, mask: ContentMask, response: "_Response") -> None:
-        for piece, time in mask.close():
-            self._keep(response, piece, time)
+    def _flush_mask(self) -> None:
+        mask, self._mask = self._mask, None
+        if mask is not None and self._response is not None:
+            for piece, time in mask.close():
+                self._keep(self._response, piece, time)
 
     def _line(self, recording: Recording | None, error: JsonObject | None, ended: float) -> Iterator[bytes]:
         head = self._head
@@ -265,7 +285,7 @@ class Exchange:
             fields["error"] = error
         request = {name: head[name] for name in ("timestamp", "method", "url", "headers")}
         response = (b"null",) if self._response is None else self._response.json(recording)
-        return entry_line(request, b"".join(self._request.pieces()), response, fields)
+        return entry_line(request, self._request.pieces(), response, fields)
 
     def _note(self, kind: int, timestamp: float, payload: bytes) -> None:
         """Write to the journal; where that is impossible, the exchange goes on without one."""
@@ -284,7 +304,7 @@ class Exchange:
         try:
             return action(*arguments)
         except OSError as error:
-            self._failure = str(error)
+            self._failure = error.strerror or str(error)
         except Exception as error:  # noqa: BLE001 - a defect of ours must not break the traffic; it is reported at the end
             self._failure = f"{type(error).__name__}: {error}"
         return None
@@ -319,6 +339,10 @@ class _Response:
         self._recorder = StreamRecorder(held_bytes=HELD_BYTES) if is_stream else None
         self._body = ByteSpill(MemoryBudget(HELD_BYTES))
         self.size_bytes = 0
+
+    @property
+    def has_last_event(self) -> bool:
+        return self._recorder is not None and self._recorder.has_last_event
 
     def head(self) -> JsonObject:
         fields: JsonObject = {
@@ -358,7 +382,7 @@ class _Response:
         """Yield the response as JSON."""
         if recording is not None:
             return streamed_response(self.head(), recording)
-        return plain_response(self.head(), b"".join(self._body.pieces()), is_encoded=self.is_encoded)
+        return plain_response(self.head(), self._body.pieces(), is_encoded=self.is_encoded)
 
     def payload(self, recording: Recording | None) -> JsonObject:
         """Return the response as the API sends it without streaming, or {}."""

@@ -1,17 +1,21 @@
-"""The line of a log for one exchange, written in pieces so that a long body is never copied as a whole."""
+"""The line of a log for one exchange, written in pieces so that a long body is in memory once at most."""
 
 import base64
+import codecs
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from palaver.model.build import JsonObject
+from palaver.streams.content_encoding import slices
 from palaver.streams.details import encode_json
 from palaver.streams.recorder import Recording
 
 _LINE_ENDS = bytes.maketrans(b"\r\n", b"  ")
 """Line ends in JSON stand between values, never inside of them."""
+_SLICE_BYTES = 3 << 18
+"""How much of a body is written at once: a multiple of 3, because base64 turns 3 bytes into 4 characters."""
 
 
 class _StatedModel(msgspec.Struct):
@@ -19,23 +23,20 @@ class _StatedModel(msgspec.Struct):
 
 
 def entry_line(
-    request: JsonObject, request_body: bytes, response: Iterable[bytes], more_fields: JsonObject
+    request: JsonObject, request_body: Iterable[bytes], response: Iterable[bytes], more_fields: JsonObject
 ) -> Iterator[bytes]:
     """Yield a line: the request's fields and body, the response as JSON, and the fields beside them."""
     yield b'{"request":' + encode_json(request)[:-1]
-    yield from _body_field(request_body)
+    yield from _body_field(b"".join(request_body))
     yield b'},"response":'
     yield from response
     yield b"," + encode_json(more_fields)[1:] + b"\n"
 
 
-def plain_response(head: JsonObject, body: bytes, *, is_encoded: bool) -> Iterator[bytes]:
+def plain_response(head: JsonObject, body: Iterable[bytes], *, is_encoded: bool) -> Iterator[bytes]:
     """Yield a response that was not streamed; an encoded body is one whose content encoding could not be removed."""
     yield encode_json(head)[:-1]
-    if is_encoded and body:
-        yield _base64_field(body)
-    else:
-        yield from _body_field(body)
+    yield from _base64_field(b"".join(body)) if is_encoded else _body_field(b"".join(body))
     yield b"}"
 
 
@@ -73,19 +74,39 @@ def _body_field(body: bytes) -> Iterator[bytes]:
     """Yield a body as a further field of an object: as JSON if it is that, else as text, else in base64."""
     if not body:
         return
-    try:
-        text = None if body.isascii() else body.decode()
-    except UnicodeDecodeError:
-        yield _base64_field(body)
-        return
-    if _is_json(body):
-        yield b',"body":' + body.translate(_LINE_ENDS)
+    if not _is_text(body):
+        yield from _base64_field(body)
+    elif _is_json(body):
+        yield b',"body":'
+        for piece in slices(body, _SLICE_BYTES):
+            yield piece.translate(_LINE_ENDS)
     else:
-        yield b',"body_raw":' + encode_json(body.decode() if text is None else text)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        yield b',"body_raw":"'
+        for piece in slices(body, _SLICE_BYTES):
+            yield encode_json(decoder.decode(piece))[1:-1]
+        yield b'"'
 
 
-def _base64_field(body: bytes) -> bytes:
-    return b',"body_base64":"' + base64.b64encode(body) + b'"'
+def _base64_field(body: bytes) -> Iterator[bytes]:
+    if body:
+        yield b',"body_base64":"'
+        for piece in slices(body, _SLICE_BYTES):
+            yield base64.b64encode(piece)
+        yield b'"'
+
+
+def _is_text(body: bytes) -> bool:
+    if body.isascii():
+        return True
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for piece in slices(body, _SLICE_BYTES):
+            decoder.decode(piece)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _is_json(body: bytes) -> bool:

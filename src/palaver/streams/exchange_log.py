@@ -191,13 +191,13 @@ class _LogFile:
                 moment += timedelta(seconds=1)
 
     def append(self, pieces: Iterable[bytes]) -> int:
-        """Write a line and return its number; if the disk is full, none of it stays."""
+        """Write a line and return its number; if that fails, as on a full disk, none of it stays."""
         written = 0
         try:
             for block in _blocks(pieces):
                 write_all(self._descriptor, block)
                 written += len(block)
-        except OSError:
+        except BaseException:
             os.ftruncate(self._descriptor, self.size_bytes)
             raise
         self.size_bytes += written

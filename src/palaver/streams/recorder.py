@@ -7,8 +7,9 @@ is, unless a single event is larger than that.
 """
 
 import json
+import time
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from palaver.storage.spill import ByteSpill, MemoryBudget
 from palaver.streams import anthropic, assemble, assembler, gemini, openai_chat, openai_responses
 from palaver.streams._contract import Assembler, Event
 from palaver.streams.details import StreamingDetails, encode_json
+from palaver.streams.first_content import is_content_event
 from palaver.streams.log_entries import MIN_MILLISECONDS
 
 # Imported now, so that the first chunk does not have to wait for it.
@@ -41,7 +43,25 @@ class StreamRecorder:
         self._details = StreamingDetails(self._events.write)
         self._assembler: Assembler | None = None
         self._is_assembled = True
+        self._first_content: float | None = None
         self._is_finished = False
+
+    @property
+    def has_last_event(self) -> bool:
+        """Whether the event has arrived that ends a stream of its API."""
+        return self._details.has_last_event
+
+    def record(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield chunks as they come, each recorded with the time; `finish` or `abort` ends the recording then."""
+        for chunk in chunks:
+            self.feed(chunk, time.time())
+            yield chunk
+
+    async def record_async(self, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+        """Yield the chunks of an asynchronous iterator as `record` does."""
+        async for chunk in chunks:
+            self.feed(chunk, time.time())
+            yield chunk
 
     def feed(self, chunk: bytes | bytearray | memoryview, timestamp: float) -> None:
         """Record the result of one network read."""
@@ -50,7 +70,10 @@ class StreamRecorder:
             chunk = _copied(chunk)
         _check_timestamp(timestamp)
         self._body.write(chunk)
-        self._assemble(self._details.feed(chunk, timestamp))
+        events = self._details.feed(chunk, timestamp)
+        if self._first_content is None and any(map(is_content_event, events)):
+            self._first_content = timestamp
+        self._assemble(events)
 
     def finish(self, timestamp: float | None = None) -> "Recording":
         """End the recording; `timestamp` is used only if there was no chunk at all."""
@@ -61,7 +84,8 @@ class StreamRecorder:
             self._details.feed(b"", timestamp)
         self._is_finished = True
         self._assemble(self._details.close())
-        return Recording(self._details, self._body, self._events, self._assembler if self._is_assembled else None)
+        fed = self._assembler if self._is_assembled else None
+        return Recording(self._details, self._body, self._events, fed, self._first_content)
 
     def abort(self, reason: str, timestamp: float | None = None) -> "Recording":
         """End the recording of a stream that broke off, and note why; everything recorded so far is preserved."""
@@ -117,7 +141,16 @@ def _check_timestamp(timestamp: object) -> None:
 class Recording:
     """A finished recording: the raw body, the details of its events, and the response they encode."""
 
-    def __init__(self, details: StreamingDetails, body: ByteSpill, events: ByteSpill, fed: Assembler | None) -> None:
+    def __init__(
+        self,
+        details: StreamingDetails,
+        body: ByteSpill,
+        events: ByteSpill,
+        fed: Assembler | None,
+        first_content: float | None,
+    ) -> None:
+        self.first_content = first_content
+        """When the first chunk with content came, and not only the head of the answer; None if there was none."""
         self._details = details
         self._body = body
         self._events = events

@@ -1,0 +1,57 @@
+"""Credentials for other services in the body of a request are masked always, and nothing else of it changes."""
+
+import json
+
+import pytest
+
+from palaver.model.build import JsonObject
+from palaver.redact.logs import mask_settings
+
+SECRET = "planted-7f3a"  # noqa: S105 - of nobody
+SERVERS: list[JsonObject] = [
+    {"mcp_servers": [{"type": "url", "url": "https://mcp.example.com", "authorization_token": SECRET}]},
+    {"tools": [{"type": "mcp", "server_label": "x", "authorization": SECRET}]},
+    {"tools": [{"type": "mcp", "headers": {"Authorization": f"Bearer {SECRET}", "X-Api-Key": SECRET}}]},
+    {"tools": [{"type": "mcp", "server_url": f"https://user:{SECRET}@mcp.example.com/sse?key={SECRET}"}]},
+    {"tools": [{"type": "mcp", "HEADERS": {"cookie": SECRET}}], "temperature": 0.5},
+]
+KEPT = [
+    b"",
+    b"no JSON, authorization: x",
+    b'{"model": "m", "temperature": 1.50, "big": 123456789012345678901234567890}',
+    json.dumps({"messages": [{"role": "user", "content": f'{{"authorization": "{SECRET}"}} in a text'}]}).encode(),
+    b'{"tools": [{"type": "mcp", "server_url": "https://mcp.example.com/sse", "headers": {}, "n": 1.50}]}',
+    b'{"tools": [{"parameters": {"properties": {"headers": {"type": "object", "title": "Headers"}}}, "n": 1.50}]}',
+    b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n{"authorization": "planted"}\r\n--x--',
+    b'{"authorization": null, "n": 1.50}',
+    b"\xff\xfe\x00",
+]
+
+
+@pytest.mark.parametrize("settings", SERVERS)
+def test_connection_settings_are_masked(settings: JsonObject) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": f"my password is {SECRET}-0"}], **settings}
+    masked = json.loads(mask_settings(json.dumps(body).encode()))
+    assert masked["messages"] == body["messages"]
+    assert SECRET not in json.dumps({**masked, "messages": None})
+    assert {name: masked[name] for name in body if name not in settings} == {
+        name: body[name] for name in body if name not in settings
+    }
+
+
+@pytest.mark.parametrize("settings", SERVERS)
+def test_a_body_that_was_cut_off_is_masked(settings: JsonObject) -> None:
+    body = json.dumps({**settings, "messages": []}).encode()
+    start = body.index(SECRET.encode())
+    for end in range(start + 6, len(body)):
+        assert SECRET.encode()[:6] not in mask_settings(body[:end])
+
+
+@pytest.mark.parametrize("body", KEPT)
+def test_a_body_without_such_settings_stays_byte_for_byte(body: bytes) -> None:
+    assert mask_settings(body) == body
+
+
+def test_a_body_that_is_nested_too_deeply_is_masked_all_the_same() -> None:
+    body = b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"authorization": "planted-7f3a"}'
+    assert SECRET.encode() not in mask_settings(body)
