@@ -5,6 +5,7 @@ left out. A response that breaks off is broken off for the client too, never end
 """
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import httpx2
 import orjson
 
+from palaver.recorder.connections import Connections
 from palaver.recorder.settings import Watcher
 from palaver.redact.text import mask_addresses, mask_tokens
 from palaver.streams.exchange import Exchange, FinishedExchange
@@ -29,8 +31,23 @@ _ONE_CONNECTION = frozenset(
 )
 """Headers that belong to one connection, not to the message."""
 _REQUEST_ONLY = frozenset({b"host", b"expect"})
+_QUOTED = re.compile(r"[:\s]*(?:b|bytearray\(b)?['\"].*", re.DOTALL)
 _LARGE_BYTES = 1 << 20
 _WITHOUT_BODY = (204, 304)
+
+
+class Destination(NamedTuple):
+    """Where a request goes: the URL of an upstream, and the path and query below it as the client spells them."""
+
+    url: str
+    below: str
+
+    def request(self, method: str, headers: RawHeaders, content: AsyncIterator[bytes] | None = None) -> httpx2.Request:
+        """Return a request; its target is given apart from its URL, which httpx2 would spell in its own way."""
+        url = httpx2.URL(self.url)
+        target = (url.raw_path.rstrip(b"/") + self.below.encode("latin-1")) or b"/"
+        target = target if target.startswith(b"/") else b"/" + target
+        return httpx2.Request(method, url, headers=headers, content=content, extensions={"target": target})
 
 
 class Unrecorded:
@@ -51,6 +68,8 @@ class Unrecorded:
 
     def abort(self, kind: str, message: str) -> None: ...
 
+    def stop(self) -> None: ...
+
 
 class Failure(NamedTuple):
     """An end of an exchange that its client has to be told."""
@@ -58,6 +77,10 @@ class Failure(NamedTuple):
     status: int
     kind: str
     message: str
+
+
+CLIENT_GONE = Failure(0, "client_aborted", "the client closed the connection")
+RECORDER_STOPPED = Failure(0, "recorder_stopped", "the recorder was stopped meanwhile")
 
 
 class ClientGoneError(Exception):
@@ -83,9 +106,9 @@ class HttpRelay:
         self._is_logged = False
         self._last_sent = time.monotonic()
 
-    async def run(self, client: httpx2.AsyncClient, url: httpx2.URL) -> None:
+    async def run(self, connections: Connections, destination: Destination) -> None:
         """Relay the exchange to its end."""
-        relay = asyncio.create_task(self._relay(client, url))
+        relay = asyncio.create_task(self._relay(connections, destination))
         gone = asyncio.create_task(self._wait_until_gone())
         try:
             await asyncio.wait({relay, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -97,7 +120,7 @@ class HttpRelay:
             gone.cancel()
             if not self._is_complete:
                 # Without waiting: the server is about to cancel whatever still waits.
-                self._log(self._exchange.abort("recorder_stopped", "the recorder was stopped meanwhile"))
+                self._log(self._exchange.abort(RECORDER_STOPPED.kind, RECORDER_STOPPED.message))
             raise
         gone.cancel()
         await asyncio.wait({gone})
@@ -106,28 +129,27 @@ class HttpRelay:
     async def _end(self, relay: asyncio.Task[None]) -> None:
         """Log the exchange if it was interrupted, and tell the client if it has no response yet."""
         if relay.cancelled():
-            await self._abort("client_aborted", "the client closed the connection")
+            if not self._is_logged:
+                # Some clients close the connection after the last event, without waiting for the end of the body.
+                self._log(await asyncio.to_thread(self._exchange.stop))
             return
         error = relay.exception()
         if error is None:
             return
         failure = failure_of(error)
-        await self._abort(failure.kind, failure.message)
-        if not self._has_begun and failure.kind != "client_aborted":
+        await self._abort(failure)
+        if not self._has_begun and failure is not CLIENT_GONE:
             await send_error(self._send, failure.status, failure.message)
 
-    async def _relay(self, client: httpx2.AsyncClient, url: httpx2.URL) -> None:
+    async def _relay(self, connections: Connections, destination: Destination) -> None:
         headers = forwarded_headers(self._scope["headers"], also=_REQUEST_ONLY)
         content = self._request_body() if _has_body(self._scope["headers"]) else None
         if content is None:
             self._exchange.end_request()
             self._has_read_request.set()
-        request = httpx2.Request(self._scope["method"], url, headers=headers, content=content)
-        response = await client.send(request, stream=True, auth=None, follow_redirects=False)
-        try:
+        request = destination.request(self._scope["method"], headers, content)
+        async with connections.send(request) as response:
             await self._relay_response(response)
-        finally:
-            await response.aclose()
 
     async def _relay_response(self, response: httpx2.Response) -> None:
         exchange = self._exchange
@@ -167,13 +189,19 @@ class HttpRelay:
                 more = message.get("more_body", False)
                 if body := message.get("body", b""):
                     self._exchange.send(body)
+                if not more:
+                    await self._end_request()
+                if body:
                     yield body
-            if self._exchange.size_bytes > _LARGE_BYTES:
-                await asyncio.to_thread(self._exchange.end_request)
-            else:
-                self._exchange.end_request()
         finally:
             self._has_read_request.set()
+
+    async def _end_request(self) -> None:
+        """Record that the body is complete, before the upstream can answer it."""
+        if self._exchange.size_bytes > _LARGE_BYTES:
+            await asyncio.to_thread(self._exchange.end_request)
+        else:
+            self._exchange.end_request()
 
     async def _wait_until_gone(self) -> None:
         """Return once the client has closed its connection, or has closed its side of it and nothing more comes."""
@@ -192,9 +220,9 @@ class HttpRelay:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    async def _abort(self, kind: str, message: str) -> None:
+    async def _abort(self, failure: Failure) -> None:
         if not self._is_logged:
-            self._log(await asyncio.to_thread(self._exchange.abort, kind, message))
+            self._log(await asyncio.to_thread(self._exchange.abort, failure.kind, failure.message))
 
     def _log(self, finished: FinishedExchange | None) -> None:
         self._is_logged = True
@@ -229,13 +257,15 @@ def failure_of(error: BaseException) -> Failure:
     """Return what the failure of an upstream means for the log and for the client."""
     match error:
         case ClientGoneError():
-            return Failure(0, "client_aborted", "the client closed the connection")
+            return CLIENT_GONE
         case httpx2.ConnectError() | httpx2.ConnectTimeout() | httpx2.UnsupportedProtocol() | httpx2.ProxyError():
             return Failure(502, "upstream_unreachable", f"the upstream cannot be reached: {_reason(error)}")
         case httpx2.TimeoutException():
             return Failure(504, "timeout", "the upstream has sent nothing for too long: see --timeout")
         case httpx2.TransportError():
-            return Failure(502, "upstream_aborted", f"the upstream broke off: {_reason(error)}")
+            # What is quoted in it is what the upstream sent.
+            message = _QUOTED.sub("", _reason(error))
+            return Failure(502, "upstream_aborted", f"the upstream broke off: {message}")
         case _:
             return Failure(502, "upstream_aborted", f"{type(error).__name__}: {_reason(error)}")
 

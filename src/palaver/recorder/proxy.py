@@ -14,17 +14,18 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from palaver.errors import OptionError
-from palaver.recorder.http_relay import HttpRelay, Message, Unrecorded, send_error
+from palaver.recorder.addresses import is_loopback
+from palaver.recorder.connections import Connections
+from palaver.recorder.http_relay import Destination, HttpRelay, Message, RawHeaders, Unrecorded, send_error
 from palaver.recorder.settings import ProxySettings, Watcher
 from palaver.recorder.upstreams import Upstream
 from palaver.recorder.websockets import WebSocketRelay
 from palaver.redact.policy import mask_url
+from palaver.redact.text import mask_addresses, mask_tokens
 from palaver.streams.exchange import Exchange
 from palaver.streams.exchange_log import ExchangeLog
 
 TOKEN_HEADER = b"x-palaver-token"
-CONNECT_TIMEOUT_S = 30.0
-_LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]", ""})
 _PORT = re.compile(r":[0-9]*$")
 
 
@@ -38,9 +39,10 @@ class Proxy:
         self._log = log
         self._settings = settings
         self._watcher = watcher
-        self._tls = _tls_context(settings)
-        self._client: httpx2.AsyncClient | None = None
-        self._websocket_client: httpx2.AsyncClient | None = None
+        tls = _tls_context(settings)
+        self._connections = {upstream.name: Connections(tls, settings.timeout_s, http2=True) for upstream in upstreams}
+        # A WebSocket begins with an upgrade, which HTTP/2 does not have.
+        self._websocket_connections = Connections(tls, settings.timeout_s, http2=False)
         # An endpoint that is not a function gets the raw messages, and all methods.
         endpoints = [Route("/{path:path}", self), WebSocketRoute("/{path:path}", self)]
         self.application = Starlette(routes=endpoints, lifespan=self._lifespan)
@@ -55,36 +57,28 @@ class Proxy:
                 return
             await self._relay(scope, receive, send, upstream, path.removeprefix(upstream.prefix))
         except Exception as error:  # noqa: BLE001 - a defect of ours must not end the recorder
-            self._watcher.failed(f"{type(error).__name__}: {error}")
+            self._watcher.failed(f"{type(error).__name__}: {mask_tokens(mask_addresses(str(error)))}")
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncGenerator[None]:
-        timeout = httpx2.Timeout(self._settings.timeout_s, connect=min(CONNECT_TIMEOUT_S, self._settings.timeout_s))
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=100)
-        async with (
-            httpx2.AsyncClient(http2=True, verify=self._tls, timeout=timeout, limits=limits) as self._client,
-            # A WebSocket begins with an upgrade, which HTTP/2 does not have.
-            httpx2.AsyncClient(verify=self._tls, timeout=timeout, limits=limits) as self._websocket_client,
-        ):
-            yield
+        yield
+        for connections in (*self._connections.values(), self._websocket_connections):
+            await connections.close()
 
     async def _relay(self, scope: Message, receive: Any, send: Any, upstream: Upstream, path: str) -> None:
-        query = scope.get("query_string", b"").decode("latin-1")
-        url = httpx2.URL(f"{upstream.url}{path}{'?' if query else ''}{query}")
-        scope["headers"] = [header for header in scope["headers"] if header[0] != TOKEN_HEADER]
+        query = scope["query_string"].decode("latin-1")
+        below = f"{path}{'?' if query else ''}{query}"
+        scope["headers"] = self._without_token(scope["headers"])
+        exchange = self._exchange(scope, upstream, path, below)
+        destination = Destination(upstream.url, below)
         if scope["type"] == "websocket":
-            exchange = self._exchange(scope, "GET", upstream, path, url)
-            assert self._websocket_client is not None
             websocket = WebSocket(scope, receive, send)
-            await WebSocketRelay(websocket, exchange, self._watcher).run(self._websocket_client, url)
+            await WebSocketRelay(websocket, exchange, self._watcher).run(self._websocket_connections, destination)
         else:
-            exchange = self._exchange(scope, scope["method"], upstream, path, url)
-            assert self._client is not None
-            await HttpRelay(scope, receive, send, exchange, self._watcher).run(self._client, url)
+            connections = self._connections[upstream.name]
+            await HttpRelay(scope, receive, send, exchange, self._watcher).run(connections, destination)
 
-    def _exchange(
-        self, scope: Message, method: str, upstream: Upstream, path: str, url: httpx2.URL
-    ) -> Exchange | Unrecorded:
+    def _exchange(self, scope: Message, upstream: Upstream, path: str, below: str) -> Exchange | Unrecorded:
         """Begin to record, unless the settings leave this exchange out."""
         settings = self._settings
         is_sampled = settings.sample >= 1 or random.random() < settings.sample  # noqa: S311 - no secret hangs on it
@@ -93,7 +87,8 @@ class Proxy:
         headers = [
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"] if name != b"host"
         ]
-        exchange = self._log.start(method, str(url), headers, upstream=upstream.name)
+        method = scope.get("method", "GET")
+        exchange = self._log.start(method, f"{upstream.url}{below}", headers, upstream=upstream.name)
         self._watcher.started(exchange.request_id, method, mask_url(path))
         return exchange
 
@@ -103,15 +98,19 @@ class Proxy:
         if not (token := self._settings.token):
             host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
             # Pages on the web can have names that resolve to this machine.
-            is_local = _PORT.sub("", host).lower() in _LOCAL_NAMES
+            is_local = not host or is_loopback(_PORT.sub("", host).strip("[]"))
             return path, None if is_local else (421, f"requests must name this machine, not {host!r}")
-        stated = next((value for name, value in scope["headers"] if name == TOKEN_HEADER), None)
-        if stated is None:
-            first, _, rest = path[1:].partition("/")
-            stated, path = first.encode("latin-1"), f"/{rest}"
-        if hmac.compare_digest(stated, token.encode()):
-            return path, None
+        stated = next((value for name, value in scope["headers"] if name == TOKEN_HEADER), b"")
+        first, _, rest = path[1:].partition("/")
+        is_first = hmac.compare_digest(first.encode("latin-1"), token.encode())
+        if is_first or hmac.compare_digest(stated, token.encode()):
+            return f"/{rest}" if is_first else path, None
         return path, (401, "this recorder needs its token, in the header x-palaver-token or first in the path")
+
+    def _without_token(self, headers: RawHeaders) -> RawHeaders:
+        """Return the headers without those that hold the token; it is also part of the address, as in `referer`."""
+        token = self._settings.token.encode()
+        return [(name, value) for name, value in headers if name != TOKEN_HEADER and not (token and token in value)]
 
     def _upstream_of(self, path: str) -> Upstream | None:
         for upstream in self._upstreams:

@@ -19,6 +19,9 @@ _BACKLOG = 2048
 _THREAD_SWITCH_S = 0.0005
 """How long a thread that writes the log may keep the one that relays waiting."""
 
+_SILENT_LOGGERS = ("uvicorn.error", "uvicorn.access", "httpx2", "httpcore2", "hpack")
+"""Their messages have URLs and headers with all secrets; what went wrong is in the log of exchanges."""
+
 
 class ProxyServer:
     """Listens from `start` to `stop`."""
@@ -29,6 +32,7 @@ class ProxyServer:
         self._port = port
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
+        self._switch_interval_s = sys.getswitchinterval()
         self.base_url = ""
         """Where it listens, once it does."""
 
@@ -49,9 +53,9 @@ class ProxyServer:
         address = listener.getsockname()
         host = f"[{address[0]}]" if ":" in address[0] else address[0]
         self.base_url = f"http://{host}:{address[1]}"
-        # Its messages name requests with their queries; what went wrong is in the log of exchanges.
-        for name in ("uvicorn.error", "uvicorn.access", "httpx2"):
+        for name in _SILENT_LOGGERS:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        self._switch_interval_s = sys.getswitchinterval()
         sys.setswitchinterval(_THREAD_SWITCH_S)
         config = uvicorn.Config(
             self._proxy.application,
@@ -82,10 +86,12 @@ class ProxyServer:
         self._server.should_exit = True
         self._thread.join()
         self._server = self._thread = None
+        sys.setswitchinterval(self._switch_interval_s)
 
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        # Without the protocol's number, asyncio does not set TCP_NODELAY, and small pieces wait 40 ms for each other.
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         if sys.platform != "win32":
             # On Windows, this would let two programs listen on one port.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -129,7 +135,7 @@ class _HalfOpenProtocol(HttpToolsProtocol):
 
     def eof_received(self) -> Any:
         cycle: Any = self.cycle
-        if cycle is None or cycle.response_complete:
+        if cycle is None or cycle.response_complete or cycle.more_body:
             return None
         scope: Any = self.scope
         scope[HALF_CLOSED].set()

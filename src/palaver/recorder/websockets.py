@@ -3,24 +3,34 @@
 import asyncio
 import base64
 import secrets
+from typing import Any
 
 import httpx2
 import wsproto.events
 from httpx2.websockets import AsyncWebSocketSession, HTTPXWSException, WebSocketDisconnect
 from starlette.websockets import WebSocket, WebSocketState
 from starlette.websockets import WebSocketDisconnect as ClientDisconnect
+from wsproto.frame_protocol import CloseReason
+from wsproto.utilities import LocalProtocolError
 
-from palaver.recorder.http_relay import RawHeaders, Unrecorded, failure_of, forwarded_headers
+from palaver.recorder.connections import Connections
+from palaver.recorder.http_relay import (
+    CLIENT_GONE,
+    RECORDER_STOPPED,
+    Destination,
+    Failure,
+    RawHeaders,
+    Unrecorded,
+    failure_of,
+    forwarded_headers,
+)
 from palaver.recorder.settings import Watcher
 from palaver.streams.exchange import Exchange
 
 MAX_MESSAGE_BYTES = 1 << 26
 _SWITCHING_PROTOCOLS = 101
 _NOT_FORWARDED = frozenset({b"host"})
-_NO_STATUS = 1005
-_GOING_AWAY = 1001
-_INTERNAL_ERROR = 1011
-_NORMAL = 1000
+_UPSTREAM_GONE = Failure(502, "upstream_aborted", "the upstream broke off")
 
 
 class WebSocketRelay:
@@ -33,30 +43,40 @@ class WebSocketRelay:
         self._sent = 0
         self._received = 0
         self._is_open = False
-        self._is_logged = False
+        self._has_response = False
+        self._client_close: tuple[int, str | None] = (CloseReason.INTERNAL_ERROR, _UPSTREAM_GONE.message)
+        """The code and the reason with which the WebSocket of the client is closed, unless the client closes it."""
 
-    async def run(self, client: httpx2.AsyncClient, url: httpx2.URL) -> None:
+    async def run(self, connections: Connections, destination: Destination) -> None:
         """Ask the upstream for a WebSocket; pass messages until one side closes it, or the answer if it refuses."""
         self._exchange.end_request()
         headers = _handshake(self._websocket.scope["headers"], self._websocket.scope.get("subprotocols") or [])
-        request = httpx2.Request("GET", url, headers=headers)
         try:
-            response = await client.send(request, stream=True, auth=None, follow_redirects=False)
-        except httpx2.TransportError as error:
-            await self._fail(error)
-            return
-        try:
-            self._exchange.respond(
-                response.status_code, response.headers.multi_items(), http_version=response.http_version
-            )
-            if response.status_code == _SWITCHING_PROTOCOLS:
-                await self._relay(response)
-            else:
-                await self._refuse(response)
-        finally:
-            await response.aclose()
+            async with connections.send(destination.request("GET", headers)) as response:
+                failure = await self._relay_response(response)
+        except asyncio.CancelledError:
+            self._log(RECORDER_STOPPED)
+            raise
+        except (ClientDisconnect, OSError):
+            self._log(CLIENT_GONE)
+        except Exception as error:  # noqa: BLE001 - every failure is logged, and the client gets to know of it
+            failure = failure_of(error)
+            self._log(failure)
+            if not self._has_response:
+                await self._answer(failure)
+        else:
+            self._log(failure)
 
-    async def _relay(self, response: httpx2.Response) -> None:
+    async def _relay_response(self, response: httpx2.Response) -> Failure | None:
+        self._exchange.respond(response.status_code, response.headers.multi_items(), http_version=response.http_version)
+        self._has_response = True
+        if response.status_code == _SWITCHING_PROTOCOLS:
+            return await self._relay(response)
+        await self._refuse(response)
+        return None
+
+    async def _relay(self, response: httpx2.Response) -> Failure | None:
+        """Pass messages both ways; return why it ended, or None if one side closed it properly."""
         headers = [item for item in forwarded_headers(response.headers.raw) if not _is_handshake(item[0])]
         session = AsyncWebSocketSession(
             response.extensions["network_stream"],
@@ -64,25 +84,22 @@ class WebSocketRelay:
             keepalive_ping_interval_seconds=None,
             response=response,
         )
-        try:
-            async with session as upstream:
-                await self._websocket.accept(upstream.subprotocol, headers)
-                self._is_open = True
-                down = asyncio.create_task(self._pass_down(upstream))
-                up = asyncio.create_task(self._pass_up(upstream))
-                try:
-                    await asyncio.wait({down, up}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    down.cancel()
-                    up.cancel()
-                    await asyncio.wait({down, up})
-        except asyncio.CancelledError:
-            self._end("recorder_stopped", "the recorder was stopped meanwhile")
-            raise
-        finally:
-            self._end()
+        await self._websocket.accept(session.subprotocol, headers)
+        self._is_open = True
+        async with session as upstream:
+            relays = [asyncio.create_task(self._pass_down(upstream)), asyncio.create_task(self._pass_up(upstream))]
+            try:
+                ended, _ = await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for relay in relays:
+                    relay.cancel()
+                await asyncio.wait(relays)
+        if self._websocket.client_state is WebSocketState.CONNECTED:
+            await self._websocket.close(*self._client_close)
+        failures = [relay.result() for relay in ended]
+        return None if None in failures else failures[0]
 
-    async def _pass_down(self, upstream: AsyncWebSocketSession) -> None:
+    async def _pass_down(self, upstream: AsyncWebSocketSession) -> Failure | None:
         """Pass messages of the upstream to the client, and its close at the end."""
         try:
             while True:
@@ -94,29 +111,36 @@ class WebSocketRelay:
                     self._received += 1
                     await self._websocket.send_bytes(bytes(event.data))
         except WebSocketDisconnect as closed:
-            await self._close_client(_sendable(closed.code), closed.reason)
-        except HTTPXWSException:
-            await self._close_client(_INTERNAL_ERROR, "the upstream broke off")
+            self._client_close = _sendable(closed.code), closed.reason
+            await upstream.close(*self._client_close)
+            return None
+        except (HTTPXWSException, LocalProtocolError):
+            return _UPSTREAM_GONE
+        except ClientDisconnect:
+            return CLIENT_GONE
 
-    async def _close_client(self, code: int, reason: str | None) -> None:
-        if self._websocket.client_state is WebSocketState.CONNECTED:
-            await self._websocket.close(code, reason)
-
-    async def _pass_up(self, upstream: AsyncWebSocketSession) -> None:
+    async def _pass_up(self, upstream: AsyncWebSocketSession) -> Failure | None:
         """Pass messages of the client to the upstream, and its close at the end."""
         try:
             while True:
                 message = await self._websocket.receive()
                 if message["type"] == "websocket.disconnect":
-                    await upstream.close(_sendable(message.get("code", _NORMAL)), message.get("reason") or None)
-                    return
+                    return await self._close_upstream(upstream, message)
                 self._sent += 1
                 if (text := message.get("text")) is not None:
                     await upstream.send_text(text)
                 else:
                     await upstream.send_bytes(message.get("bytes") or b"")
-        except (HTTPXWSException, ClientDisconnect):
-            return
+        except (HTTPXWSException, LocalProtocolError):
+            return _UPSTREAM_GONE
+
+    async def _close_upstream(self, upstream: AsyncWebSocketSession, message: Any) -> Failure | None:
+        if "reason" in message:
+            await upstream.close(_sendable(message["code"]), message["reason"] or None)
+            return None
+        # The client has not closed the WebSocket: its connection is lost, or the server stops.
+        await upstream.close(CloseReason.GOING_AWAY)
+        return RECORDER_STOPPED if message["code"] == CloseReason.SERVICE_RESTART else CLIENT_GONE
 
     async def _refuse(self, response: httpx2.Response) -> None:
         """Pass on the answer of an upstream that does not accept the WebSocket."""
@@ -127,22 +151,21 @@ class WebSocketRelay:
         async for chunk in response.aiter_raw():
             self._exchange.receive(chunk)
             await self._websocket.send({"type": "websocket.http.response.body", "body": chunk, "more_body": True})
-        self._end()
+        self._log(None)
         await self._websocket.send({"type": "websocket.http.response.body", "body": b""})
 
-    async def _fail(self, error: httpx2.TransportError) -> None:
-        failure = failure_of(error)
-        self._end(failure.kind, failure.message)
+    async def _answer(self, failure: Failure) -> None:
         await self._websocket.send({"type": "websocket.http.response.start", "status": failure.status, "headers": []})
         await self._websocket.send({"type": "websocket.http.response.body", "body": failure.message.encode()})
 
-    def _end(self, kind: str = "", message: str = "") -> None:
-        if not isinstance(self._exchange, Exchange) or self._is_logged:
+    def _log(self, failure: Failure | None) -> None:
+        exchange, self._exchange = self._exchange, Unrecorded()
+        if isinstance(exchange, Unrecorded):
             return
-        self._is_logged = True
         if self._is_open:
-            self._exchange.note_websocket(self._sent, self._received)
-        self._watcher.finished(self._exchange.abort(kind, message) if kind else self._exchange.finish())
+            exchange.note_websocket(self._sent, self._received)
+        finished = exchange.finish() if failure is None else exchange.abort(failure.kind, failure.message)
+        self._watcher.finished(finished)
 
 
 def _handshake(headers: RawHeaders, subprotocols: list[str]) -> RawHeaders:
@@ -163,5 +186,7 @@ def _is_handshake(name: bytes) -> bool:
 
 
 def _sendable(code: int) -> int:
-    """Return a code that may stand in a close frame: some codes only say how a connection ended."""
-    return {_NO_STATUS: _NORMAL, 1006: _GOING_AWAY, 1015: _GOING_AWAY}.get(code, code)
+    """Return a code that can be sent: some only say how a connection ended, and 1005 that there was no code."""
+    if code == CloseReason.NO_STATUS_RCVD:
+        return CloseReason.NO_STATUS_RCVD
+    return CloseReason.GOING_AWAY if code in {CloseReason.ABNORMAL_CLOSURE, CloseReason.TLS_HANDSHAKE_FAILED} else code
