@@ -46,16 +46,16 @@ browser: $(READY_DEV)
 			echo "no browser for the tests: install Chromium or Chrome, or name one in PALAVER_BROWSER" >&2; \
 	}
 
-# Completion is tested in real shells, and the manual page with a real reader of it.
+# Completion is tested in real shells, the manual page with a real reader of it, and `replay` with the real curl.
 shells:
-	@command -v zsh >/dev/null && command -v fish >/dev/null && command -v mandoc >/dev/null || { \
+	@command -v zsh >/dev/null && command -v fish >/dev/null && command -v mandoc >/dev/null && command -v curl >/dev/null || { \
 		if [ "$$(id -u)" = 0 ]; then root="env"; else root="sudo -n env"; fi; \
 		command -v apt-get >/dev/null && $$root true 2>/dev/null \
 			&& $$root apt-get update -qq >/dev/null \
 			&& $$root DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
-				zsh fish mandoc >/dev/null; \
-		command -v zsh >/dev/null && command -v fish >/dev/null && command -v mandoc >/dev/null || \
-			echo "the tests need zsh, fish and mandoc: install them with your package manager" >&2; \
+				zsh fish mandoc curl >/dev/null; \
+		command -v zsh >/dev/null && command -v fish >/dev/null && command -v mandoc >/dev/null && command -v curl >/dev/null || \
+			echo "the tests need zsh, fish, mandoc and curl: install them with your package manager" >&2; \
 	}
 
 # ONLY names the platform, or a part of its name, whose expected output is written.
