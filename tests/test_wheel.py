@@ -4,6 +4,7 @@ import email
 import json
 import re
 import shutil
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -75,16 +76,23 @@ def test_the_source_distribution_builds_the_same_wheel(wheel, tmp_path):  # noqa
     assert not [name for name in names if re.match(r"\.(venv|git|cache)/|build/|dist/|site/", name)]
 
 
-@pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):  # noqa: F811
-    """The wheel in a virtual environment with its dependencies, and a folder that knows no checkout."""
-    folder = tmp_path_factory.mktemp("installed")
+def install(requirement, folder):
+    """Install into a new virtual environment, and return the folder of its programs."""
     environment = clean_environment(folder)
     uv = [SCRIPTS / "uv", "--quiet"]
     finish([*uv, "venv", "--python", sys.executable, folder / "venv"], env=environment)
     programs = folder / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
-    install = [*uv, "pip", "install", "--python", programs / "python", "--constraints", CHECKOUT / "constraints.txt"]
-    finish([*install, wheel], env=environment)
+    command = [*uv, "pip", "install", "--python", programs / "python", "--constraints", CHECKOUT / "constraints.txt"]
+    finish([*command, requirement], env=environment)
+    return programs
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):  # noqa: F811
+    """The wheel in a virtual environment with its dependencies, and a folder that knows no checkout."""
+    folder = tmp_path_factory.mktemp("installed")
+    programs = install(wheel, folder)
+    environment = clean_environment(folder)
     (folder / "work").mkdir()
     session = CHECKOUT / "fixtures" / "claude_code" / "plain_session" / "source"
     shutil.copytree(session, folder / "work" / "sessions")
@@ -105,11 +113,31 @@ def test_the_installed_palaver_is_not_the_checkout(installed):
     assert installed("--version") == f"palaver {__version__}\n"
 
 
+def test_a_command_that_needs_an_extra_says_so_in_one_line(installed):
+    [palaver] = (installed.folder / "venv").glob("*/palaver*")
+    words = [palaver, "record", "--", "no-such-command"]
+    environment = clean_environment(installed.folder)
+    recording = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert (recording.returncode, recording.stdout) == (2, "")
+    assert recording.stderr == "palaver: palaver record needs an extra: pip install 'palaver[record]'\n"
+    assert "--upstream" in installed("record", "--help")
+    assert "--curl" in installed("replay", "--help"), "it needs no extra"
+
+
+@pytest.mark.parametrize("extra", ["record", "all"])
+def test_with_its_extra_the_installed_palaver_records(wheel, tmp_path, extra):  # noqa: F811
+    programs = install(f"{wheel}[{extra}]", tmp_path)
+    command = [programs / "python", "-c", "import os; print(os.environ['ANTHROPIC_BASE_URL'])"]
+    printed = finish([programs / "palaver", "record", "--quiet", *command], env=clean_environment(tmp_path))
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/anthropic\n", printed)
+
+
 def test_no_development_tool_comes_with_it(installed):
     program = "import importlib.metadata as m; print(*(d.metadata['Name'].lower() for d in m.distributions()))"
     names = set(installed.python(program).split())
     assert {"palaver", "typer", "orjson"} <= names
     assert not names & {"pytest", "ruff", "hypothesis", "openai", "anthropic", "jsonschema", "zensical", "playwright"}
+    assert not names & {"brotli", "httptools", "starlette", "uvicorn"}, "these belong to an extra"
 
 
 def test_the_installed_palaver_imports_searches_counts_and_validates(installed):

@@ -29,6 +29,12 @@ def home(tmp_path, monkeypatch):
         "FORCE_COLOR",
         "PALAVER_DEBUG",
         "COLUMNS",
+        "ANTHROPIC_BASE_URL",
+        "OPENAI_BASE_URL",
+        "OPENAI_API_BASE",
+        "AZURE_OPENAI_ENDPOINT",
+        "GOOGLE_GEMINI_BASE_URL",
+        "PALAVER_RECORD_TOKEN",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")

@@ -2,13 +2,15 @@
 
 `invocations/<command>.toml` is the table that drives it, one file a command. `words` follow the command; `files` are
 written and the commands of `before` are run first; `{fixtures}` is the folder of that name, `{here}` an empty one with
-a `home` in it; `is_answered = false` where nothing is printed since nothing could be done. `--json` is added.
+a `home` in it, `{python}` the interpreter; `is_answered = false` where nothing is printed since nothing could be done.
+`--json` is added, before any `--`.
 """
 
 import json
 import subprocess
 import sys
 import tomllib
+from functools import reduce
 from pathlib import Path
 
 import jsonschema
@@ -36,7 +38,8 @@ ANSWERING = [command.name for command in COMMANDS.values() if command.has_json]
 @pytest.fixture
 def invoke(run, tmp_path):
     def words_of(words):
-        return [word.replace("{fixtures}", str(ROOT / "fixtures")).replace("{here}", str(tmp_path)) for word in words]
+        places = {"{fixtures}": str(ROOT / "fixtures"), "{here}": str(tmp_path), "{python}": sys.executable}
+        return [reduce(lambda text, name: text.replace(name, places[name]), places, word) for word in words]
 
     def invoked(command, invocation):
         for name, text in invocation.get("files", {}).items():
@@ -45,8 +48,10 @@ def invoke(run, tmp_path):
         for words in invocation.get("before", []):
             earlier = run(*words_of(words))
             assert earlier.exit_code in {0, 1}, earlier.stderr
-        as_json = ["--json"] if COMMANDS[command].has_json else []
-        return run(*command.split(), *words_of(invocation["words"]), *as_json)
+        words = words_of(invocation["words"])
+        if COMMANDS[command].has_json:
+            words.insert(words.index("--") if "--" in words else len(words), "--json")
+        return run(*command.split(), *words)
 
     return invoked
 

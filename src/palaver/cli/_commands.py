@@ -46,6 +46,8 @@ GROUPS = {
         "completion": _Entry("completion", "Print a script that completes commands, options and ids in your shell."),
     },
     "API traffic": {
+        "record": _Entry("record", "Record API traffic, with the time of every event.", "[OPTIONS] [--]"),
+        "replay": _Entry("replay", "Print a recorded request as a command for `curl`, and its payload."),
         "cook": _Entry("cook", "Deduplicate the requests, messages and tools of traces or conversations."),
         "merge": _Entry("merge", "Merge stream chunks into the log of their requests."),
         "convert": _Entry("convert", "Convert API payloads from one provider's format to another."),

@@ -51,6 +51,15 @@ EXAMPLES = {
         "palaver forget --undo 0c182e15",
     ),
     "completion": ("palaver completion bash", "palaver completion zsh"),
+    "record": (
+        "palaver record -- claude",
+        "palaver record --upstream anthropic --archive",
+        "palaver record --upstream local=http://127.0.0.1:11434/v1 --log traffic/",
+    ),
+    "replay": (
+        "palaver replay log-2026-11-19-08-30-00.jsonl:3 --dry-run",
+        "palaver replay traffic/log-2026-11-19-08-30-00.jsonl:3 --curl",
+    ),
     "cook": ("palaver cook trace.jsonl", "palaver cook --project webshop --output cooked.json"),
     "merge": ("palaver merge requests.jsonl --chunks chunks.jsonl --output merged.jsonl",),
     "convert": ("palaver convert request.json --from openai-chat --to anthropic",),

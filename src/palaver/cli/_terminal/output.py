@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
     from rich.console import Console, RenderableType
+    from rich.live import Live
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
     from rich.text import Text
@@ -265,6 +266,44 @@ def _print_trimmed(console: "Console", part: "RenderableType") -> None:
             line[-1] = line[-1]._replace(text=line[-1].text.rstrip())
         segments += [*line, Segment.line()]
     console.print(Segments(segments), end="", soft_wrap=True)
+
+
+class StatusLine:
+    """A line at the end of the terminal that is drawn again when it changes; without a terminal, there is none."""
+
+    def __init__(self, *, is_quiet: bool = False) -> None:
+        self.is_possible = not is_quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.hide()
+
+    def show(self, line: "Text") -> None:
+        if not self.is_possible:
+            return
+        if self._live is None:
+            from rich.live import Live
+
+            self._live = Live(
+                console=_console(sys.stderr),
+                auto_refresh=False,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        self._live.update(line, refresh=True)
+
+    def hide(self) -> None:
+        """Remove the line, so that something else can be printed; `show` draws it again."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
 
 
 class Progress:

@@ -26,6 +26,7 @@ _MODELS = {
     "quarantine retry": "checks:QuarantineRetryAnswer",
     "quarantine show": "checks:QuarantineShowAnswer",
     "rate": "edits:RateAnswer",
+    "record": "recordings:RecordAnswer",
     "scan": "imports:ScanAnswer",
     "search": "conversations:SearchAnswer",
     "show": "conversations:ShowAnswer",
