@@ -59,6 +59,7 @@ LINES = [
     *_lines("SSE assembly", "streams", "active", "active"),
     *_lines("SSE assembly", "streams", "recorders", "recorder"),
     *_lines("SSE assembly", "streams", "merging", "merge"),
+    *_lines("Recording, over the same calls without it; yardstick: mitmproxy", "record", "measure", "record"),
     *_lines("Cook", "cook", "measure", "cook"),
     *_lines(
         "Validation, a second",

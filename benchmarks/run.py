@@ -38,6 +38,11 @@ TINY = {
     "stream_megabytes": 0.1,
     "longest_megabytes": 0.2,
     "chunks": 2_000,
+    "streams": 8,
+    "paced_streams": 2,
+    "stream_events": 10,
+    "active_megabytes": 0.05,
+    "fast_megabytes": 0.05,
 }
 
 
@@ -86,6 +91,8 @@ def _arguments() -> Asked:
     asked = parser.parse_args()
     asked.requests, asked.request_messages = [2_000, 10_000], 200
     asked.events, asked.chunks, asked.stream_megabytes, asked.longest_megabytes = 60_000, 100_000, 8, 100
+    asked.streams, asked.paced_streams, asked.stream_events = 200, 20, 200
+    asked.active_megabytes, asked.fast_megabytes = 0.5, 4
     if asked.tiny:
         vars(asked).update(TINY)
     asked.json = asked.json or asked.data / "results.json"
