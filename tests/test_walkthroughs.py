@@ -46,10 +46,15 @@ def follow(text, reader):
         may_refuse = command.endswith(_OR_TRUE)
         done = reader([sys.executable, "-m", *shlex.split(command.removesuffix(_OR_TRUE))])
         assert done.returncode == 0 or (may_refuse and done.returncode == 1), (command, done.stderr)
-        rest = done.stdout.replace("\\\\", "/").replace("\\", "/")
-        for part in filter(str.strip, re.split(r"^…$", shown, flags=re.MULTILINE)):
+        rest = _with_slashes(done.stdout + done.stderr)
+        for part in filter(str.strip, re.split(r"^…$", _with_slashes(shown), flags=re.MULTILINE)):
             before, found, rest = rest.partition(part.strip("\n"))
             assert found, (command, part, before)
+
+
+def _with_slashes(text):
+    """Write the separators of paths as they are everywhere but on Windows."""
+    return text.replace("\\\\", "/").replace("\\", "/")
 
 
 @pytest.fixture

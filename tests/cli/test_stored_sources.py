@@ -104,4 +104,5 @@ def test_before_the_scan_it_does_not(run, elsewhere, kept, monkeypatch, tmp_path
         for line in exported(tmp_path / "fresh" / "archive.db")
         if before.get((document := json.loads(line))["conversation_id"]) != line
     }
-    assert changed == {"api_trace", "chatgpt", "claude_ai", "claude_code", "continue_dev", "github_copilot", "roo_code"}
+    traces = {"api_trace", "azure_openai"}
+    assert changed == {*traces, "chatgpt", "claude_ai", "claude_code", "continue_dev", "github_copilot", "roo_code"}

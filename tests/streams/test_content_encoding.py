@@ -19,15 +19,19 @@ def raw_deflate(body: bytes) -> bytes:
     return made.compress(body) + made.flush()
 
 
+def gzipped(body: bytes) -> bytes:
+    return gzip.compress(body, mtime=0)
+
+
 ENCODERS = {
-    "gzip": gzip.compress,
-    "x-gzip": gzip.compress,
+    "gzip": gzipped,
+    "x-gzip": gzipped,
     "deflate": zlib.compress,
     "br": brotli.compress,
     "zstd": zstandard.ZstdCompressor().compress,
     "identity": bytes,
     "": bytes,
-    "gzip, br": lambda body: brotli.compress(gzip.compress(body)),
+    "gzip, br": lambda body: brotli.compress(gzipped(body)),
 }
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _MAX_WIDTH = 120
 """Longer lines are hard to read, however wide the terminal is."""
 _CONTEXT = 5
+_NOT_RECORDED = 1
 
 
 def show(
@@ -113,7 +114,11 @@ def show(
         if wire and place.message_id is None:
             raise OptionError(f"--wire needs one answer: write {word}:N with its number")
         if as_json:
-            output.answer_json(_answer(connection, key, config, prices, wire_of=place.message_id if wire else None))
+            wire_of = place.message_id if wire else None
+            answer = _answer(connection, key, config, prices, wire_of=wire_of)
+            output.answer_json(answer)
+            if wire and all(call["message_id"] != wire_of for call in answer["recorded_calls"]):
+                raise typer.Exit(_NOT_RECORDED)
             return
         if wire:
             with output.paged(is_wanted=not no_pager):
@@ -164,7 +169,7 @@ def _show_call(connection: "sqlite3.Connection", place: MessagePlace, *, whole_t
     call = recorded_call(connection, stored_message(connection, place.conversation.key, place.message_id))
     if call is None:
         output.notify("No recorded call belongs to this message. `palaver record -- COMMAND` records those to come.")
-        raise typer.Exit(1)
+        raise typer.Exit(_NOT_RECORDED)
     short_id = ShortIds(connection).short_id(call.platform, call.conversation_id)
     number = message_numbers(connection, call.conversation, [call.message_id])[call.message_id]
     width = output.terminal_width()

@@ -68,7 +68,7 @@ class ApiTrace:
     options = no_options
 
     def locations(self) -> list[Path]:
-        return [Path(recordings_folder()), Path.home() / ".claude-trace"]
+        return [Path.home() / ".claude-trace", Path(recordings_folder())]
 
     def recognizes(self, source: "Source") -> Match:
         from palaver.importers.api_trace.recognition import recognize
