@@ -340,6 +340,17 @@ def test_on_a_terminal_one_line_tells_what_passed(recorder, upstream):
 
 
 @posix_only
+@pytest.mark.usefixtures("upstream")
+def test_the_line_leaves_room_for_the_echo_of_ctrl_c(recorder, monkeypatch):
+    """Behind a full line, ^C would begin a new one, and the line would stay."""
+    monkeypatch.setenv("COLUMNS", "40")
+    running, _ = recorder(is_on_terminal=True)
+    assert len(running.wait_for("Waiting for the first .*…")[0]) == 37
+    running.type(b"\x03")
+    assert running.finish() == 0
+
+
+@posix_only
 def test_ctrl_c_lets_a_stream_end(recorder, upstream, recordings):
     held = threading.Event()
     upstream.answer = lambda _: streamed(*EVENTS[:3], held, *EVENTS[3:])

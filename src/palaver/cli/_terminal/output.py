@@ -297,6 +297,8 @@ class StatusLine:
                 redirect_stderr=False,
             )
             self._live.start()
+        # The terminal shows Ctrl-C as ^C behind the line, which must not begin another one.
+        line.truncate(self._live.console.width - 3, overflow="ellipsis")
         self._live.update(line, refresh=True)
 
     def hide(self) -> None:
