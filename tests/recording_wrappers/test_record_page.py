@@ -6,12 +6,14 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
 from importing import CHECKOUT
 from loopback import EVENTS, JSON, Answer, Loopback, entries, event_types, streamed
-from palaver.recorder.upstreams import PRESETS
+from palaver.recorder.addresses import DEFAULT_PORT, Address, local_url
+from palaver.recorder.upstreams import PRESETS, choose_upstreams, variables_for
 from shown_commands import blocks, shown_commands, unknown_parts
 
 PAGE = (CHECKOUT / "docs" / "record.md").read_text("utf-8")
@@ -96,6 +98,13 @@ def test_the_table_of_upstreams_is_that_of_the_program():
         assert all(f"`{variable}`" in row for variable in preset.variables)
         assert preset.url in row
         assert preset.suffix in row
+
+
+def test_the_provider_of_codex_has_the_address_that_is_printed():
+    [shown] = blocks(PAGE, "toml")
+    [provider] = tomllib.loads(shown)["model_providers"].values()
+    printed = variables_for(choose_upstreams((), {}), local_url(Address("127.0.0.1", DEFAULT_PORT)))
+    assert provider["base_url"] == printed["OPENAI_BASE_URL"]
 
 
 def test_every_kind_of_error_is_explained():
