@@ -46,7 +46,7 @@ class RecordingAddon:
             flow.response.stream = _recorder_of(exchange, flow.response.stream)
 
     def response(self, flow: Any) -> None:
-        """Write the exchange to the log; mitmproxy has not told the client of the end yet."""
+        """Write the exchange to the log, before mitmproxy sends the end of the response to the client."""
         exchange = self._exchanges.get(flow.id)
         if exchange is None or flow.websocket is not None:
             return

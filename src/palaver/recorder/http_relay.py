@@ -72,7 +72,7 @@ class Unrecorded:
 
 
 class Failure(NamedTuple):
-    """An end of an exchange that its client has to be told."""
+    """Why an exchange ended early, for the log and for the client; status 0 if there is no client left."""
 
     status: int
     kind: str

@@ -1,4 +1,4 @@
-"""What a recorder is told: what it records, whom it lets in, and who watches it."""
+"""The settings of a recorder: what it records, who may send requests to it, and who watches it."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

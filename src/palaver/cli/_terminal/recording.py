@@ -165,9 +165,9 @@ def _archived(report: "Report") -> str:
 
 def _assignment(name: str, value: str) -> str:
     """Return a line for this system's shell; a token's variable in a value is left for the shell to replace."""
-    if os.name == "nt":
-        return f'$env:{name} = "{value}"'
-    return f"export {name}={value if '$' in value else shlex.quote(value)}"
+    word = value if "$" in value else shlex.quote(value)
+    forms = {"nt": f'$env:{name} = "{value}"', "posix": f"export {name}={word}"}
+    return forms[os.name]
 
 
 def _unwrapped(line: Text) -> Text:
