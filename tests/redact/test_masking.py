@@ -30,6 +30,62 @@ def test_a_value_that_looks_like_a_secret_is_masked_under_any_name(value):
     assert harmless_headers({"user-agent": value}) == {}
 
 
+@pytest.mark.parametrize("name", ["user-agent", "x-request-id", "anthropic-beta", "x-custom"])
+def test_each_value_of_a_repeated_header_is_masked_for_itself(name):
+    assert mask_headers({name: ["v1", f"sk-{SECRET}-more"]}) == {name: ["v1", MASK]}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("location", f"/callback#{SECRET}"),
+        ("location", f"https://b.example/callback#access_token={SECRET}"),
+        ("location", f"/callback;jsessionid={SECRET}"),
+        ("referer", f"https%3A%2F%2Fuser%3A{SECRET}%40host.example"),
+        ("referer", f"%2Fv1%3Fcode%3D{SECRET}"),
+        ("user-agent", f"tool/1 (https://user:{SECRET}@host.example)"),
+        ("user-agent", f"tool/1 (https://host.example?key={SECRET})"),
+        ("via", f"1.1 user:{SECRET}@host.example"),
+        ("sec-websocket-protocol", f"realtime, openai-insecure-api-key.ek_{SECRET}"),
+        ("x-custom", f"sk%2D{SECRET}"),
+        ("x-custom", f"ApiKey {SECRET}"),
+        ("x-custom", f"key={SECRET}&beta=true"),
+        ("x-custom", f"for=client; token={SECRET}"),
+        ("x-custom", f'{{"api_key": "{SECRET}"}}'),
+    ],
+)
+def test_a_secret_within_a_value_is_masked_under_any_name(name, value):
+    masked = mask_headers({name: value})
+    assert SECRET not in masked[name]
+    assert mask_headers(masked) == masked
+    assert SECRET not in harmless_headers({name: value}).get(name, "")
+
+
+def test_a_header_with_an_address_still_tells_where_it_leads():
+    link = f"<https://user:{SECRET}@b.example/?token={SECRET}>; rel=next"
+    assert mask_headers({"link": link}) == {"link": f"<https://b.example/?token={MASK}>; rel=next"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            "realtime, openai-beta.realtime-v1",
+            "max-age=31536000; includeSubDomains",
+            "Monkey.js/1.0 (mailto:me@b.example)",
+        ),
+        *(
+            "#12",
+            "text/html; charset=utf-8",
+            "multipart/form-data; boundary=--x",
+            "00-0af7651916cd43dd8448eb211c80319c-01",
+        ),
+    ],
+)
+def test_a_harmless_value_stays(value):
+    assert mask_headers({"x-custom": value, "user-agent": value}) == {"x-custom": value, "user-agent": value}
+
+
 def test_harmless_headers_stay():
     headers = {"Content-Type": "text/event-stream", "Request-Id": "req_1", "X-RateLimit-Remaining-Tokens": "5"}
     assert mask_headers(headers) == headers
@@ -53,6 +109,15 @@ def test_documents_keep_only_headers_that_are_known_to_be_harmless(name):
         f"https://host.example/v1/messages#{SECRET}",
         f"https://host.example/v1/messages?api-version=Bearer%20x&x={SECRET}",
         f"https://[host/v1?key={SECRET}",
+        f"https://host.example/v1?{SECRET}==",
+        f"https://host.example/v1?sk-{SECRET}-more=1",
+        f"https://host.example/v1?alt=sk%2D{SECRET}-more",
+        f"https://host.example/v1?alt=1%26key={SECRET}",
+        f"https://host.example/v1/sk%2d{SECRET}-more/content",
+        f"https://host.example/v1;key={SECRET}/messages",
+        f"https://host.example/v1/messages%3Fapi_key%3D{SECRET}",
+        f"https://host.example/forward/https://user:{SECRET}@b.example/v1",
+        f"https://host.example/forward/https%3A%2F%2Fuser%3A{SECRET}%40b.example",
     ],
 )
 def test_nothing_in_an_address_lets_anybody_in(url):
@@ -62,3 +127,5 @@ def test_nothing_in_an_address_lets_anybody_in(url):
 def test_an_address_still_tells_where_the_request_went():
     url = "https://host.example/openai/deployments/d/chat/completions?api-version=2025-01-01&key=x"
     assert mask_url(url) == url.replace("key=x", f"key={MASK}")
+    url = "https://host.example/v1/models/claude@20250514:rawPredict"
+    assert mask_url(url) == url

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 MASK = "[masked]"
 
@@ -20,7 +20,13 @@ _SECRET_NAME = re.compile(
 )
 _SECRET_VALUE = re.compile(
     r"(?:bearer|basic|digest|negotiate|token)\s+\S|sk-[A-Za-z0-9_-]{8}|eyJ[A-Za-z0-9_-]{8,}\.|AIza[0-9A-Za-z_-]{8}|"
-    r"gh[pousr]_[A-Za-z0-9]{8}|xox[abprs]-|AKIA[0-9A-Z]{8}|-----BEGIN",
+    r"gh[pousr]_[A-Za-z0-9]{8}|xox[abprs]-|AKIA[0-9A-Z]{8}|-----BEGIN|"
+    # A named key, as in a query, in JSON or in the name of a WebSocket's protocol.
+    r"(?:key|token|secret|passw(?:or)?d|pwd|\bsig|signature|credentials?|jwt|jsessionid)(?:=|[\"']\s*:\s*)"
+    r"(?!\[masked\])[\"']?[^\s\"'&;,]|"
+    r"api-?key[.\s]\s*\S|"
+    # The user and the password of an address.
+    r"//[^\s/?#@]+@|(?<!mailto):[^\s/:@]+@",
     re.IGNORECASE,
 )
 _HARMLESS_HEADERS = re.compile(
@@ -60,15 +66,17 @@ def mask_headers(headers: Any) -> Any:
 
 
 def mask_header(name: str, value: Any) -> Any:
-    if _is_harmless_header(name) and not _is_secret_value(value):
-        return value
     if isinstance(value, list):
         return [mask_header(name, item) for item in value]
-    is_secret = bool(_SECRET_NAME.search(name)) or _is_secret_value(value) or not isinstance(value, str | int | None)
-    if is_secret:
+    if _is_harmless_header(name) and not _is_secret_value(value):
+        return value
+    if _SECRET_NAME.search(name) or not isinstance(value, str | int | None):
         return MASK
+    if not isinstance(value, str):
+        return value
     # `location`, `link`, `referer` and others hold URLs: mask every word with a host or parameters as one.
-    return _WORD.sub(_mask_word, value) if isinstance(value, str) else value
+    masked = _WORD.sub(_mask_word, value)
+    return MASK if _is_secret_value(masked) else masked
 
 
 @lru_cache(1 << 8)
@@ -78,7 +86,14 @@ def _is_harmless_header(name: str) -> bool:
 
 
 def _mask_word(word: re.Match[str]) -> str:
-    return mask_url(word[0]) if "//" in word[0] or "?" in word[0] else word[0]
+    text = word[0]
+    if _is_address(text):
+        return mask_url(text)
+    return MASK if "%" in text and _is_address(unquote(text)) else text
+
+
+def _is_address(word: str) -> bool:
+    return "//" in word or "?" in word or "#" in word[1:]
 
 
 def _mask_entry(entry: Any) -> Any:
@@ -98,7 +113,7 @@ def _is_secret_value(value: Any) -> bool:
 
 
 def _is_secret_text(text: str) -> bool:
-    return _SECRET_VALUE.search(text) is not None
+    return _SECRET_VALUE.search(unquote(text) if "%" in text else text) is not None
 
 
 _is_secret_text_cached = lru_cache(1 << 10)(_is_secret_text)
@@ -120,7 +135,9 @@ def mask_url(url: str) -> str:
 
 
 def _mask_parameter(parameter: str) -> str:
-    name, equals, value = parameter.partition("=")
-    if not equals:
-        return name if _HARMLESS_PARAMETERS.fullmatch(name) else MASK
-    return f"{name}={value if _HARMLESS_PARAMETERS.fullmatch(name) and not _is_secret_value(value) else MASK}"
+    name, _, value = parameter.partition("=")
+    if _HARMLESS_PARAMETERS.fullmatch(name) and not _is_secret_value(value):
+        return parameter
+    if not value.strip("="):
+        return MASK  # a key may stand alone, perhaps in base64 with `=` at its end
+    return f"{MASK if _is_secret_value(name) else name}={MASK}"
