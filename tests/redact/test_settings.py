@@ -13,6 +13,7 @@ SERVERS: list[JsonObject] = [
     {"tools": [{"type": "mcp", "server_label": "x", "authorization": SECRET}]},
     {"tools": [{"type": "mcp", "headers": {"Authorization": f"Bearer {SECRET}", "X-Api-Key": SECRET}}]},
     {"tools": [{"type": "mcp", "server_url": f"https://user:{SECRET}@mcp.example.com/sse?key={SECRET}"}]},
+    {"mcp_servers": [{"type": "url", "url": f"https://user:{SECRET}@mcp.example.com/sse?key={SECRET}"}]},
     {"tools": [{"type": "mcp", "HEADERS": {"cookie": SECRET}}], "temperature": 0.5},
 ]
 KEPT = [
@@ -24,6 +25,8 @@ KEPT = [
     b'{"tools": [{"parameters": {"properties": {"headers": {"type": "object", "title": "Headers"}}}, "n": 1.50}]}',
     b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n{"authorization": "planted"}\r\n--x--',
     b'{"authorization": null, "n": 1.50}',
+    b'{"mcp_servers": [{"type": "url", "url": "https://mcp.example.com/sse", "name": "x"}], "n": 1.50}',
+    b'{"messages": [{"content": [{"type": "image", "source": {"type": "url", "url": "https://b.example/?sig=x"}}]}]}',
     b"\xff\xfe\x00",
 ]
 

@@ -25,7 +25,9 @@ _STRING = r'"((?:[^"\\]|\\.)*)'
 _FIELD = re.compile(rf'{_STRING}"(\s*:\s*){_STRING}("|\\?$)')
 _LIST = re.compile(rf'{_STRING}"(\s*:\s*\[)((?:\s*{_STRING}(?:"|\\?$)\s*,?)+)')
 _PAIR = re.compile(rf'{_STRING}"(\s*,\s*){_STRING}("|\\?$)')
-_SETTING_ENDS = tuple(f'{name}"'.encode() for name in ("headers", "server_url", *sorted(_CREDENTIALS)))
+_SERVERS = "mcp_servers"
+"""Anthropic's list of servers, each with a `url`; that of OpenAI's tools is a `server_url`."""
+_SETTING_ENDS = tuple(f'{name}"'.encode() for name in ("headers", "server_url", _SERVERS, *sorted(_CREDENTIALS)))
 _CONTENT_FIELDS = {"chunk_data", "event_type", "logged_at", "timestamp", "request_id"}
 
 
@@ -43,6 +45,8 @@ def mask_entry(entry: Any) -> Any:
             if masked is not inner:
                 value[name] = masked
             elif isinstance(inner, dict | list):
+                if name.lower() == _SERVERS:
+                    _mask_server_urls(inner)
                 pending.append((inner, is_content or name.lower() in _BODIES))
     return entry
 
@@ -59,7 +63,9 @@ def mask_settings(body: bytes) -> bytes:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # It may be cut off: go by the names of its fields.
         text = body.decode("utf-8", "surrogateescape")
-        return mask_pairs(text, _is_setting).encode("utf-8", "surrogateescape")
+        urls = {"server_url", "url"} if f'{_SERVERS}"'.encode() in lower else {"server_url"}
+        masked = mask_pairs(text, lambda name: is_secret_name(name) or name.lower() in urls)
+        return masked.encode("utf-8", "surrogateescape")
 
 
 def mask_record_text(text: str) -> str:
@@ -68,8 +74,10 @@ def mask_record_text(text: str) -> str:
     return _PAIR.sub(_mask_matched_pair, _FIELD.sub(_mask_matched_field, text))
 
 
-def _is_setting(name: str) -> bool:
-    return is_secret_name(name) or name.lower() == "server_url"
+def _mask_server_urls(servers: Any) -> None:
+    for server in servers if isinstance(servers, list) else ():
+        if isinstance(server, dict) and isinstance(server.get("url"), str):
+            server["url"] = mask_url(server["url"])
 
 
 def _mask_field_value(name: str, value: Any, *, is_content: bool) -> Any:
