@@ -203,13 +203,19 @@ def test_a_line_that_is_not_an_exchange_is_refused(run, tmp_path, line):
 
 
 def test_a_body_that_is_not_json_has_no_payload(run, record, upstream):
-    place = record(f"{upstream.url}/v1", gzip.compress(b"{}"), content_encoding="gzip")
+    place = record(f"{upstream.url}/v1", b"opaque", content_encoding="shared-brotli")
     done = run("replay", place, "--payload")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "is encoded (gzip): print it with --curl" in done.stderr
+    assert "is encoded (shared-brotli): print it with --curl" in done.stderr
     assert run("replay", place, "--dry-run").stdout == run("replay", place, "--curl").stdout + "\n"
     (done,) = [run("replay", record(f"{upstream.url}/v1"), "--payload")]
     assert "has no body" in done.stderr
+
+
+def test_a_request_that_was_compressed_is_printed_without_its_content_encoding(run, record, upstream):
+    place = record(f"{upstream.url}/v1", gzip.compress(b'{"model":"m"}'), content_encoding="gzip")
+    assert json.loads(run("replay", place, "--payload").stdout) == {"model": "m"}
+    assert "content-encoding" not in run("replay", place, "--curl").stdout
 
 
 def test_a_log_that_cannot_be_found_is_named_with_the_folder_of_recordings(run, kept):

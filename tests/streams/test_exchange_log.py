@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 import palaver
 from palaver.streams import exchange_log, journal
@@ -116,6 +117,54 @@ def test_every_body_is_written_so_that_it_can_be_read_back(tmp_path: Path) -> No
         for part in (line["request"], line["response"]):
             assert {name: value for name, value in part.items() if name.startswith("body")} == expected
     assert encoded["response"]["body_base64"] == "b3BhcXVl"
+
+
+def test_the_body_of_a_request_is_decoded_and_masked(tmp_path: Path) -> None:
+    secrets = {"mcp_servers": [{"authorization_token": "planted-1"}], "messages": "sk-planted_here0"}
+    body = json.dumps({"model": "claude-x", **secrets}).encode()
+    for redact in (False, True):
+        folder = tmp_path / str(redact)
+        with palaver.ExchangeLog(folder, redact=redact) as log:
+            for coding, encoded in (("gzip", gzip.compress(body)), ("zstd", zstandard.compress(body))):
+                exchange = log.start("POST", "https://api.anthropic.com/v1", [*JSON, ("content-encoding", coding)])
+                for start in range(0, len(encoded), 9):
+                    exchange.send(encoded[start : start + 9])
+                exchange.end_request()
+                (journaled,) = (path.read_bytes() for path in journal_files(folder))
+                assert (b"planted-1" in journaled, b"planted_here0" in journaled) == (False, not redact)
+                assert exchange.finish().requested_model == "claude-x"
+        for line in lines(folder):
+            assert line["request"]["body"]["mcp_servers"] == [{"authorization_token": "[masked]"}]
+            assert line["request"]["body"]["messages"] == ("[masked]" if redact else "sk-planted_here0")
+
+
+def test_a_request_that_cannot_be_decoded_is_not_kept_with_redact(tmp_path: Path) -> None:
+    for redact in (False, True):
+        with palaver.ExchangeLog(tmp_path / str(redact), redact=redact) as log:
+            for coding in ("shared-brotli", "gzip"):
+                exchange = log.start("POST", "https://api.example.com/v1", [*JSON, ("content-encoding", coding)])
+                exchange.send(b"\xff sk-planted_here0")
+                exchange.finish()
+    unmasked, damaged = lines(tmp_path / "False")
+    assert "body_base64" in unmasked["request"]
+    assert damaged["request"]["decoding_error"] == "the body could not be decoded to its end"
+    masked, _ = lines(tmp_path / "True")
+    assert not [name for name in masked["request"] if name.startswith("body")]
+
+
+def test_a_killed_recorder_leaves_the_body_of_a_request_decoded(tmp_path: Path) -> None:
+    log = palaver.ExchangeLog(tmp_path)
+    exchange = log.start("POST", "https://api.example.com/v1", [*JSON, ("content-encoding", "gzip")])
+    exchange.send(gzip.compress(b'{"model": "claude-x"}'))
+    exchange.end_request()
+    (path,) = journal_files(tmp_path)
+    content = path.read_bytes()
+    exchange.discard()
+    path.write_bytes(content)
+    log.close()
+    with palaver.ExchangeLog(tmp_path) as log:
+        assert log.recovered == 1
+    assert lines(tmp_path)[0]["request"]["body"] == {"model": "claude-x"}
 
 
 def test_an_undecodable_rest_is_noted(tmp_path: Path) -> None:

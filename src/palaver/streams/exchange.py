@@ -32,6 +32,7 @@ HELD_BYTES = 2_000_000
 """The limit for a body in memory, with the details of its events if it is a stream."""
 _MAX_PAYLOAD_BYTES = 1 << 26
 _FIRST_ERROR_STATUS = 400
+_DECODING_ERROR = {"decoding_error": "the body could not be decoded to its end"}
 _STREAM_TYPE = "text/event-stream"
 _STREAM_STARTS = (b"event:", b"data:")
 _STREAMED_ARRAY_PATH = re.compile(r":streamGenerateContent(?:\?|$)")
@@ -198,6 +199,7 @@ class Exchange:
     def replay(self, frame: Frame) -> None:
         """Take a frame from the journal of a recorder that was killed: its content is decoded and masked."""
         if frame.kind == REQUEST_BODY:
+            self._has_request = True
             self._request.write(frame.payload)
         elif frame.kind == RESPONSE:
             stated = orjson.loads(frame.payload)
@@ -208,9 +210,18 @@ class Exchange:
             self._response.store(frame.payload, frame.timestamp)
 
     def _keep_request_body(self) -> None:
-        body = self._masks.request_body(b"".join(self._request.pieces()))
-        if self._masks.content is not None and body:
-            mask = self._masks.content("".join(header_values(self._head["headers"], "content-type")[:1]).lower())
+        headers = self._head["headers"]
+        pieces: Iterable[bytes] = self._request.pieces()
+        decoder = content_decoder(", ".join(header_values(headers, "content-encoding")))
+        if decoder is not None:
+            pieces = (piece for chunk in self._request.pieces() for piece in decoder.feed(chunk))
+        body = self._masks.request_body(b"".join(pieces))
+        if decoder is not None and decoder.is_damaged:
+            self._head.update(_DECODING_ERROR)
+        if self._masks.content is not None and decoder is None:
+            body = b""  # what cannot be read may hold secrets
+        elif self._masks.content is not None and body:
+            mask = self._masks.content("".join(header_values(headers, "content-type")[:1]).lower())
             body = b"".join(piece for piece, _ in (*mask.feed(body, 0.0), *mask.close()))
         self._request.close()
         self._request = ByteSpill(MemoryBudget(HELD_BYTES))
@@ -283,7 +294,9 @@ class Exchange:
         }
         if error is not None:
             fields["error"] = error
-        request = {name: head[name] for name in ("timestamp", "method", "url", "headers")}
+        request = {
+            name: head[name] for name in ("timestamp", "method", "url", "headers", *_DECODING_ERROR) if name in head
+        }
         response = (b"null",) if self._response is None else self._response.json(recording)
         return entry_line(request, self._request.pieces(), response, fields)
 
@@ -352,7 +365,7 @@ class _Response:
             "headers": self._headers,
         }
         if self._decoder is not None and self._decoder.is_damaged:
-            fields["decoding_error"] = "the body could not be decoded to its end"
+            fields.update(_DECODING_ERROR)
         return fields
 
     def decoded(self, chunk: bytes) -> Iterable[bytes]:

@@ -15,6 +15,7 @@ import msgspec
 from palaver.errors import ContentError, SourceError
 from palaver.model.build import JsonObject
 from palaver.redact.policy import MASK, mask_headers, mask_url
+from palaver.streams.content_encoding import content_decoder
 from palaver.streams.exchange_entry import header_values
 
 _BREAK = " \\\n  "
@@ -83,6 +84,8 @@ def logged_request(log: Path, number: int) -> LoggedRequest:
     # Other recorders mask less.
     masked: JsonObject = mask_headers(request.headers)
     headers = {name.lower(): [str(value) for value in header_values(masked, name)] for name in masked}
+    if content_decoder(", ".join(headers.get("content-encoding", ()))) is not None:
+        headers.pop("content-encoding", None)  # the recorder has removed it from the body
     url = mask_url(request.url)
     if request.body:
         return LoggedRequest(request.method, url, headers, bytes(request.body), is_json=True)
