@@ -125,6 +125,13 @@ def test_a_key_in_a_form_is_masked() -> None:
     assert masked(b"key%3Dsk-planted_here0&api_key=sk-planted_here0") == b"key%3D[masked]&api_key=[masked]"
 
 
+def test_a_body_is_read_by_how_it_begins_however_many_blanks_precede() -> None:
+    for blanks in (b"", b" " * 20_000):
+        body = blanks + b'[{"candidates": [{"text": "sk-planted"}]}, {"candidates": [{"text": "_here0"}]}]'
+        expected = body.replace(b"sk-planted", b"[masked]").replace(b"_here0", b"")
+        assert masked(body, *range(1, len(body))) == masked(body) == expected
+
+
 def test_little_is_held_back() -> None:
     mask = BodyMask("text/plain")
     body = b"word " * 20_000 + b"eyJ" + b"a" * 10_000 + b" basic basic " * 1_000

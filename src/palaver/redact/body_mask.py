@@ -41,6 +41,8 @@ class BodyMask:
     def __init__(self, media_type: str) -> None:
         self._media_type = media_type
         self._held = HeldChunks()
+        self._head = b""
+        """The beginning of the body without blanks, until it shows how to read it."""
         self._reader: _Reader | None = None
         self._is_text = False
 
@@ -65,8 +67,10 @@ class BodyMask:
         reader = self._reader
         if reader is not None:
             reader.feed(chunk, offset)
-        elif (reader := self._begin(is_whole=held.size_bytes > MAX_HELD_BYTES)) is None:
-            return []
+        else:
+            self._head = (self._head + chunk).lstrip(_BLANK_OR_BOM)
+            if (reader := self._begin(is_whole=held.size_bytes > MAX_HELD_BYTES)) is None:
+                return []
         unread = _first(reader.unread_from(), held.end)
         undecided = _first(reader.undecided_from(held.start), held.end)
         released = held.release(min(unread, undecided), in_parts=self._is_text)
@@ -76,8 +80,7 @@ class BodyMask:
 
     def _begin(self, *, is_whole: bool) -> _Reader | None:
         """Choose a reader by how the body begins, or return None while that is unknown."""
-        head = self._held.content()
-        first = head.lstrip(_BLANK_OR_BOM)
+        first = self._head
         has_events = self._media_type.startswith(_EVENTS_TYPE)
         reader: _Reader
         if not is_whole and (not first or (not has_events and any(start.startswith(first) for start in _EVENT_STARTS))):
@@ -92,7 +95,8 @@ class BodyMask:
             reader = _TextReader(self._held)
             self._is_text = True
         self._reader = reader
-        reader.feed(head, self._held.start)
+        reader.feed(self._held.content(), self._held.start)
+        self._head = b""
         return reader
 
 
