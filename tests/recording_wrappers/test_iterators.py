@@ -91,6 +91,14 @@ def test_a_chunk_is_recorded_before_it_is_passed_on(log):
         assert exchange.size_bytes == len(b'{"model": "claude-sonnet-4-5"}') + len(b"".join(EVENTS[:number]))
 
 
+@pytest.mark.parametrize("quoted", ["bytearray(b'set-cookie s3cret')", 'b"it\'s \\xffs3cret"'])
+def test_an_error_that_quotes_bytes_of_the_upstream_is_logged_without_them(log, quoted):
+    with pytest.raises(ValueError, match="s3cret"):
+        passed(answered(log), EVENTS[:1], ValueError(f"illegal header line: {quoted}"), is_async=False)
+    [entry] = entries(log.folder)
+    assert entry["error"]["message"] == "ValueError: illegal header line"
+
+
 @both
 @pytest.mark.parametrize(
     ("error", "kind"),

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Self
 
-from palaver.redact.text import mask_addresses, mask_tokens
+from palaver.redact.text import mask_error
 from palaver.streams import exchange
 
 _UNREACHABLE = frozenset(
@@ -50,7 +50,7 @@ class Exchange(exchange.Exchange):
         if error is None:
             self.finish()
         elif isinstance(error, Exception):
-            reason = mask_tokens(mask_addresses(str(error)))
+            reason = mask_error(str(error))
             self.abort(_kind_of(error), f"{type(error).__name__}: {reason}".removesuffix(": "))
         else:  # the client's task was cancelled, or it stopped reading
             self.stop()

@@ -10,7 +10,7 @@ from typing import Any
 
 from palaver.api.exchange import Exchange
 from palaver.importers.api_trace.endpoints import wire_of_url
-from palaver.redact.text import mask_addresses, mask_tokens
+from palaver.redact.text import mask_error
 from palaver.streams.exchange_log import ExchangeLog
 
 _RESET_BY_CLIENT = "stream reset by client"
@@ -70,9 +70,9 @@ class RecordingAddon:
         if not flow.client_conn.connected or message.startswith(_RESET_BY_CLIENT):
             exchange.stop()
         elif exchange.has_response or _is_connected(flow.server_conn):
-            exchange.abort("upstream_aborted", mask_tokens(mask_addresses(message)))
+            exchange.abort("upstream_aborted", mask_error(message))
         else:
-            exchange.abort("upstream_unreachable", mask_tokens(mask_addresses(message)))
+            exchange.abort("upstream_unreachable", mask_error(message))
 
     def done(self) -> None:
         """Write the exchanges that are still in flight, and close the log."""

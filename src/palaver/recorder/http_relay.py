@@ -15,7 +15,7 @@ import orjson
 
 from palaver.recorder.connections import Connections
 from palaver.recorder.settings import Watcher
-from palaver.redact.text import mask_addresses, mask_tokens
+from palaver.redact.text import mask_error
 from palaver.streams.exchange import Exchange, FinishedExchange
 
 Message = dict[str, Any]
@@ -264,11 +264,11 @@ def failure_of(error: BaseException) -> Failure:
             return Failure(504, "timeout", "the upstream has sent nothing for too long: see --timeout")
         case httpx2.TransportError():
             # What is quoted in it is what the upstream sent.
-            message = _QUOTED.sub("", _reason(error))
-            return Failure(502, "upstream_aborted", f"the upstream broke off: {message}")
+            return Failure(502, "upstream_aborted", f"the upstream broke off: {_QUOTED.sub('', _reason(error))}")
         case _:
-            return Failure(502, "upstream_aborted", f"{type(error).__name__}: {_reason(error)}")
+            message = f"{type(error).__name__}: {_reason(error)}"
+            return Failure(502, "upstream_aborted", _QUOTED.sub("", message))
 
 
 def _reason(error: BaseException) -> str:
-    return mask_tokens(mask_addresses(str(error))) or type(error).__name__
+    return mask_error(str(error)) or type(error).__name__

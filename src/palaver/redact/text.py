@@ -25,6 +25,7 @@ _TOKEN = re.compile(
 )
 """A secret recognised by its shape; an Azure access key has 32 hexadecimal digits."""
 _URL = re.compile(r"https?://[^\s\"'<>\\]+")
+_QUOTED_BYTES = re.compile(r"[:\s]*\b(?:bytearray\()?b['\"].*", re.DOTALL)
 _MIN_TOKEN_LENGTH = 11
 _MAX_CACHED_LENGTH = 200
 
@@ -51,6 +52,11 @@ def mask_pairs(text: str, is_secret: Callable[[str], bool]) -> str:
         return f"{found[1]}{MASK}" if is_secret(found[2]) else found[0]
 
     return _PAIR.sub(mask_value, _ATTRIBUTE.sub(mask_value, text))
+
+
+def mask_error(message: str) -> str:
+    """Mask the credentials in the message of an error, without the bytes of a peer that it quotes at its end."""
+    return mask_tokens(mask_addresses(_QUOTED_BYTES.sub("", message)))
 
 
 def mask_addresses(text: str) -> str:
