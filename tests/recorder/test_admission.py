@@ -26,6 +26,7 @@ from recorder.running import Events, Recorder, files_under
 from recorder.wire import Wire
 
 TOKEN = "a-token-of-this-test"  # noqa: S105 - an invented one
+SPELLED_TOKEN = f"%61{TOKEN[1:]}"
 HEADER = {"x-palaver-token": TOKEN}
 
 
@@ -60,6 +61,7 @@ def test_the_token_goes_no_further(stage: Stage) -> None:
         (f"/{TOKEN}/v1", {"x-palaver-token": "wrong"}, "/v1"),
         (f"/{TOKEN}", {}, "/"),
         (f"/{TOKEN}/v1", {"referer": f"http://localhost/{TOKEN}/v1"}, "/v1"),
+        (f"/{SPELLED_TOKEN}/v1", {"x-forwarded-uri": f"/{SPELLED_TOKEN}/v1"}, "/v1"),
     ]
     upstream = stage.upstream(lambda call: call.answer(200, b"{}"))
     with stage.recorder(upstream, token=TOKEN) as recorder, httpx2.Client(base_url=recorder.url) as client:
@@ -74,6 +76,19 @@ def test_the_token_goes_no_further(stage: Stage) -> None:
     assert TOKEN not in str([call.headers for call in upstream.calls])
     assert TOKEN.encode() not in files_under(stage.folder)
     assert TOKEN not in str(recorder.events.paths)
+
+
+@pytest.mark.parametrize("token", [TOKEN, SPELLED_TOKEN])
+def test_the_token_is_refused_where_it_would_go_on(stage: Stage, token: str) -> None:
+    upstream = stage.upstream(lambda call: call.answer(200, b"{}"))
+    with stage.recorder(upstream, token=TOKEN) as recorder, httpx2.Client(base_url=recorder.url) as client:
+        for target in (f"/{TOKEN}/{token}/v1", f"/v1/{token}/messages", f"/v1?beta={token}"):
+            answer = client.post(target, headers=HEADER, content=b"{}")
+            assert answer.status_code == HTTPStatus.BAD_REQUEST, target
+            assert token not in answer.text
+        assert client.post("/last", headers=HEADER, content=b"{}").status_code == HTTPStatus.OK
+        recorder.lines()
+    assert [call.target for call in upstream.calls] == [b"/last"]
 
 
 def test_pages_of_the_web_cannot_use_a_recorder_on_loopback(stage: Stage) -> None:

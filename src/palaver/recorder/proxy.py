@@ -7,6 +7,7 @@ import ssl
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import httpx2
 from starlette.applications import Starlette
@@ -21,7 +22,7 @@ from palaver.recorder.settings import ProxySettings, Watcher
 from palaver.recorder.upstreams import Upstream
 from palaver.recorder.websockets import WebSocketRelay
 from palaver.redact.policy import mask_url
-from palaver.redact.text import mask_addresses, mask_tokens
+from palaver.redact.text import mask_error
 from palaver.streams.exchange import Exchange
 from palaver.streams.exchange_log import ExchangeLog
 
@@ -57,7 +58,7 @@ class Proxy:
                 return
             await self._relay(scope, receive, send, upstream, path.removeprefix(upstream.prefix))
         except Exception as error:  # noqa: BLE001 - a defect of ours must not end the recorder
-            self._watcher.failed(f"{type(error).__name__}: {mask_tokens(mask_addresses(str(error)))}")
+            self._watcher.failed(f"{type(error).__name__}: {mask_error(str(error))}")
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncGenerator[None]:
@@ -72,6 +73,7 @@ class Proxy:
         exchange = self._exchange(scope, upstream, path, below)
         destination = Destination(upstream.url, below)
         if scope["type"] == "websocket":
+            scope["subprotocols"] = [each for each in scope["subprotocols"] if not self._holds_token(each.encode())]
             websocket = WebSocket(scope, receive, send)
             await WebSocketRelay(websocket, exchange, self._watcher).run(self._websocket_connections, destination)
         else:
@@ -102,15 +104,21 @@ class Proxy:
             return path, None if is_local else (421, f"requests must name this machine, not {host!r}")
         stated = next((value for name, value in scope["headers"] if name == TOKEN_HEADER), b"")
         first, _, rest = path[1:].partition("/")
-        is_first = hmac.compare_digest(first.encode("latin-1"), token.encode())
-        if is_first or hmac.compare_digest(stated, token.encode()):
-            return f"/{rest}" if is_first else path, None
-        return path, (401, "this recorder needs its token, in the header x-palaver-token or first in the path")
+        is_first = hmac.compare_digest(unquote_to_bytes(first.encode("latin-1")), token.encode())
+        if not is_first and not hmac.compare_digest(stated, token.encode()):
+            return path, (401, "this recorder needs its token, in the header x-palaver-token or first in the path")
+        path = f"/{rest}" if is_first else path
+        if self._holds_token(path.encode("latin-1")) or self._holds_token(scope["query_string"]):
+            return path, (400, "the token goes no further: send it in the header x-palaver-token or first in the path")
+        return path, None
+
+    def _holds_token(self, text: bytes) -> bool:
+        token = self._settings.token.encode()
+        return bool(token) and token in unquote_to_bytes(text)
 
     def _without_token(self, headers: RawHeaders) -> RawHeaders:
         """Return the headers without those that hold the token; it is also part of the address, as in `referer`."""
-        token = self._settings.token.encode()
-        return [(name, value) for name, value in headers if name != TOKEN_HEADER and not (token and token in value)]
+        return [(name, value) for name, value in headers if name != TOKEN_HEADER and not self._holds_token(value)]
 
     def _upstream_of(self, path: str) -> Upstream | None:
         for upstream in self._upstreams:
