@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from palaver.recorder.http_relay import failure_of
 from recorder.conftest import Stage
 from recorder.running import files_under, lines
 from recorder.standalone import Standalone
@@ -140,6 +141,12 @@ def test_no_secret_is_in_the_message_of_a_failure(stage: Stage, failure: Any) ->
     assert (bool(place), unwritten) == (True, "")
     assert found_in(files_under(stage.folder)) == []
     assert found_in(recorder.errors + json.dumps(recorder.said).encode()) == []
+
+
+def test_a_failure_of_any_kind_is_told_without_what_it_quotes() -> None:
+    # As httpx2 says it of the address of a proxy in the environment.
+    failure = failure_of(ValueError("Invalid port: 's3cret00'"))
+    assert failure.message == "ValueError: Invalid port"
 
 
 def test_no_secret_is_left_by_a_recorder_that_is_killed(stage: Stage) -> None:

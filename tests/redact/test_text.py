@@ -4,7 +4,9 @@ import pytest
 
 from palaver.importers.github_copilot.raw_records import mask_record as mask_telemetry
 from palaver.importers.github_copilot.spans.attributes import mask_record as mask_spans
-from palaver.redact.text import is_secret_name, mask_addresses, mask_pairs, mask_text, mask_tokens
+from palaver.redact.logs import mask_record_text
+from palaver.redact.policy import mask_header
+from palaver.redact.text import is_secret_name, mask_addresses, mask_error, mask_pairs, mask_text, mask_tokens
 from palaver.sources.damage import BAD_JSON
 from palaver.sources.run import MaskedRun, Run
 
@@ -66,6 +68,20 @@ def test_tokens_are_known_by_their_shape():
     assert mask_tokens("the key sk-0123456789abcdef is wrong") == "the key [masked] is wrong"
     long = "x " * 200
     assert mask_tokens(f"{long}Bearer 0123456789") == f"{long}Bearer [masked]"
+
+
+@pytest.mark.parametrize(
+    ("mask", "text"),
+    [
+        (lambda text: mask_header("x-custom", text), "eyJ" * 100_000),
+        (mask_tokens, "-eyJ" * 100_000),
+        (mask_error, ": " * 100_000),
+        (mask_record_text, r"\"a\": " * 100_000),
+    ],
+    ids=["header", "tokens", "error", "record"],
+)
+def test_no_text_takes_time_that_grows_with_its_square(mask, text):
+    assert mask(text) == text
 
 
 def test_names_are_those_of_headers():

@@ -31,7 +31,7 @@ _ONE_CONNECTION = frozenset(
 )
 """Headers that belong to one connection, not to the message."""
 _REQUEST_ONLY = frozenset({b"host", b"expect"})
-_QUOTED = re.compile(r"[:\s]*(?:b|bytearray\(b)?['\"].*", re.DOTALL)
+_QUOTED = re.compile(r"(?<![:\s])[:\s]*+(?:b|bytearray\(b)?['\"].*", re.DOTALL)
 _LARGE_BYTES = 1 << 20
 _WITHOUT_BODY = (204, 304)
 

@@ -19,7 +19,7 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _SECRET_VALUE = re.compile(
-    r"(?:bearer|basic|digest|negotiate|token)\s+\S|sk-[A-Za-z0-9_-]{8}|eyJ[A-Za-z0-9_-]{8,}\.|AIza[0-9A-Za-z_-]{8}|"
+    r"(?:bearer|basic|digest|negotiate|token)\s+\S|sk-[A-Za-z0-9_-]{8}|eyJ[A-Za-z0-9_-]{8,999}\.|AIza[0-9A-Za-z_-]{8}|"
     r"gh[pousr]_[A-Za-z0-9]{8}|xox[abprs]-|AKIA[0-9A-Z]{8}|-----BEGIN|"
     # A named key, as in a query, in JSON or in the name of a WebSocket's protocol.
     r"(?:key|token|secret|passw(?:or)?d|pwd|\bsig|signature|credentials?|jwt|jsessionid)(?:=|[\"']\s*:\s*)"

@@ -20,12 +20,13 @@ _LINE = re.compile(r"(?<![A-Za-z0-9-])([A-Za-z][A-Za-z0-9-]{2,60})(: ?)(?!//)([^
 _PARAMETER = re.compile(r"([?&;])([^\s=&?;\"\\]{1,80})=([^\s&;\"\\#]+)")
 _USER = re.compile(r"(://)[^/\s\"\\@]+@")
 _TOKEN = re.compile(
-    r"(?<=\bbearer )[\w.~+/=-]{6,}|(?<=\bbasic )[\w+/=-]{8,}|\bsk-[\w-]{8,}|\beyJ[\w-]{8,}\.[\w.-]+|\b[0-9a-f]{32}\b",
+    r"(?<=\bbearer )[\w.~+/=-]{6,}|(?<=\bbasic )[\w+/=-]{8,}|\bsk-[\w-]{8,}|\beyJ[\w-]{8,999}\.[\w.-]+|"
+    r"\b[0-9a-f]{32}\b",
     re.IGNORECASE,
 )
 """A secret recognised by its shape; an Azure access key has 32 hexadecimal digits."""
 _URL = re.compile(r"https?://[^\s\"'<>\\]+")
-_QUOTED_BYTES = re.compile(r"[:\s]*\b(?:bytearray\()?b['\"].*", re.DOTALL)
+_QUOTED_BYTES = re.compile(r"(?<![:\s])[:\s]*+\b(?:bytearray\()?b['\"].*", re.DOTALL)
 _MIN_TOKEN_LENGTH = 11
 _MAX_CACHED_LENGTH = 200
 
