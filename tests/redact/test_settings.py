@@ -15,6 +15,9 @@ SERVERS: list[JsonObject] = [
     {"tools": [{"type": "mcp", "server_url": f"https://user:{SECRET}@mcp.example.com/sse?key={SECRET}"}]},
     {"mcp_servers": [{"type": "url", "url": f"https://user:{SECRET}@mcp.example.com/sse?key={SECRET}"}]},
     {"tools": [{"type": "mcp", "HEADERS": {"cookie": SECRET}}], "temperature": 0.5},
+    {"data_sources": [{"type": "azure_search", "parameters": {"authentication": {"type": "api_key", "key": SECRET}}}]},
+    {"data_sources": [{"parameters": {"authentication": {"type": "connection_string", "connection_string": SECRET}}}]},
+    {"tools": [{"type": "shell", "domain_secrets": [{"domain": "b.example", "name": "API", "value": SECRET}]}]},
 ]
 KEPT = [
     b"",

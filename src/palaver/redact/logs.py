@@ -25,9 +25,14 @@ _STRING = r'(?<!\\)"((?:[^"\\]|\\.)*)'
 _FIELD = re.compile(rf'{_STRING}"(\s*:\s*){_STRING}("|\\?$)')
 _LIST = re.compile(rf'{_STRING}"(\s*:\s*\[)((?:\s*{_STRING}(?:"|\\?$)\s*,?)+)')
 _PAIR = re.compile(rf'{_STRING}"(\s*,\s*){_STRING}("|\\?$)')
-_SERVERS = "mcp_servers"
-"""Anthropic's list of servers, each with a `url`; that of OpenAI's tools is a `server_url`."""
-_SETTING_ENDS = tuple(f'{name}"'.encode() for name in ("headers", "server_url", _SERVERS, *sorted(_CREDENTIALS)))
+_SERVICES = {
+    "mcp_servers": {"url"},
+    "data_sources": {"key", "encoded_api_key", "connection_string", "access_token", "password"},
+    "domain_secrets": {"value"},
+}
+"""Lists of services that the API calls by itself, with the fields that hold their credentials: Anthropic's servers,
+Azure's sources of data, what OpenAI's containers may send to a domain. OpenAI's servers are tools, in no such list."""
+_SETTING_ENDS = tuple(f'{name}"'.encode() for name in ("headers", "server_url", *_SERVICES, *sorted(_CREDENTIALS)))
 _CONTENT_FIELDS = {"chunk_data", "event_type", "logged_at", "timestamp", "request_id"}
 
 
@@ -45,8 +50,9 @@ def mask_entry(entry: Any) -> Any:
             if masked is not inner:
                 value[name] = masked
             elif isinstance(inner, dict | list):
-                if name.lower() == _SERVERS:
-                    _mask_server_urls(inner)
+                if name.lower() in _SERVICES and isinstance(inner, list):
+                    for service in inner:
+                        _mask_service(name.lower(), service)
                 pending.append((inner, is_content or name.lower() in _BODIES))
     return entry
 
@@ -63,8 +69,8 @@ def mask_settings(body: bytes) -> bytes:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         # It may be cut off: go by the names of its fields.
         text = body.decode("utf-8", "surrogateescape")
-        urls = {"server_url", "url"} if f'{_SERVERS}"'.encode() in lower else {"server_url"}
-        masked = mask_pairs(text, lambda name: is_secret_name(name) or name.lower() in urls)
+        fields = {"server_url"}.union(*(names for kind, names in _SERVICES.items() if f'{kind}"'.encode() in lower))
+        masked = mask_pairs(text, lambda name: is_secret_name(name) or name.lower() in fields)
         return masked.encode("utf-8", "surrogateescape")
 
 
@@ -74,10 +80,17 @@ def mask_record_text(text: str) -> str:
     return _PAIR.sub(_mask_matched_pair, _FIELD.sub(_mask_matched_field, text))
 
 
-def _mask_server_urls(servers: Any) -> None:
-    for server in servers if isinstance(servers, list) else ():
-        if isinstance(server, dict) and isinstance(server.get("url"), str):
-            server["url"] = mask_url(server["url"])
+def _mask_service(kind: str, service: Any) -> None:
+    """Mask the credentials of one service in place."""
+    match kind, service:
+        case "mcp_servers", {"url": str(url)}:
+            service["url"] = mask_url(url)
+        case "data_sources", {"parameters": {"authentication": dict(authentication)}}:
+            authentication.update({name: MASK for name, value in authentication.items() if name != "type" and value})
+        case "domain_secrets", {"value": str()}:
+            service["value"] = MASK
+        case _:
+            pass
 
 
 def _mask_field_value(name: str, value: Any, *, is_content: bool) -> Any:
