@@ -23,6 +23,8 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 HALF_CLOSED = "palaver.half_closed"
 """The event in a request's scope that is set when the client will send nothing more on this connection."""
+HAS_QUERY = "palaver.has_query"
+"""Whether a request's target has a query, which may be empty; only requests over HTTP state it."""
 SILENCE_S = 5.0
 """How long a client that has closed its side of the connection is taken for one that still reads."""
 _ONE_CONNECTION = frozenset(
@@ -236,6 +238,8 @@ def forwarded_headers(headers: RawHeaders, *, also: frozenset[bytes] = frozenset
         name.strip().lower() for key, value in headers if key.lower() == b"connection" for name in value.split(b",")
     }
     dropped = _ONE_CONNECTION | also | named
+    if any(key.lower() == b"transfer-encoding" for key, _ in headers):
+        dropped |= {b"content-length"}  # chunks override it, and it may be wrong
     return [(name, value) for name, value in headers if name.lower() not in dropped]
 
 
