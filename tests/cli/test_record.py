@@ -385,6 +385,31 @@ def test_a_second_ctrl_c_interrupts_what_runs(recorder, upstream, recordings):
 
 
 @posix_only
+def test_ctrl_c_after_the_command_interrupts_what_it_left_behind(start, upstream, recordings):
+    held = threading.Event()
+    upstream.answer = lambda _: streamed(*EVENTS[:3], held, *EVENTS[3:])
+    program = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+print("calls go to", os.environ["ANTHROPIC_BASE_URL"], flush=True)
+signal.sigwait({signal.SIGTERM})
+sys.exit(4)
+"""
+    with RunningPalaver(start, "record", "--", sys.executable, "-c", program) as running:
+        url = running.wait_for(r"calls go to (\S+)")[1]
+        with begun_stream(url, b"".join(EVENTS[:3])) as rest:
+            running.send(signal.SIGTERM)
+            running.wait_for("1 call may go on")
+            running.send(signal.SIGINT)
+            with pytest.raises(httpx.TransportError):
+                next(rest)
+        held.set()
+        assert running.finish() == 4
+    assert "recorder_stopped 1" in running.output
+    assert [entry["error"]["type"] for entry in entries(recordings)] == ["recorder_stopped"]
+
+
+@posix_only
 @pytest.mark.usefixtures("upstream")
 def test_beyond_this_machine_requests_need_the_token_that_is_printed(start, recordings):
     with RunningPalaver(start, "record", "--listen", "0.0.0.0:0") as running:

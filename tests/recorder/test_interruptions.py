@@ -8,9 +8,9 @@ import httpx2
 import pytest
 import trustme
 
-from palaver.recorder import http_relay
+from palaver.recorder import connections, http_relay
 from recorder.conftest import Stage
-from recorder.upstream import DEADLINE_S, Call, Gate, Http1Call, Upstream, refusing_url
+from recorder.upstream import DEADLINE_S, Call, Gate, Http1Call, Http2Call, Upstream, refusing_url
 from recorder.wire import Wire
 from streaming import sse
 
@@ -324,6 +324,58 @@ def test_connections_are_used_again_after_an_error(stage: Stage, protocol: str) 
         for status in statuses:
             assert client.post(f"/{status}", content=BODY).status_code == status
         recorder.lines(2 * len(statuses))
+    assert upstream.connection_count == 2
+
+
+def test_a_call_that_the_upstream_has_not_processed_is_sent_on_another_connection(stage: Stage) -> None:
+    """A server may close a connection while the next call is on its way, and says then that it ignores the call."""
+    bodies: list[bytes] = []
+
+    def reply(call: Http2Call) -> None:
+        body = call.read_all()
+        if not call.is_first:
+            call.disown()
+        bodies.append(body)
+        call.answer(200, b"{}")
+
+    upstream = stage.upstream(reply, "h2")
+    sent = [b'{"number": 1}', b'{"number": 2}']
+    with stage.recorder(upstream) as recorder, httpx2.Client() as client:
+        for body in sent:
+            assert client.post(recorder.url, content=body).status_code == HTTPStatus.OK
+        logged = recorder.lines(2)
+    assert bodies == sent
+    assert upstream.connection_count == 2
+    assert [line["request"]["body"] for line in logged] == [{"number": 1}, {"number": 2}]
+    assert not any("error" in line for line in logged)
+
+
+def test_a_long_call_that_the_upstream_has_not_processed_is_not_held_in_memory(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_relay, "_LARGE_BYTES", 10)
+
+    def reply(call: Http2Call) -> None:
+        call.read_all()
+        if not call.is_first:
+            call.disown()
+        call.answer(200, b"{}")
+
+    with stage.recorder(stage.upstream(reply, "h2")) as recorder, httpx2.Client() as client:
+        for number, status in enumerate((HTTPStatus.OK, HTTPStatus.BAD_GATEWAY), 1):
+            assert client.post(recorder.url, content=BODY).status_code == status
+            recorder.events.wait_until_ended(number)
+        assert recorder.lines(2)[1]["error"]["type"] == "upstream_aborted"
+
+
+def test_a_connection_that_was_idle_for_long_is_not_used_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The upstream may be about to close it, and what is sent then is lost."""
+    monkeypatch.setattr(connections, "_MAX_IDLE_S", -1.0)
+    upstream = stage.upstream(lambda call: call.answer(200, b"{}"))
+    with stage.recorder(upstream) as recorder, httpx2.Client() as client:
+        for _ in range(2):
+            assert client.post(recorder.url, content=BODY).status_code == HTTPStatus.OK
+        recorder.lines(2)
     assert upstream.connection_count == 2
 
 

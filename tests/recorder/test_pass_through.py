@@ -14,7 +14,8 @@ import zstandard
 
 from cassettes import needs_samples
 from recorder.conftest import Stage
-from recorder.upstream import Call
+from recorder.upstream import Call, Http1Call
+from recorder.wire import Wire
 from stream_oracles import every_stream
 from streaming import sse
 
@@ -105,6 +106,9 @@ def test_the_target_of_a_request_passes_unchanged(stage: Stage, protocol: str) -
         "/v1/models/publishers%2Fgoogle%2Fmodels%2Fgemini:streamGenerateContent?alt=sse&x=%2B+%20%C3%BC&y=a%00b",
         "//a//b/../c/./d;e=1/%2e%2e/%7Euser?q=%5B1%5D&q=[2]&empty=&=x&&flag",
         '/a|b"c^d`{e}?f=|"{}^`<>',
+        "/lines%0A%0Dand%00",
+        "/no-query?",
+        "/?",
         "/%",
         "/",
     ]
@@ -178,6 +182,29 @@ def test_responses_without_a_body_end_at_once(stage: Stage, protocol: str) -> No
     assert [line["response"]["status_code"] for line in logged] == [status for _, status, _ in replies]
     assert not any("error" in line for line in logged)
     assert upstream.connection_count == 1, "the connection was kept"
+
+
+def test_a_length_that_contradicts_the_chunks_does_not_pass(stage: Stage) -> None:
+    def respond(call: Http1Call) -> None:
+        call.read_all()
+        head = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n"
+        call.connection.sendall(head + b"%x\r\n%b\r\n0\r\n\r\n" % (len(ANSWER), ANSWER))
+
+    with stage.recorder(stage.upstream(respond)) as recorder, httpx2.Client() as client:
+        answer = client.post(recorder.url, content=BODY)
+        assert (answer.content, answer.headers.get("content-length")) == (ANSWER, None)
+        assert "error" not in recorder.lines()[0]
+
+
+def test_trailers_of_a_request_do_not_become_headers(stage: Stage) -> None:
+    upstream = stage.upstream(lambda call: call.answer(200, ANSWER))
+    with stage.recorder(upstream) as recorder, Wire(recorder.address) as client:
+        client.send(b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\ntrailer: x-late\r\n\r\n")
+        client.send(b"2\r\n{}\r\n0\r\nx-late: 1\r\n\r\n")
+        client.read_until(ANSWER)
+        (line,) = recorder.lines()
+    assert upstream.calls[0].values("x-late") == []
+    assert "x-late" not in line["request"]["headers"]
 
 
 def test_answers_in_advance_are_not_taken_for_the_response(stage: Stage) -> None:

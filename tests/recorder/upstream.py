@@ -340,6 +340,17 @@ class Http2Call(Call):
         self._connection.socket.close()
         raise PeerGoneError
 
+    @property
+    def is_first(self) -> bool:
+        """Whether it is the first call on its connection."""
+        return self._stream_id == 1
+
+    def disown(self) -> None:
+        """Close the connection, and say that this call was not processed."""
+        self._connection.h2.close_connection(last_stream_id=self._stream_id - 2)
+        self._connection.flush()
+        self.close()
+
 
 class _Http2Connection:
     """The state of one connection; its calls are answered one after the other."""

@@ -2,9 +2,13 @@
 
 import errno
 import gzip
+import io
 import json
+import math
 import os
+import shutil
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +16,12 @@ import pytest
 import zstandard
 
 import palaver
+from palaver.storage import spill
+from palaver.storage.spill import ByteSpill
 from palaver.streams import exchange_log, journal
-from palaver.streams.exchange import Exchange
-from palaver.streams.journal import CHUNK, END, FOLDER_NAME, JournalFile, read_frames
+from palaver.streams.details import encode_json
+from palaver.streams.exchange import HELD_BYTES, Exchange
+from palaver.streams.journal import CHUNK, END, FOLDER_NAME, RESPONSE, START, JournalFile, read_frames
 
 JSON = [("content-type", "application/json")]
 SSE = [("content-type", "text/event-stream; charset=utf-8")]
@@ -307,6 +314,171 @@ def test_a_journal_that_cannot_be_read_stays(tmp_path: Path) -> None:
     assert journal_files(tmp_path) == [path]
 
 
+def owner_folder(folder: Path) -> Path:
+    (owner,) = (path for path in (folder / FOLDER_NAME).iterdir() if path.is_dir())
+    return owner
+
+
+def test_a_recovery_that_is_killed_after_a_line_repeats_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its journal is still there, and only the log of the killed recovery has the exchange."""
+    folder, left = tmp_path / "log", tmp_path / "left"
+    request_id = abandon(folder)
+    unlink, rmtree = Path.unlink, shutil.rmtree
+
+    def copy_first(remove: Callable[..., None]) -> Callable[..., None]:
+        def remove_later(*arguments: Any, **options: Any) -> None:
+            if not left.exists():
+                shutil.copytree(folder, left)
+            remove(*arguments, **options)
+
+        return remove_later
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", copy_first(unlink))
+        patched.setattr(shutil, "rmtree", copy_first(rmtree))
+        palaver.ExchangeLog(folder).close()
+    assert journal_files(left)
+    with palaver.ExchangeLog(left) as log:
+        assert (log.recovered, log.problems) == (0, [])
+    assert [line["request_id"] for line in lines(left)] == [request_id]
+    assert not list((left / FOLDER_NAME).iterdir())
+
+
+def test_a_recovery_that_is_killed_in_mid_line_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The torn line has the id already: it must go before the logs are searched."""
+    folder, left = tmp_path / "log", tmp_path / "left"
+    request_id = abandon(folder)
+
+    def copy_in_mid_line(descriptor: int, whole: bytes) -> None:
+        os.write(descriptor, whole[:-1])
+        shutil.copytree(folder, left)
+        os.write(descriptor, whole[-1:])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(exchange_log, "write_all", copy_in_mid_line)
+        palaver.ExchangeLog(folder).close()
+    with palaver.ExchangeLog(left) as log:
+        assert (log.recovered, log.problems) == (1, [])
+    assert [line["request_id"] for line in lines(left)] == [request_id]
+
+
+def test_a_damaged_file_of_the_journal_harms_no_other_one(tmp_path: Path) -> None:
+    request_id = abandon(tmp_path)
+    owner = owner_folder(tmp_path)
+    head = encode_json({"request_id": "req_1", "timestamp": "noon", "method": 1, "url": None, "headers": []})
+    damaged = {"list": b"[]", "text": b"not JSON", "fields": b"{}", "types": head}
+    for number, (name, payload) in enumerate(damaged.items()):
+        file = JournalFile(owner / f"{number}-{name}.part")
+        file.write(START, 1.0, payload)
+        file.write(RESPONSE, 1.0, b"[]")
+        file.write(CHUNK, math.nan, b"data: {}\n\n")
+        file.close()
+    for recovered in (1, 0):
+        with palaver.ExchangeLog(tmp_path) as log:
+            assert (log.recovered, len(log.problems)) == (recovered, len(damaged))
+        assert [line["request_id"] for line in lines(tmp_path)] == [request_id]
+        assert {path.name.partition("-")[2] for path in journal_files(tmp_path)} == {f"{name}.part" for name in damaged}
+
+
+def test_rubbish_in_the_journal_does_not_stop_a_recorder(tmp_path: Path) -> None:
+    abandon(tmp_path)
+    owner = owner_folder(tmp_path)
+    (owner / "logs").write_bytes(b"\xff\x00\n../outside\nlog-2025-01-01-00-00-00.jsonl\n")
+    (owner / "random.part").write_bytes(os.urandom(3_000))
+    (owner / "huge.part").write_bytes(b"\x01" + bytes(8) + b"\xff" * 40)
+    (owner / "empty.part").touch()
+    (owner / "folder.part").mkdir()
+    (tmp_path / "log-2025-01-01-00-00-00.jsonl").mkdir()
+    (owner.parent / "stray").touch()
+    (owner.parent / "other").mkdir()
+    (owner.parent / "other" / "logs").mkdir()
+    (owner.parent / "locked").mkdir()
+    (owner.parent / "locked.lock").mkdir()
+    (tmp_path.parent / "outside").write_text("left alone")
+    with palaver.ExchangeLog(tmp_path) as log:
+        assert log.recovered == 1
+        assert [problem.partition(" could not be recovered: ")[0] for problem in log.problems] == [
+            str(owner.parent / "locked")
+        ]
+    assert not owner.exists()
+    assert (tmp_path.parent / "outside").read_text() == "left alone"
+
+
+def test_a_log_that_is_deleted_meanwhile_is_begun_anew(tmp_path: Path) -> None:
+    with palaver.ExchangeLog(tmp_path) as log:
+        ask(log).finish()
+        (deleted,) = log.files
+        deleted.unlink()
+        finished = ask(log).finish()
+        assert finished.place is not None
+        assert [path.name for path in log.files] == [finished.place.partition(":")[0]]
+    assert [line["request_id"] for line in lines(tmp_path)] == [finished.request_id]
+
+
+def test_a_folder_that_is_removed_meanwhile_does_not_stop_the_traffic(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    with palaver.ExchangeLog(folder) as log:
+        exchange = ask(log)
+        exchange.respond(200, SSE)
+        shutil.rmtree(folder)
+        exchange.receive(EVENTS[0])
+        assert "No such file" in exchange.finish().unwritten
+
+
+def test_a_file_that_cannot_follow_a_full_one_is_tried_again(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    with palaver.ExchangeLog(folder, max_bytes=1) as log:
+        ask(log).finish()
+        folder.rename(tmp_path / "moved")
+        for _ in range(2):
+            assert "No such file" in ask(log).finish().unwritten
+        (tmp_path / "moved").rename(folder)
+        assert ask(log).finish().place is not None
+    assert len(lines(folder)) == 2
+
+
+def test_a_journal_that_is_removed_meanwhile_does_not_stop_the_recording(tmp_path: Path) -> None:
+    with palaver.ExchangeLog(tmp_path) as log:
+        shutil.rmtree(tmp_path / FOLDER_NAME)
+        assert ask(log).finish().place is not None
+
+
+def test_a_journal_that_becomes_read_only_does_not_stop_the_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    with palaver.ExchangeLog(tmp_path) as log:
+        exchange = ask(log)
+        exchange.respond(200, SSE)
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "unlink", refuse)
+            assert exchange.finish().place is not None
+
+
+def test_an_exchange_that_could_not_be_held_is_not_recovered_as_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with palaver.ExchangeLog(tmp_path) as log:
+        exchange = ask(log)
+        exchange.respond(200, JSON)
+        exchange.receive(b'{"a": ')
+        with monkeypatch.context() as patched:
+            patched.setattr(ByteSpill, "write", refuse)
+            exchange.receive(b"1")
+        exchange.receive(b"}")
+        assert "No space left" in exchange.finish().unwritten
+    with palaver.ExchangeLog(tmp_path) as log:
+        assert log.recovered == 1
+    assert lines(tmp_path)[0]["error"]["type"] == "recovered"
+
+
 def test_a_full_disk_does_not_stop_the_traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -323,6 +495,26 @@ def test_a_full_disk_does_not_stop_the_traffic(tmp_path: Path, monkeypatch: pyte
         assert [path.stat().st_size for path in log.files] == [0]
     with palaver.ExchangeLog(tmp_path) as log:
         assert log.recovered == 1, "its journal was kept for the next start"
+
+
+def test_a_full_disk_for_temporary_files_does_not_stop_the_traffic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class FullFile(io.BytesIO):
+        """A file whose buffer takes what the disk then has no room for."""
+
+        def close(self) -> None:
+            super().close()
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        flush = close
+
+    monkeypatch.setattr(spill, "_temporary_file", lambda _: FullFile())
+    with palaver.ExchangeLog(tmp_path) as log:
+        exchange = ask(log)
+        exchange.respond(200, JSON)
+        exchange.receive(bytes(HELD_BYTES + 1))
+        assert "No space left" in exchange.finish().unwritten
 
 
 def test_a_journal_that_cannot_be_written_does_not_stop_the_recording(

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
@@ -90,7 +90,9 @@ class Recording:
         """Run a command with its requests sent here, and return its exit code."""
         self._is_command = True
         code = run_command(words, _environment(self._variables(), os.environ))
-        self._server.stop(_GRACE_S)
+        stop = _StopRequests()
+        with signals_handled(stop, STOP_SIGNALS):
+            self._stop_server(lambda: stop.count > 0, lambda: time.sleep(_LOOK_EVERY_S))
         return code
 
     def watch(self, *, is_quiet: bool) -> None:
@@ -99,14 +101,18 @@ class Recording:
         with signals_handled(stop, STOP_SIGNALS), output.StatusLine(is_quiet=is_quiet) as status:
             while not stop.count:
                 self._show(status, is_quiet=is_quiet)
-            deadline = time.monotonic() + _GRACE_S
-            if running := self._tally.running_count:
-                status.hide()
-                output.notify(f"{counted(running, 'call')} may go on for {_GRACE_S:.0f} s; Ctrl-C ends it now.")
-            while self._tally.running_count and stop.count == 1 and time.monotonic() < deadline:
-                self._show(status, is_quiet=is_quiet)
             status.hide()
-            self._server.stop(0 if stop.count > 1 else max(0.0, deadline - time.monotonic()))
+            self._stop_server(lambda: stop.count > 1, lambda: self._show(status, is_quiet=is_quiet))
+            status.hide()
+
+    def _stop_server(self, is_urgent: Callable[[], bool], wait: Callable[[], None]) -> None:
+        """Let the exchanges that go on end, for a while; Ctrl-C makes it urgent."""
+        deadline = time.monotonic() + _GRACE_S
+        if running := self._tally.running_count:
+            output.notify(f"{counted(running, 'call')} may go on for {_GRACE_S:.0f} s; Ctrl-C ends it now.")
+        while self._tally.running_count and not is_urgent() and time.monotonic() < deadline:
+            wait()
+        self._server.stop(0 if is_urgent() else max(0.0, deadline - time.monotonic()))
 
     def report_problems(self) -> None:
         """Print what went wrong in the recorder itself, each problem once."""

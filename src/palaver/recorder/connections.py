@@ -14,6 +14,8 @@ import httpx2
 
 CONNECT_TIMEOUT_S = 30.0
 _MAX_IDLE = 20
+_MAX_IDLE_S = 4.0
+"""How long an idle connection may wait; many servers close theirs after 5 seconds, and a request would cross that."""
 
 
 class _Idle(NamedTuple):
@@ -60,4 +62,5 @@ class Connections:
             if not network_stream.get_extra_info("is_readable"):
                 return client
             await client.aclose()
-        return httpx2.AsyncClient(http2=self._http2, verify=self._tls, timeout=self._timeout)
+        limits = httpx2.Limits(keepalive_expiry=_MAX_IDLE_S)
+        return httpx2.AsyncClient(http2=self._http2, verify=self._tls, timeout=self._timeout, limits=limits)

@@ -7,7 +7,8 @@ left out. A response that breaks off is broken off for the client too, never end
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, MutableMapping
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 import httpx2
@@ -18,11 +19,13 @@ from palaver.recorder.settings import Watcher
 from palaver.redact.text import mask_error
 from palaver.streams.exchange import Exchange, FinishedExchange
 
-Message = dict[str, Any]
+Message = MutableMapping[str, Any]
 RawHeaders = list[tuple[bytes, bytes]]
 
 HALF_CLOSED = "palaver.half_closed"
 """The event in a request's scope that is set when the client will send nothing more on this connection."""
+HAS_QUERY = "palaver.has_query"
+"""Whether a request's target has a query, which may be empty; only requests over HTTP state it."""
 SILENCE_S = 5.0
 """How long a client that has closed its side of the connection is taken for one that still reads."""
 _ONE_CONNECTION = frozenset(
@@ -42,7 +45,7 @@ class Destination(NamedTuple):
     url: str
     below: str
 
-    def request(self, method: str, headers: RawHeaders, content: AsyncIterator[bytes] | None = None) -> httpx2.Request:
+    def request(self, method: str, headers: RawHeaders, content: AsyncIterable[bytes] | None = None) -> httpx2.Request:
         """Return a request; its target is given apart from its URL, which httpx2 would spell in its own way."""
         url = httpx2.URL(self.url)
         target = (url.raw_path.rstrip(b"/") + self.below.encode("latin-1")) or b"/"
@@ -143,7 +146,7 @@ class HttpRelay:
 
     async def _relay(self, connections: Connections, destination: Destination) -> None:
         headers = forwarded_headers(self._scope["headers"], also=_REQUEST_ONLY)
-        content = self._request_body() if _has_body(self._scope["headers"]) else None
+        content = _RequestBody(self._request_body()) if _has_body(self._scope["headers"]) else None
         if content is None:
             self._exchange.end_request()
             self._has_read_request.set()
@@ -179,7 +182,7 @@ class HttpRelay:
         if is_large:
             self._log(await asyncio.to_thread(exchange.finish))
 
-    async def _request_body(self) -> AsyncIterator[bytes]:
+    async def _request_body(self) -> AsyncGenerator[bytes]:
         try:
             more = True
             while more:
@@ -230,12 +233,42 @@ class HttpRelay:
             self._watcher.finished(finished)
 
 
+class _RequestBody:
+    """The body of a request, which may be sent twice if it is short.
+
+    An upstream that closes an HTTP/2 connection says which requests it has not processed, and httpx2 sends them again.
+    """
+
+    def __init__(self, pieces: AsyncGenerator[bytes]) -> None:
+        self._pieces = pieces
+        self._sent = bytearray()
+        self._is_repeatable = True
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if not self._is_repeatable:
+            raise httpx2.RemoteProtocolError("the connection was closed before the request was processed")
+        if self._sent:
+            yield bytes(self._sent)
+            return
+        self._is_repeatable = False
+        size_bytes = 0
+        async with aclosing(self._pieces) as pieces:
+            async for piece in pieces:
+                size_bytes += len(piece)
+                if size_bytes <= _LARGE_BYTES:
+                    self._sent += piece
+                yield piece
+        self._is_repeatable = size_bytes <= _LARGE_BYTES
+
+
 def forwarded_headers(headers: RawHeaders, *, also: frozenset[bytes] = frozenset()) -> RawHeaders:
     """Return the headers that are passed on; `also` names further ones that are not."""
     named = {
         name.strip().lower() for key, value in headers if key.lower() == b"connection" for name in value.split(b",")
     }
     dropped = _ONE_CONNECTION | also | named
+    if any(key.lower() == b"transfer-encoding" for key, _ in headers):
+        dropped |= {b"content-length"}  # chunks override it, and it may be wrong
     return [(name, value) for name, value in headers if name.lower() not in dropped]
 
 

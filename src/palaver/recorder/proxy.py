@@ -10,14 +10,21 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import httpx2
-from starlette.applications import Starlette
-from starlette.routing import Route, WebSocketRoute
+from starlette.routing import Router
 from starlette.websockets import WebSocket
 
 from palaver.errors import OptionError
 from palaver.recorder.addresses import is_loopback
 from palaver.recorder.connections import Connections
-from palaver.recorder.http_relay import Destination, HttpRelay, Message, RawHeaders, Unrecorded, send_error
+from palaver.recorder.http_relay import (
+    HAS_QUERY,
+    Destination,
+    HttpRelay,
+    Message,
+    RawHeaders,
+    Unrecorded,
+    send_error,
+)
 from palaver.recorder.settings import ProxySettings, Watcher
 from palaver.recorder.upstreams import Upstream
 from palaver.recorder.websockets import WebSocketRelay
@@ -44,9 +51,8 @@ class Proxy:
         self._connections = {upstream.name: Connections(tls, settings.timeout_s, http2=True) for upstream in upstreams}
         # A WebSocket begins with an upgrade, which HTTP/2 does not have.
         self._websocket_connections = Connections(tls, settings.timeout_s, http2=False)
-        # An endpoint that is not a function gets the raw messages, and all methods.
-        endpoints = [Route("/{path:path}", self), WebSocketRoute("/{path:path}", self)]
-        self.application = Starlette(routes=endpoints, lifespan=self._lifespan)
+        # Without routes, the default gets everything: no pattern of Starlette matches every path.
+        self.application = Router(default=self, lifespan=self._lifespan)
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
         """Relay one request or WebSocket."""
@@ -61,14 +67,14 @@ class Proxy:
             self._watcher.failed(f"{type(error).__name__}: {mask_error(str(error))}")
 
     @asynccontextmanager
-    async def _lifespan(self, _: Starlette) -> AsyncGenerator[None]:
+    async def _lifespan(self, _: object) -> AsyncGenerator[None]:
         yield
         for connections in (*self._connections.values(), self._websocket_connections):
             await connections.close()
 
     async def _relay(self, scope: Message, receive: Any, send: Any, upstream: Upstream, path: str) -> None:
         query = scope["query_string"].decode("latin-1")
-        below = f"{path}{'?' if query else ''}{query}"
+        below = f"{path}{'?' if query or scope.get(HAS_QUERY) else ''}{query}"
         scope["headers"] = self._without_token(scope["headers"])
         exchange = self._exchange(scope, upstream, path, below)
         destination = Destination(upstream.url, below)
@@ -122,12 +128,12 @@ class Proxy:
 
     def _upstream_of(self, path: str) -> Upstream | None:
         for upstream in self._upstreams:
-            if not upstream.prefix or path == upstream.prefix or path.startswith(f"{upstream.prefix}/"):
+            if path.startswith(f"{upstream.prefix}/") or (upstream.prefix and path == upstream.prefix):
                 return upstream
         return None
 
     def _places(self) -> str:
-        prefixes = ", ".join(sorted(upstream.prefix for upstream in self._upstreams))
+        prefixes = ", ".join(sorted(upstream.prefix or "/" for upstream in self._upstreams))
         return f"nothing is forwarded from this path; paths begin with {prefixes}"
 
 

@@ -11,7 +11,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from palaver.errors import OptionError
-from palaver.recorder.http_relay import HALF_CLOSED
+from palaver.recorder.http_relay import HALF_CLOSED, HAS_QUERY
 from palaver.recorder.proxy import Proxy
 from palaver.recorder.websockets import MAX_MESSAGE_BYTES
 
@@ -132,6 +132,13 @@ class _HalfOpenProtocol(HttpToolsProtocol):
         super().on_message_begin()
         scope: Any = self.scope
         scope[HALF_CLOSED] = asyncio.Event()
+
+    def on_headers_complete(self) -> None:
+        scope: Any = self.scope
+        scope[HAS_QUERY] = b"?" in self.url
+        super().on_headers_complete()
+        # What comes after the body are trailers: they must not get among the headers of the scope.
+        self.headers = list(self.headers)
 
     def eof_received(self) -> Any:
         cycle: Any = self.cycle

@@ -9,6 +9,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from typing import Any, Generic, Self, TypeVar
 
@@ -294,7 +295,9 @@ class ByteSpill:
         self._blocks = []
         self._block = bytearray()
         if self._file is not None:
-            self._file.close()
+            # What the disk has no room for is not needed any more.
+            with suppress(OSError):
+                self._file.close()
 
 
 def _temporary_file(buffering: int = -1) -> Any:

@@ -250,7 +250,8 @@ class Exchange:
         self.end_request()
         response = self._response
         self._guard(self._flush_mask)
-        self._note(END, ended, encode_json(error))
+        if not self._failure:  # else the journal has a part only, which is no complete exchange
+            self._note(END, ended, encode_json(error))
         recording = None if response is None else self._guard(response.end, error, ended)
         place = self._guard(self._write, self._line(recording, error, ended))
         finished = FinishedExchange(

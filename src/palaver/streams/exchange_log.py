@@ -9,6 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Lock
@@ -26,7 +27,8 @@ from palaver.streams.journal import (
     AbandonedJournal,
     Journal,
     JournalFile,
-    abandoned_journals,
+    journal_folders,
+    lock_if_abandoned,
     read_frames,
     write_all,
 )
@@ -63,7 +65,7 @@ class ExchangeLog:
         self._journal = Journal(folder, f"{int(clock())}-{os.getpid()}-{secrets.token_hex(4)}")
         self.problems: list[str] = []
         """What could not be recovered, and why."""
-        self.recovered = sum(map(self._recover, abandoned_journals(folder)))
+        self.recovered = sum(map(self._recover, self._abandoned_journals()))
         """How many exchanges of killed recorders were written."""
 
     def __enter__(self) -> Self:
@@ -121,42 +123,64 @@ class ExchangeLog:
 
     def _current_file(self) -> "_LogFile":
         file, now = self._file, self._clock()
-        if file is not None and (file.size_bytes >= self._max_bytes or now - file.begun >= self._max_age_s):
+        if file is not None:
+            is_deleted = file.is_deleted
+            if not is_deleted and file.size_bytes < self._max_bytes and now - file.begun < self._max_age_s:
+                return file
+            if is_deleted:
+                self.files.remove(file.path)
+            self._file = None
             file.close()
-            file = None
-        if file is None:
-            file = self._file = _LogFile.create(self.folder, now)
-            self.files.append(file.path)
+        file = self._file = _LogFile.create(self.folder, now)
+        self.files.append(file.path)
+        # Without the note, a torn line stays in the log if the recorder is killed.
+        with suppress(OSError):
             self._journal.note_log(file.path.name)
         return file
 
+    def _abandoned_journals(self) -> list[AbandonedJournal]:
+        """Lock the journals of killed recorders, and remove the lines that these could not finish from their logs."""
+        found: list[AbandonedJournal] = []
+        for folder in journal_folders(self.folder):
+            try:
+                journal = lock_if_abandoned(folder)
+                if journal is not None:
+                    found.append(journal)
+                    # Before anything is recovered: a torn line may hold the id of an exchange in another journal.
+                    for name in journal.log_names()[-1:]:
+                        _cut_torn_line(self.folder / name)
+            except OSError as error:
+                self._note_problem(folder, error)
+        return found
+
     def _recover(self, journal: AbandonedJournal) -> int:
         """Write what a killed recorder left and return how much that is; what cannot be written stays where it is."""
-        logs = [self.folder / name for name in journal.log_names()]
         recovered = 0
         is_settled = True
-        try:
-            if logs:
-                _cut_torn_line(logs[-1])
-            for path in journal.files():
-                recovered += self._recover_exchange(path, logs[-2:])
-        except (OSError, ValueError, KeyError) as error:
-            self.problems.append(f"{journal.folder} could not be recovered: {error}")
-            is_settled = False
+        for path in journal.files():
+            try:
+                recovered += self._recover_exchange(path, journal)
+                path.unlink()
+            except Exception as error:  # noqa: BLE001 - whatever stands in a file, the others can be recovered
+                self._note_problem(path, error)
+                is_settled = False
         journal.release(is_settled=is_settled)
         return recovered
 
-    def _recover_exchange(self, path: Path, logs: list[Path]) -> int:
+    def _recover_exchange(self, path: Path, journal: AbandonedJournal) -> int:
         """Write an exchange from its journal file, unless a log has it already; return how many were written."""
         frames = list(read_frames(path))
         if not frames or frames[0].kind != START:
             return 0
         head: JsonObject = orjson.loads(frames[0].payload)
-        if any(_contains(log, b'"request_id":' + encode_json(head["request_id"])) for log in logs):
+        needle = b'"request_id":' + encode_json(head["request_id"])
+        logs = [*journal.log_names()[-2:], *journal.recovery_names()]
+        if any(_contains(self.folder / name, needle) for name in logs):
             return 0
         exchange = self._exchange(head, None)
         for frame in frames:
             exchange.replay(frame)
+        journal.note_recovery(self._current_file().path.name)
         last = frames[-1]
         error: JsonObject | None = orjson.loads(last.payload) if last.kind == END else _RECOVERED
         if error is None:
@@ -166,6 +190,10 @@ class ExchangeLog:
         if finished.place is None:
             raise OSError(finished.unwritten)
         return 1
+
+    def _note_problem(self, path: Path, error: Exception) -> None:
+        reason = str(error) if isinstance(error, OSError) else f"its content is damaged ({type(error).__name__})"
+        self.problems.append(f"{path} could not be recovered: {reason}")
 
 
 class _LogFile:
@@ -177,6 +205,11 @@ class _LogFile:
         self.size_bytes = 0
         self._descriptor = descriptor
         self._lines = 0
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the file has no name any more, so that nobody would find what is written to it."""
+        return os.fstat(self._descriptor).st_nlink == 0
 
     @classmethod
     def create(cls, folder: Path, now: float) -> Self:
@@ -221,7 +254,7 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def _cut_torn_line(path: Path) -> None:
     """Remove the beginning of a line that a killed recorder could not finish."""
-    if not path.exists() or not path.stat().st_size:
+    if not path.is_file() or not path.stat().st_size:
         return
     with path.open("r+b") as stream:
         with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as whole:
@@ -230,7 +263,7 @@ def _cut_torn_line(path: Path) -> None:
 
 
 def _contains(path: Path, needle: bytes) -> bool:
-    if not path.exists() or not path.stat().st_size:
+    if not path.is_file() or not path.stat().st_size:
         return False
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as whole:
         return whole.find(needle) >= 0

@@ -7,9 +7,11 @@ a piece of a body, and otherwise ignored.
 """
 
 import os
+import re
 import shutil
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +24,8 @@ _HEAD = struct.Struct("<BdI")
 _SUFFIX = ".part"
 _LOCK_SUFFIX = ".lock"
 _LOG_NAMES = "logs"
+_RECOVERY_NAMES = "recovered"
+_LOG_NAME = re.compile(r"log-[0-9-]+\.jsonl")
 _MAX_FRAME_BYTES = 1 << 24
 _BINARY: int = getattr(os, "O_BINARY", 0)
 """Windows would change the line ends of any other file."""
@@ -52,7 +56,9 @@ class JournalFile:
     def remove(self) -> None:
         """Close and delete the file: its exchange is in the log, or is not to be logged."""
         self.close()
-        self._path.unlink(missing_ok=True)
+        # Where it cannot be deleted, the next start finds its exchange in the log.
+        with suppress(OSError):
+            self._path.unlink()
 
     def close(self) -> None:
         if self._descriptor is not None:
@@ -75,8 +81,7 @@ class Journal:
 
     def note_log(self, file_name: str) -> None:
         """Note a log file as written by this recorder only, so that a torn line at its end can be removed."""
-        with (self._folder / _LOG_NAMES).open("ab") as names:
-            names.write(file_name.encode() + b"\n")
+        _add_name(self._folder / _LOG_NAMES, file_name)
 
     def close(self) -> None:
         """Give the journal up; its folder goes, unless an exchange is left in it."""
@@ -97,14 +102,21 @@ class AbandonedJournal:
 
     def log_names(self) -> list[str]:
         """Return the names of the log files that the recorder wrote."""
-        try:
-            return (self.folder / _LOG_NAMES).read_bytes().decode().splitlines()
-        except FileNotFoundError:
-            return []
+        return _names(self.folder / _LOG_NAMES)
+
+    def note_recovery(self, log_name: str) -> None:
+        """Note a log file as one that gets exchanges of this journal, in case this recovery is killed as well."""
+        if log_name not in self.recovery_names():
+            _add_name(self.folder / _RECOVERY_NAMES, log_name)
+
+    def recovery_names(self) -> list[str]:
+        """Return the names of the log files that earlier recoveries wrote."""
+        return _names(self.folder / _RECOVERY_NAMES)
 
     def files(self) -> list[Path]:
         """Return the files of its exchanges, in the order in which they began."""
-        return sorted(self.folder.glob(f"*{_SUFFIX}"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+        files = (path for path in self.folder.glob(f"*{_SUFFIX}") if path.is_file())
+        return sorted(files, key=lambda path: (path.stat().st_mtime_ns, path.name))
 
     def release(self, *, is_settled: bool) -> None:
         """Unlock the journal, and remove it if all of its exchanges are in the log."""
@@ -115,12 +127,20 @@ class AbandonedJournal:
             _lock_path(self.folder).unlink(missing_ok=True)
 
 
-def abandoned_journals(log_folder: Path) -> Iterator[AbandonedJournal]:
-    """Yield the journals in a folder of logs whose recorders no longer run."""
+def journal_folders(log_folder: Path) -> list[Path]:
+    """Return the folders of the journals in a folder of logs, those included whose recorders run."""
     journals = log_folder / FOLDER_NAME
-    for folder in sorted(journals.iterdir()) if journals.is_dir() else ():
-        if folder.is_dir() and (lock := try_to_lock(_lock_path(folder))) is not None:
-            yield AbandonedJournal(folder, lock)
+    return sorted(path for path in journals.iterdir() if path.is_dir()) if journals.is_dir() else []
+
+
+def lock_if_abandoned(folder: Path) -> AbandonedJournal | None:
+    """Lock the journal in a folder; return None if its recorder still runs.
+
+    Raises:
+        OSError: The lock cannot be opened.
+    """
+    lock = try_to_lock(_lock_path(folder))
+    return None if lock is None else AbandonedJournal(folder, lock)
 
 
 def read_frames(path: Path) -> Iterator[Frame]:
@@ -145,3 +165,17 @@ def write_all(descriptor: int, whole: bytes) -> None:
 
 def _lock_path(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}{_LOCK_SUFFIX}")
+
+
+def _add_name(path: Path, name: str) -> None:
+    with path.open("ab") as names:
+        names.write(name.encode() + b"\n")
+
+
+def _names(path: Path) -> list[str]:
+    """Return the names of log files in a list; what else stands in it is ignored."""
+    try:
+        lines = path.read_bytes().decode("ascii", "replace").splitlines()
+    except OSError:
+        return []
+    return [line for line in lines if _LOG_NAME.fullmatch(line)]
