@@ -73,3 +73,30 @@ def test_both_accounts_of_the_call_are_kept(tmp_path):
     with closing(open_to_read(archive)) as connection:
         platforms = {row[0] for row in connection.execute("select platform from conversation")}
     assert platforms == {"claude_code", "api_trace"}
+
+
+def test_ollama_draws_the_ids_of_its_answers_from_so_few_that_they_name_none(tmp_path):
+    """It gives `chatcmpl-` and a number up to 998, so that of forty calls two have probably the same."""
+
+    def call(words: str, name: str) -> dict:
+        choice = {"index": 0, "message": {"role": "assistant", "content": words}, "finish_reason": "stop"}
+        answer = {"id": "chatcmpl-17", "object": "chat.completion", "model": "llama3.2", "choices": [choice]}
+        answer |= {"system_fingerprint": "fp_ollama", "usage": {"prompt_tokens": 5, "completion_tokens": 3}}
+        url = "http://localhost:11434/v1/chat/completions"
+        return pair(
+            {"model": "llama3.2", "messages": [{"role": "user", "content": words}]},
+            {"body": answer},
+            request_id=name,
+            url=url,
+        )
+
+    path = tmp_path / "log-2026-01-05-10-00-00.jsonl"
+    path.write_bytes(lines(call("one", "req_a"), call("two", "req_b")))
+    archive = tmp_path / "archive.db"
+    keep_paths([path], archive)
+    with closing(open_to_read(archive)) as connection:
+        assert [one.counts[1] for one in counted_answers(connection, Scope())] == [3, 3]
+        kept = connection.execute(
+            "select json_extract(rest, '$.metadata.response.id') from message where role = 'assistant'"
+        )
+        assert kept.fetchall() == [("chatcmpl-17",)] * 2
