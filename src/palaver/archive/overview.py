@@ -19,6 +19,7 @@ from palaver.archive.conversation_list import ListedConversation, display_title,
 from palaver.archive.conversation_totals import calls_table, has_other_calls, names_requests_only, recorded_answer_id
 from palaver.archive.duplicates import window_duplicates
 from palaver.archive.messages import IS_OFF_PATH, StoredMessage
+from palaver.archive.rows import stated_request_id
 from palaver.archive.usage import HAS_USAGE, OWNER_ORDER, usage_owner
 from palaver.model.build import JsonObject
 
@@ -132,8 +133,8 @@ class Copies:
         """Return the id of an answer, as the message or a recorded call with its request id states it."""
         if message.api_message_id:
             return message.api_message_id
-        request_id = message.metadata.get("request_id")
-        return recorded_answer_id(self._connection, request_id) if isinstance(request_id, str) else None
+        request_id = stated_request_id(message.metadata)
+        return recorded_answer_id(self._connection, request_id) if request_id else None
 
     @cached_property
     def _repeated(self) -> dict[str, str]:

@@ -174,11 +174,17 @@ def message_row(message: JsonObject, position: int) -> tuple[MessageRow, BodyRow
 
 def _call_columns(metadata: JsonObject) -> tuple[str | None, str | None, str | None]:
     """Return the id of the request, when it was sent, and its hash, as far as they are stored in columns."""
-    request_id = _text(metadata.get("request_id"))
+    request_id = stated_request_id(metadata)
     sent = metadata.get("sent")
     if isinstance(sent, dict) and isinstance(sent.get("at"), str):
         return request_id, sent["at"], _text(sent.get("request"))
-    return None if metadata.get("api_message_id") else request_id, None, None
+    return request_id if _text(metadata.get("api_message_id")) is None else None, None, None
+
+
+def stated_request_id(metadata: JsonObject) -> str | None:
+    """Return the id of a message's request; None if it has none, or a mere number, which is unique in its log only."""
+    stated = _text(metadata.get("request_id"))
+    return stated if stated and not (stated.isascii() and stated.isdigit()) else None
 
 
 _PERSONS = {role: role.encode() for role in ("user", "assistant", "system", "tool", "function")}
