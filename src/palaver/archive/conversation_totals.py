@@ -56,15 +56,6 @@ def has_recorded_calls(connection: sqlite3.Connection) -> bool:
     return connection.execute("select 1 from message where sent_at is not null limit 1").fetchone() is not None
 
 
-def names_requests_only(connection: sqlite3.Connection) -> bool:
-    """Return whether some messages state the id of a recorded call's request, and not the id of its answer."""
-    if not has_recorded_calls(connection):
-        return False
-    lacking = LACKS_ANSWER_ID.format("m")
-    query = f"select 1 from message m where {lacking} and {_RECORDED_ID} is not null limit 1"  # noqa: S608 - constants
-    return connection.execute(query).fetchone() is not None
-
-
 def recorded_answer_id(connection: sqlite3.Connection, request_id: str) -> str | None:
     """Return the id of the only recorded answer to a request; None if there is none, or several."""
     query = f"select {_RECORDED_ID} from (select ? as request_id) m"  # noqa: S608 - constants, a bound value

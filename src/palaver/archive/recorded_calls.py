@@ -14,7 +14,6 @@ import orjson
 
 from palaver.archive.conversation_totals import recorded_answer_id
 from palaver.archive.messages import StoredMessage
-from palaver.archive.rows import stated_request_id
 from palaver.model.build import JsonObject
 
 _MAX_CALLS = 1_000
@@ -71,8 +70,8 @@ def recorded_call(connection: sqlite3.Connection, message: StoredMessage) -> Rec
     condition, value = "m.message_key = ?", str(message.key)
     if "sent" not in message.metadata:
         answer_id = message.api_message_id
-        if not answer_id and (request_id := stated_request_id(message.metadata)):
-            answer_id = recorded_answer_id(connection, request_id)
+        if not answer_id and message.request_id:
+            answer_id = recorded_answer_id(connection, message.request_id)
         if not answer_id:
             return None
         condition, value = "m.api_message_id = ?", answer_id

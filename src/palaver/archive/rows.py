@@ -10,6 +10,7 @@ import orjson
 
 from palaver.archive.body_store import epoch_second
 from palaver.archive.join import is_secondhand
+from palaver.archive.messages import stated_request_id
 from palaver.archive.search_text import encoded_index_texts
 from palaver.model.build import Document, JsonObject
 
@@ -179,12 +180,6 @@ def _call_columns(metadata: JsonObject) -> tuple[str | None, str | None, str | N
     if isinstance(sent, dict) and isinstance(sent.get("at"), str):
         return request_id, sent["at"], _text(sent.get("request"))
     return request_id if _text(metadata.get("api_message_id")) is None else None, None, None
-
-
-def stated_request_id(metadata: JsonObject) -> str | None:
-    """Return the id of a message's request; None if it has none, or a mere number, which is unique in its log only."""
-    stated = _text(metadata.get("request_id"))
-    return stated if stated and not (stated.isascii() and stated.isdigit()) else None
 
 
 _PERSONS = {role: role.encode() for role in ("user", "assistant", "system", "tool", "function")}

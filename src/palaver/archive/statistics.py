@@ -227,7 +227,8 @@ def _count_tools(
     query = (
         f"select coalesce(nullif({answer_id(connection)}, ''), m.body) as answer, t.tool, {where}, {key}, "
         f"m.conversation, t.calls from {calls} on m.body = t.body "
-        f"join conversation c on c.conversation_key = m.conversation where {in_range} order by answer, t.tool, {OWNER_ORDER}"
+        f"join conversation c on c.conversation_key = m.conversation "
+        f"where {in_range} order by answer, t.tool, {OWNER_ORDER}"
     )
     for (_, tool), copies in groupby(connection.execute(query, [*values, *keys]), itemgetter(0, 1)):
         held = list(copies)
