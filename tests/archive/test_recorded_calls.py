@@ -198,6 +198,16 @@ def test_a_recording_with_an_answer_without_id_is_unique_and_stays_listed(tmp_pa
     assert kept.listed == ["t", "w"]
 
 
+def test_a_recording_of_two_calls_with_the_same_words_is_hidden_once_a_transcript_has_both(tmp_path):
+    twice = [recorded(f"msg_{n}", f"req_{n}") for n in (1, 2)]
+    transcript = conversation("t", TRANSCRIPT, answer("t-1", api_message_id="msg_1"))
+    kept = Kept(tmp_path, transcript, *twice)
+    assert kept.listed == ["t", "w"]
+    keep_documents(kept.path, conversation("t", TRANSCRIPT, answer("t-2", api_message_id="msg_2")))
+    assert kept.listed == ["t"]
+    assert kept.output == 20
+
+
 def test_a_conversation_that_an_assistant_wrote_down_is_no_recording(tmp_path):
     """Copilot's sessions and the traces of the same sessions have one id, and so become one conversation."""
     own = answer("event-1", api_message_id="msg_1")
@@ -226,6 +236,27 @@ def test_only_failures_since_the_last_answer_are_retries(tmp_path):
     retries = {name: kept.call_of("w", name).retries for name in ("w-1", "w-2")}
     assert [call.request_id for call in retries["w-1"]] == ["req_0"]
     assert [call.request_id for call in retries["w-2"]] == ["req_2", "req_3"]
+
+
+def test_a_list_of_many_failures_of_one_request_takes_linear_time(tmp_path):
+    """A script that sends the same prompt every minute, and is refused every time."""
+
+    def steps(count: int) -> int:
+        (tmp_path / f"{count}").mkdir()
+        failed = [conversation(f"f-{n}", RECORDING, failure(f"f-{n}", f"req_f{n}", "r1")) for n in range(count)]
+        kept = Kept(tmp_path / f"{count}", *failed, recorded())
+        taken = 0
+
+        def count_steps() -> None:
+            nonlocal taken
+            taken += 1
+
+        with closing(open_to_read(kept.path)) as connection:
+            connection.set_progress_handler(count_steps, 10)
+            assert len(find_conversations(connection, Filters()).keys) == count + 1
+        return taken
+
+    assert steps(400) < 6 * steps(100)
 
 
 def test_failures_are_hidden_once_a_transcript_has_the_answer(tmp_path):

@@ -84,6 +84,9 @@ _IS_RECORDING = f"""(
         or not exists (select 1 {_OF_CALLS} and (w.sent_request in (
             select a.sent_request from message a where a.sent_at is not null and a.sent_request is not null
             and a.author_kind = 'model' and {_IN_TRANSCRIPT.format("a")})) is not true))
+    and not exists (select 1 {_OF_CALLS} and exists (select 1 from answer_usage u where u.message = w.message_key
+        and u.api_message_id <> '' and not exists (select 1 from message t
+            where t.api_message_id = u.api_message_id and t.sent_at is null)))
     and not exists (select 1 from message o where o.conversation = c.conversation_key and o.sent_at is null
         and (o.api_message_id is not null or o.request_id is not null)))"""  # noqa: S608 - constants
 """Whether `conversation c` is recorded API traffic of which transcripts have all answers.
