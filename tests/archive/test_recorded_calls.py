@@ -198,12 +198,12 @@ def test_a_recording_with_an_answer_without_id_is_unique_and_stays_listed(tmp_pa
     assert kept.listed == ["t", "w"]
 
 
-def test_a_recording_of_two_calls_with_the_same_words_is_hidden_once_a_transcript_has_both(tmp_path):
-    twice = [recorded(f"msg_{n}", f"req_{n}") for n in (1, 2)]
-    transcript = conversation("t", TRANSCRIPT, answer("t-1", api_message_id="msg_1"))
-    kept = Kept(tmp_path, transcript, *twice)
+@pytest.mark.parametrize("names", [("msg_1", "msg_2"), ("msg_2", "msg_1")])
+def test_a_recording_of_two_calls_with_the_same_words_is_hidden_once_a_transcript_has_both(tmp_path, names):
+    first, second = (conversation("t", TRANSCRIPT, answer(f"t-{name}", api_message_id=name)) for name in names)
+    kept = Kept(tmp_path, first, recorded("msg_1", "req_1"), recorded("msg_2", "req_2"))
     assert kept.listed == ["t", "w"]
-    keep_documents(kept.path, conversation("t", TRANSCRIPT, answer("t-2", api_message_id="msg_2")))
+    keep_documents(kept.path, second)
     assert kept.listed == ["t"]
     assert kept.output == 20
 
@@ -257,6 +257,19 @@ def test_a_list_of_many_failures_of_one_request_takes_linear_time(tmp_path):
         return taken
 
     assert steps(400) < 6 * steps(100)
+
+
+def test_requests_without_a_usable_id_are_told_apart_by_their_times(tmp_path):
+    again = "2026-03-01T09:00:05.000Z"
+    document = conversation(
+        "w",
+        RECORDING,
+        failure("f-1", "1", "r1"),
+        answer("w-1", api_message_id="msg_1", request_id="2", sent=sent("r1", again), at=again),
+    )
+    call = Kept(tmp_path, document).call_of("w", "w-1")
+    assert call is not None
+    assert [failed.sent_at for failed in call.retries] == [AT]
 
 
 def test_failures_are_hidden_once_a_transcript_has_the_answer(tmp_path):

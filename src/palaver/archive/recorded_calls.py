@@ -1,7 +1,7 @@
 """Recorded calls of the answers in an archive: what went over the wire, beside what an assistant wrote down.
 
 An answer in a transcript and one in recorded API traffic belong to the same call if both state the same id of the
-answer, or, where the transcript lacks it, the same id of the request. Neither message is changed.
+answer, or, where one lacks it, if the other is the only recorded answer to the same request. No message is changed.
 """
 
 import sqlite3
@@ -142,8 +142,8 @@ def _failed_before(
     """Return the calls with a request that failed since it was last answered, in the order of their times."""
     rows = connection.execute(
         "select sent_at, request_id, cast(rest as blob) from message where sent_request = ? and sent_at <= ? "
-        "and request_id is not ? order by sent_at desc, request_id limit ?",
-        (sent_request, sent_at, own_id, _MAX_CALLS),
+        "and not (sent_at = ? and request_id is ?) order by sent_at desc, request_id limit ?",
+        (sent_request, sent_at, sent_at, own_id, _MAX_CALLS),
     )
     failed: list[FailedCall] = []
     last_answer = ""
