@@ -28,8 +28,8 @@ _FACTS = {
     "join conversation on conversation_key = conversation",
     "message": "select platform, conversation_id, message_id, position, m.parent_message_id, role, author_kind, "
     "timestamp, m.model, api_message_id, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, "
-    "cache_write_1h_tokens, thinking_tokens, tokens, hash, version, rest from message m "
-    "join conversation on conversation_key = conversation join body on body_key = body",
+    "cache_write_1h_tokens, thinking_tokens, tokens, hash, version, rest, request_id, sent_at, sent_request "
+    "from message m join conversation on conversation_key = conversation join body on body_key = body",
     "revision": "select platform, conversation_id, message_id, version, r.parent_message_id, role, timestamp, hash, "
     "rest from revision r join conversation on conversation_key = conversation join body on body_key = body",
     "summary": "select platform, conversation_id, summary_id, position, timestamp, summary from summary "

@@ -1,11 +1,13 @@
 """A call counts once, whether the client wrote it down, a proxy did, or both."""
 
+import json
 from contextlib import closing
 
 import pytest
 
 from api_trace.tracing import asked, events, lines, message, pair, sse
 from archiving import keep_paths
+from importing import FIXTURES
 from palaver.archive.connection import open_to_read
 from palaver.archive.statistics import statistics
 from palaver.archive.usage import Scope, counted_answers, usage_owner
@@ -73,3 +75,47 @@ def test_both_accounts_of_the_call_are_kept(tmp_path):
     with closing(open_to_read(archive)) as connection:
         platforms = {row[0] for row in connection.execute("select platform from conversation")}
     assert platforms == {"claude_code", "api_trace"}
+
+
+def test_a_call_in_a_replay_of_copilot_and_in_a_recording_counts_once(tmp_path):
+    """The replay has no id of the answer, but the request id that the server sent back."""
+    replay = FIXTURES / "github_copilot" / "replay_entry" / "source" / "ccreq_aa000002.json"
+    fields = json.loads(replay.read_bytes())["metadata"]
+    choice = {"index": 0, "message": {"role": "assistant", "content": "There are twelve."}, "finish_reason": "stop"}
+    answer = {"id": "chatcmpl-replayed", "object": "chat.completion", "choices": [choice], "usage": fields["usage"]}
+    log = tmp_path / "log-2026-02-11-09-00-00.jsonl"
+    request = {"model": fields["model"], "messages": [{"role": "user", "content": "How many trees are there?"}]}
+    response = {"body": answer, "headers": {"x-request-id": fields["serverRequestId"]}}
+    log.write_bytes(lines(pair(request, response, url="https://api.githubcopilot.com/chat/completions")))
+    archive = tmp_path / "archive.db"
+    keep_paths([log, replay], archive)
+    with closing(open_to_read(archive)) as connection:
+        (only,) = counted_answers(connection, Scope())
+    assert (only.owner.api_message_id, only.counts[:2], len(only.copies)) == ("chatcmpl-replayed", (1950, 24), 1)
+
+
+def test_ollama_draws_the_ids_of_its_answers_from_so_few_that_they_name_none(tmp_path):
+    """It gives `chatcmpl-` and a number up to 998, so that of forty calls two have probably the same."""
+
+    def call(words: str, name: str) -> dict:
+        choice = {"index": 0, "message": {"role": "assistant", "content": words}, "finish_reason": "stop"}
+        answer = {"id": "chatcmpl-17", "object": "chat.completion", "model": "llama3.2", "choices": [choice]}
+        answer |= {"system_fingerprint": "fp_ollama", "usage": {"prompt_tokens": 5, "completion_tokens": 3}}
+        url = "http://localhost:11434/v1/chat/completions"
+        return pair(
+            {"model": "llama3.2", "messages": [{"role": "user", "content": words}]},
+            {"body": answer},
+            request_id=name,
+            url=url,
+        )
+
+    path = tmp_path / "log-2026-01-05-10-00-00.jsonl"
+    path.write_bytes(lines(call("one", "req_a"), call("two", "req_b")))
+    archive = tmp_path / "archive.db"
+    keep_paths([path], archive)
+    with closing(open_to_read(archive)) as connection:
+        assert [one.counts[1] for one in counted_answers(connection, Scope())] == [3, 3]
+        kept = connection.execute(
+            "select json_extract(rest, '$.metadata.response.id') from message where role = 'assistant'"
+        )
+        assert kept.fetchall() == [("chatcmpl-17",)] * 2

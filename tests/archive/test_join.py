@@ -47,7 +47,12 @@ metadata = st.fixed_dictionaries(
         "note": words,
         "api_message_id": st.sampled_from(["msg_1", "msg_2", "msg_3", ""]),
         "known_from": st.sampled_from(["request", "history"]),
+        "request_id": st.sampled_from(["req_1", "req_2", "7", ""]),
+        "sent": st.fixed_dictionaries({"at": times | st.just("")}, optional={"request": words, "tools": words}),
     },
+)
+tool_sets = st.fixed_dictionaries(
+    {}, optional={"tool_sets": st.dictionaries(st.sampled_from("xyz"), st.just([{"name": "look"}]), max_size=2)}
 )
 messages = st.fixed_dictionaries(
     {
@@ -68,7 +73,7 @@ documents = st.fixed_dictionaries(
     {
         "schema_version": st.just("1.0.0"),
         "conversation_id": st.sampled_from(["one", "two"]),
-        "platform": st.builds(lambda told: {"name": "claude_code", "metadata": told}, facts),
+        "platform": st.builds(lambda told, tools: {"name": "claude_code", "metadata": told | tools}, facts, tool_sets),
         "created_at": times,
         "messages": st.lists(messages, max_size=4, unique_by=lambda message: message["message_id"]),
     },

@@ -132,6 +132,32 @@ def test_what_was_archived_in_another_session_is_not_of_today_again(run, answere
     assert parts(line())[1:3] == ["this session 20k tokens $0.30", "today $0.15"]
 
 
+def test_an_answer_that_was_only_recorded_begins_a_block_as_well(run, answered, line, tmp_path):
+    answered(output=10_000, name="msg_recorded")
+    at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z"
+    message = {
+        "message_id": "m-1",
+        "role": "assistant",
+        "timestamp": at,
+        "content": [{"type": "text", "text": "Answer 1."}],
+        "tokens": {"input_tokens": 10, "output_tokens": 10_000, "cache_read_input_tokens": 5000},
+        "metadata": {
+            "author_kind": "model",
+            "api_message_id": "msg_recorded",
+            "model_override": MODEL,
+            "request_id": "req_1",
+            "sent": {"at": at},
+        },
+    }
+    document = {"schema_version": "1.0.0", "conversation_id": "w", "platform": {"name": "api_trace"}, "created_at": at}
+    path = tmp_path / "recorded.jsonl"
+    path.write_text(json.dumps({**document, "messages": [message]}) + "\n", "utf-8")
+    assert run("import", path).exit_code == 0
+    *_, today, block = parts(line())
+    assert today == "today $0.15"
+    assert block.endswith(" min left")
+
+
 def test_without_an_archive_the_transcript_is_enough(answered, line, kept):
     answered(output=2000)
     assert parts(line())[:2] == ["Sonnet 4.5", "this session 2.0k tokens $0.03"]

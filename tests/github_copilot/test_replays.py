@@ -57,6 +57,14 @@ def _lines(text: str) -> list[str]:
     return [line for one in texts for line in one.split("\n") if len(line) >= LONG]
 
 
+def test_a_request_has_the_id_that_a_recording_of_it_has():
+    """The log names its entries itself; only the server's id is also in what records the same calls."""
+    document = import_folder(CASES / "replay_one_prompt" / "source").documents[0]
+    answer = document["messages"][-1]["metadata"]
+    assert answer["request_id"] == "5d1f0000-0000-4000-8000-000000000001"
+    assert answer["entry"]["id"] == "bb000001"
+
+
 def test_a_message_stands_once_however_many_requests_repeat_it():
     document = import_folder(CASES / "replay_all_prompts" / "source").documents[0]
     said = [json.dumps(message["content"]) for message in document["messages"]]

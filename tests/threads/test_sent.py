@@ -53,6 +53,16 @@ def test_each_answer_of_a_session_names_its_own_prompt_and_tools():
     assert len({each["request"] for each in found.values()}) == 3
 
 
+def test_a_prompt_among_the_messages_of_a_session_is_that_of_its_own_conversation():
+    def asked(text: str, answered: str, prompt: str, number: int, history: Any = ()) -> Call:
+        return call("openai-chat", list(history), text, answered, prompt=prompt, number=number, session_id="s")
+
+    first, other = asked("one", "ONE", "Be brief.", 1), asked("uno", "UNO", "Be kind.", 2)
+    second = asked("two", "TWO", "Be brief.", 3, [("user", "one"), ("assistant", "ONE")])
+    found = sent(documents(first, other, second))
+    assert found["call-3"]["system_prompt"] == found["call-1"]["system_prompt"] != found["call-2"]["system_prompt"]
+
+
 def test_without_a_session_the_only_prompt_is_not_named():
     (document,) = documents(call("openai-chat", [], "one", "ONE", prompt="Be brief.", number=1))
     assert sent([document])["call-1"].keys() == {"at", "request"}

@@ -10,10 +10,14 @@ from typing import Any, NamedTuple
 import orjson
 
 from palaver.archive.conversation_tags import tags_by_conversation
-from palaver.archive.conversation_totals import ConversationTotals, conversation_totals
+from palaver.archive.conversation_totals import (
+    LACKS_ANSWER_ID,
+    ConversationTotals,
+    conversation_totals,
+    has_recorded_calls,
+)
 from palaver.archive.filters import Filters
 from palaver.archive.messages import IS_UNDATED
-from palaver.archive.recorded_calls import has_recorded_calls
 from palaver.archive.short_ids import ShortIds
 
 _CHUNK_SIZE = 500
@@ -66,21 +70,29 @@ class ListedConversation:
 
 # What is left of a deleted session, `archived`, belongs to a session without being an agent.
 _IS_AGENT = "c.is_sidechain and c.status is not 'archived'"
-_IN_TRANSCRIPT = """(
-    exists (select 1 from message t where t.api_message_id = {0}.api_message_id and t.sent_at is null)
-    or exists (select 1 from message t where t.request_id = {0}.request_id
-        and t.api_message_id is null and t.sent_at is null and t.request_id is not null))"""
+_IN_TRANSCRIPT = f"""(
+    exists (select 1 from message t where t.api_message_id = nullif({{0}}.api_message_id, '') and t.sent_at is null)
+    or exists (select 1 from message t where t.request_id = {{0}}.request_id
+        and {LACKS_ANSWER_ID.format("t")} and t.sent_at is null)
+    and not exists (select 1 from message r where r.request_id = {{0}}.request_id and r.sent_at is not null
+        and r.api_message_id <> {{0}}.api_message_id))"""  # noqa: S608 - constants
 _OF_CALLS = "from message w where w.conversation = c.conversation_key and w.sent_at is not null"
 _IS_RECORDING = f"""(
     exists (select 1 {_OF_CALLS})
-    and not exists (select 1 {_OF_CALLS} and w.api_message_id is not null and not {_IN_TRANSCRIPT.format("w")})
-    and (exists (select 1 {_OF_CALLS} and w.api_message_id is not null)
-        or not exists (select 1 {_OF_CALLS} and not exists (select 1 from message a
-            where a.sent_request = w.sent_request and a.api_message_id is not null
-            and {_IN_TRANSCRIPT.format("a")}))))"""  # noqa: S608 - constants
+    and not exists (select 1 {_OF_CALLS} and w.author_kind = 'model' and not {_IN_TRANSCRIPT.format("w")})
+    and (exists (select 1 {_OF_CALLS} and w.author_kind = 'model')
+        or not exists (select 1 {_OF_CALLS} and (w.sent_request in (
+            select a.sent_request from message a where a.sent_at is not null and a.sent_request is not null
+            and a.author_kind = 'model' and {_IN_TRANSCRIPT.format("a")})) is not true))
+    and not exists (select 1 {_OF_CALLS} and exists (select 1 from answer_usage u where u.message = w.message_key
+        and u.api_message_id <> '' and not exists (select 1 from message t
+            where t.api_message_id = u.api_message_id and t.sent_at is null)))
+    and not exists (select 1 from message o where o.conversation = c.conversation_key and o.sent_at is null
+        and (o.api_message_id is not null or o.request_id is not null)))"""  # noqa: S608 - constants
 """Whether `conversation c` is recorded API traffic of which transcripts have all answers.
 
-If it has only calls that failed, they must have been answered when they were sent again.
+If it has only calls that failed, they must have been answered when they were sent again. What the assistant wrote down
+itself may be in the same conversation, as with sessions and traces of Copilot: such a conversation is no recording.
 """
 _ORDERS = {
     Sort.UPDATED: "coalesce(c.updated_at, c.created_at)",

@@ -23,15 +23,19 @@ _MESSAGE_COLUMNS = (
     "message_key, conversation, message_id, timestamp, author_kind, model, {} as api_message_id, tokens, rest, "
     f"{COUNT_COLUMNS}, 1 as is_message"
 )
-_NAMES_REQUEST_ONLY = (
-    "m.api_message_id is null and m.sent_at is null and m.request_id is not null and exists ("
-    "select 1 from message w where w.request_id = m.request_id and w.sent_at is not null "
-    "and w.api_message_id is not null)"
+LACKS_ANSWER_ID = (
+    "{0}.api_message_id is null and {0}.request_id is not null and ({0}.sent_at is null or {0}.tokens is not null)"
 )
-"""Condition on `message m`: it states no id of its answer, but a recorded call with its request id does."""
-_RECORDED_ID = (
-    "(select min(w.api_message_id) from message w where w.request_id = m.request_id and w.sent_at is not null)"
+"""Condition on a message: it states the id of its request, and not that of its answer."""
+_LEAST_ID, _GREATEST_ID = (
+    f"(select {which}(w.api_message_id) from message w where w.request_id = m.request_id and w.sent_at is not null)"  # noqa: S608 - constants
+    for which in ("min", "max")
 )
+_RECORDED_ID = f"iif({_LEAST_ID} = {_GREATEST_ID}, nullif({_LEAST_ID}, ''), null)"
+"""The id of the only answer that was recorded for the request of `message m`; null if there is none, or several.
+
+One query for the least and the greatest id would read all of them, and gateways may give all requests the same id.
+"""
 
 _OTHER_CALLS = f"""
     select null, m.conversation, m.message_id, r.timestamp, null, json_extract(r.rest, '$.metadata.model_override'),
@@ -48,35 +52,49 @@ def has_other_calls(connection: sqlite3.Connection) -> bool:
     return connection.execute("select 1 from answer_usage limit 1").fetchone() is not None
 
 
-def names_requests_only(connection: sqlite3.Connection) -> bool:
-    """Return whether some messages state the id of a recorded call's request, and not the id of its answer."""
-    if connection.execute("select 1 from message where sent_at is not null limit 1").fetchone() is None:
-        return False
-    query = f"select 1 from message m where {_NAMES_REQUEST_ONLY} limit 1"  # noqa: S608 - constants
-    return connection.execute(query).fetchone() is not None
+def has_recorded_calls(connection: sqlite3.Connection) -> bool:
+    return connection.execute("select 1 from message where sent_at is not null limit 1").fetchone() is not None
 
 
 def recorded_answer_id(connection: sqlite3.Connection, request_id: str) -> str | None:
-    """Return the id of the answer to a request, from a recorded call; None if it was not recorded."""
+    """Return the id of the only recorded answer to a request; None if there is none, or several."""
     query = f"select {_RECORDED_ID} from (select ? as request_id) m"  # noqa: S608 - constants, a bound value
     return connection.execute(query, (request_id,)).fetchone()[0]
+
+
+def answer_id(connection: sqlite3.Connection) -> str:
+    """Return an SQL expression for the id of the answer that `message m` is, as it or a recorded call states it."""
+    if not has_recorded_calls(connection):
+        return "m.api_message_id"
+    return f"iif({LACKS_ANSWER_ID.format('m')}, {_RECORDED_ID}, m.api_message_id)"
 
 
 def calls_table(connection: sqlite3.Connection) -> str:
     """Return a table expression with one row per call: all messages, and a further row for each other call they answer.
 
-    In most archives no message answers several calls, and all state the ids of their answers or none; then this is the
-    message table, and as fast. A separate part for those that state only the id of a request keeps the index in use.
+    In most archives no message answers several calls, and none was recorded; then this is the message table, and as
+    fast. Its `api_message_id` may come from a recorded call: to find one, use `calls_of_answer`.
     """
-    parts: list[str] = []
-    own = _MESSAGE_COLUMNS.format("m.api_message_id")
-    if names_requests_only(connection):
-        recorded = _MESSAGE_COLUMNS.format(_RECORDED_ID)
-        parts.append(f"select {own} from message m where not ({_NAMES_REQUEST_ONLY})")  # noqa: S608 - constants
-        parts.append(f"select {recorded} from message m where {_NAMES_REQUEST_ONLY}")  # noqa: S608 - constants
+    own = answer_id(connection)
+    has_others = has_other_calls(connection)
+    if own == "m.api_message_id" and not has_others:
+        return "(select *, 1 as is_message from message)"
+    messages = f"select {_MESSAGE_COLUMNS.format(own)} from message m"  # noqa: S608 - constants
+    return f"({messages} union all {_OTHER_CALLS})" if has_others else f"({messages})"
+
+
+def calls_of_answer(connection: sqlite3.Connection) -> str:
+    """Return a table expression with the rows of `calls_table` for the answer with the id `?1`, found by indexes."""
+    parts = [f"select {_MESSAGE_COLUMNS.format('m.api_message_id')} from message m where m.api_message_id = ?1"]  # noqa: S608 - constants, a bound value
+    if has_recorded_calls(connection):
+        parts.append(
+            f"select {_MESSAGE_COLUMNS.format('?1')} from message m where {LACKS_ANSWER_ID.format('m')} "  # noqa: S608 - constants, a bound value
+            "and m.request_id in (select r.request_id from message r where r.api_message_id = ?1 and r.sent_at is not "
+            f"null) and {_RECORDED_ID} = ?1"
+        )
     if has_other_calls(connection):
-        parts = [*(parts or [f"select {own} from message m"]), _OTHER_CALLS]  # noqa: S608 - constants
-    return f"({' union all '.join(parts)})" if parts else "(select *, 1 as is_message from message)"
+        parts.append(f"{_OTHER_CALLS} and a.api_message_id = ?1")
+    return f"({' union all '.join(parts)})"
 
 
 class ConversationTotals(NamedTuple):
@@ -109,7 +127,7 @@ _TOTALS = """
         select conversation, sum(is_message) as messages, sum(author_kind = 'human') as human_messages,
             max(input_tokens) as input, max(output_tokens) as output, max(cache_read_tokens) as cache_read,
             max(cache_write_tokens) as cache_write, max(thinking_tokens) as thinking, max(tokens is not null) has_tokens
-        from {} where conversation in ({}) group by conversation, coalesce(api_message_id, message_key)
+        from {} where conversation in ({}) group by conversation, coalesce(nullif(api_message_id, ''), message_key)
     )
     group by conversation
 """
@@ -136,7 +154,7 @@ def conversation_cost(connection: sqlite3.Connection, key: int, prices: "Prices"
     from palaver.archive.join import join_tokens
 
     rows = connection.execute(
-        "select coalesce(m.api_message_id, m.message_key), coalesce(m.model, c.model), c.platform, "  # noqa: S608 - constants, bound values
+        "select coalesce(nullif(m.api_message_id, ''), m.message_key), coalesce(m.model, c.model), c.platform, "  # noqa: S608 - constants, bound values
         f"cast(m.tokens as blob), m.timestamp from {calls_table(connection)} m "
         "join conversation c on c.conversation_key = m.conversation "
         "where m.conversation = ? and m.tokens is not null order by m.timestamp, m.message_id",

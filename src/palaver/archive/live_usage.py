@@ -68,6 +68,8 @@ class ArchivedAnswer(NamedTuple):
     timestamp: str
     """That of its first copy."""
     is_in_session: bool
+    is_timed: bool
+    """Whether Claude Code's own record of it is in the archive, and not only a recording."""
     counts: Counts
 
 
@@ -169,14 +171,17 @@ def archived_answers(
     found: dict[str, ArchivedAnswer] = {}
     keys = set(session_keys(connection, PLATFORM, session_id))
     query = (
-        f"select m.api_message_id, m.timestamp, m.conversation, {_COUNTS} from json_each(?) k "
-        "cross join message m on m.api_message_id = k.value where m.tokens is not null"
+        f"select m.api_message_id, m.timestamp, m.conversation, c.platform, {_COUNTS} from json_each(?) k "
+        "cross join message m on m.api_message_id = k.value join conversation c on c.conversation_key = m.conversation "
+        "where m.tokens is not null"
     )
-    for name, timestamp, conversation, *counts in connection.execute(query, (json.dumps(list(api_message_ids)),)):
-        before = found.get(name) or ArchivedAnswer(timestamp, is_in_session=False, counts=tuple(counts))
+    rows = connection.execute(query, (json.dumps(list(api_message_ids)),))
+    for name, timestamp, conversation, platform, *counts in rows:
+        before = found.get(name) or ArchivedAnswer(timestamp, is_in_session=False, is_timed=False, counts=tuple(counts))
         found[name] = ArchivedAnswer(
             min(before.timestamp, timestamp),
             before.is_in_session or conversation in keys,
+            before.is_timed or platform == PLATFORM,
             greatest(before.counts, tuple(counts)),
         )
     return found

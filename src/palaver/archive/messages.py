@@ -59,6 +59,10 @@ class StoredMessage:
         return self.rest.get("metadata") or {}
 
     @property
+    def request_id(self) -> str | None:
+        return stated_request_id(self.metadata)
+
+    @property
     def is_off_path(self) -> bool:
         return self.metadata.get("on_active_path") is False
 
@@ -95,6 +99,13 @@ class MessageSelection:
     @property
     def is_whole(self) -> bool:
         return not (self.before or self.after)
+
+
+def stated_request_id(metadata: JsonObject) -> str | None:
+    """Return the id of a message's request; None if it has none, or a mere number, which is unique in its log only."""
+    stated = metadata.get("request_id")
+    is_id = isinstance(stated, str) and stated and not (stated.isascii() and stated.isdigit())
+    return stated if is_id else None
 
 
 def select_messages(

@@ -328,13 +328,18 @@ MIGRATIONS: tuple[Migration, ...] = (
             # No message has been sent yet: only importers of this version say so.
             """
             update message set request_id = json_extract(rest, '$.metadata.request_id')
-            where api_message_id is null and instr(rest, '"request_id":"') > 0""",
+            where api_message_id is null and instr(rest, '"request_id":"') > 0
+            and json_type(rest, '$.metadata.request_id') = 'text'
+            and json_extract(rest, '$.metadata.request_id') glob '*[^0-9]*'""",
             "create index message_by_sending on message (conversation, api_message_id) where sent_at is not null",
-            "create index message_by_sent_request on message (sent_request) where sent_request is not null",
-            "create index message_by_sent_request_id on message (request_id, api_message_id) where sent_at is not null",
             """
-            create index message_by_request_id on message (request_id)
-            where api_message_id is null and sent_at is null and request_id is not null""",
+            create index message_by_sent_request on message (sent_request, sent_at)
+            where sent_request is not null""",
+            "create index message_by_sent_request_id on message (request_id, api_message_id) where sent_at is not null",
+            # Recorded calls that failed are left out: what else has their ids states no tokens.
+            """
+            create index message_by_request_id on message (request_id) where api_message_id is null
+            and request_id is not null and (sent_at is null or tokens is not null)""",
         ),
     ),
 )

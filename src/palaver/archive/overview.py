@@ -16,7 +16,13 @@ from typing import Literal, NamedTuple
 import orjson
 
 from palaver.archive.conversation_list import ListedConversation, display_title, list_conversations
-from palaver.archive.conversation_totals import calls_table, has_other_calls, names_requests_only, recorded_answer_id
+from palaver.archive.conversation_totals import (
+    LACKS_ANSWER_ID,
+    calls_table,
+    has_other_calls,
+    has_recorded_calls,
+    recorded_answer_id,
+)
 from palaver.archive.duplicates import window_duplicates
 from palaver.archive.messages import IS_OFF_PATH, StoredMessage
 from palaver.archive.usage import HAS_USAGE, OWNER_ORDER, usage_owner
@@ -132,8 +138,7 @@ class Copies:
         """Return the id of an answer, as the message or a recorded call with its request id states it."""
         if message.api_message_id:
             return message.api_message_id
-        request_id = message.metadata.get("request_id")
-        return recorded_answer_id(self._connection, request_id) if isinstance(request_id, str) else None
+        return recorded_answer_id(self._connection, message.request_id) if message.request_id else None
 
     @cached_property
     def _repeated(self) -> dict[str, str]:
@@ -151,7 +156,7 @@ class Copies:
 
 def counted_elsewhere(connection: sqlite3.Connection, key: int) -> list[CountedElsewhere]:
     """Return the conversations that count usage of messages copied here, those with the most messages first."""
-    if has_other_calls(connection) or names_requests_only(connection):
+    if has_other_calls(connection) or _has_answers_by_request(connection, key):
         return _count_one_by_one(connection, key)
     rows = connection.execute(
         f"""
@@ -166,6 +171,18 @@ def counted_elsewhere(connection: sqlite3.Connection, key: int) -> list[CountedE
         (key, key),
     )
     return [CountedElsewhere(*row) for row in rows]
+
+
+def _has_answers_by_request(connection: sqlite3.Connection, key: int) -> bool:
+    """Return whether messages of a conversation, or copies of them, may belong to calls by the ids of requests only."""
+    if not has_recorded_calls(connection):
+        return False
+    query = (
+        f"select 1 from message m where m.conversation = ? and ({LACKS_ANSWER_ID.format('m')} or exists ("
+        "select 1 from message r join message o on o.request_id = r.request_id where r.api_message_id = "
+        f"m.api_message_id and r.sent_at is not null and {LACKS_ANSWER_ID.format('o')})) limit 1"
+    )
+    return connection.execute(query, (key,)).fetchone() is not None
 
 
 def _count_one_by_one(connection: sqlite3.Connection, key: int) -> list[CountedElsewhere]:

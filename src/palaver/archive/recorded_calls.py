@@ -1,15 +1,18 @@
 """Recorded calls of the answers in an archive: what went over the wire, beside what an assistant wrote down.
 
 An answer in a transcript and one in recorded API traffic belong to the same call if both state the same id of the
-answer, or, where the transcript lacks it, the same id of the request. Neither message is changed.
+answer, or, where one lacks it, if the other is the only recorded answer to the same request. No message is changed.
 """
 
 import sqlite3
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
 
+from palaver.archive.conversation_totals import recorded_answer_id
 from palaver.archive.messages import StoredMessage
 from palaver.model.build import JsonObject
 
@@ -62,21 +65,16 @@ class SentContext(NamedTuple):
     settings: JsonObject
 
 
-def has_recorded_calls(connection: sqlite3.Connection) -> bool:
-    return connection.execute("select 1 from message where sent_at is not null limit 1").fetchone() is not None
-
-
 def recorded_call(connection: sqlite3.Connection, message: StoredMessage) -> RecordedCall | None:
     """Return the recorded call that a message is the answer of, or None if there is none."""
     condition, value = "m.message_key = ?", str(message.key)
     if "sent" not in message.metadata:
-        request_id = message.metadata.get("request_id")
-        if message.api_message_id:
-            condition, value = "m.api_message_id = ?", message.api_message_id
-        elif isinstance(request_id, str):
-            condition, value = "m.request_id = ? and m.api_message_id is not null", request_id
-        else:
+        answer_id = message.api_message_id
+        if not answer_id and message.request_id:
+            answer_id = recorded_answer_id(connection, message.request_id)
+        if not answer_id:
             return None
+        condition, value = "m.api_message_id = ?", answer_id
     row = connection.execute(
         "select c.conversation_key, c.platform, c.conversation_id, m.message_id, m.api_message_id, "  # noqa: S608 - constants, a bound value
         "coalesce(m.model, c.model), m.sent_at, m.request_id, m.sent_request, cast(m.rest as blob) from message m "
@@ -144,29 +142,26 @@ def _failed_before(
     """Return the calls with a request that failed since it was last answered, in the order of their times."""
     rows = connection.execute(
         "select sent_at, request_id, cast(rest as blob) from message where sent_request = ? and sent_at <= ? "
-        "and request_id is not ? order by sent_at desc, request_id limit ?",
-        (sent_request, sent_at, own_id, _MAX_CALLS),
+        "and not (sent_at = ? and request_id is ?) order by sent_at desc, request_id limit ?",
+        (sent_request, sent_at, sent_at, own_id, _MAX_CALLS),
     )
-    failed: dict[str, FailedCall] = {}
-    answered_at: dict[str, str] = {}
-    for failed_at, request_id, rest in rows:
-        metadata: JsonObject = orjson.loads(rest).get("metadata") or {}
-        error = metadata.get("error")
-        call_id = request_id or failed_at
-        if not isinstance(error, dict):
-            answered_at[call_id] = failed_at
-            continue
-        failed[call_id] = FailedCall(
-            *(failed_at, request_id, _status(metadata) or _status(error)),
-            *(_text(error.get("category")), _text(error.get("message")) or "", _number(metadata.get("duration_ms"))),
+    failed: list[FailedCall] = []
+    last_answer = ""
+    for (failed_at, request_id), parts in groupby(rows, itemgetter(0, 1)):
+        metadata = [orjson.loads(rest).get("metadata") or {} for _, _, rest in parts]
+        # A call that broke off has a part of an answer, and an error.
+        about = next((one for one in metadata if isinstance(one.get("error"), dict)), None)
+        if about is None:
+            last_answer = failed_at
+            break
+        error = about["error"]
+        failed.append(
+            FailedCall(
+                *(failed_at, request_id, _status(about) or _status(error)),
+                *(_text(error.get("category")), _text(error.get("message")) or "", _number(about.get("duration_ms"))),
+            )
         )
-    # A call that broke off is in both: it has a part of an answer, and an error.
-    last_answer = max((time for call_id, time in answered_at.items() if call_id not in failed), default="")
-    return [call for _, call in sorted(failed.items(), key=_place) if call.sent_at > last_answer]
-
-
-def _place(entry: tuple[str, FailedCall]) -> tuple[str, str]:
-    return entry[1].sent_at, entry[0]
+    return [call for call in reversed(failed) if call.sent_at > last_answer]
 
 
 def _status(metadata: JsonObject) -> int | None:

@@ -10,6 +10,7 @@ import orjson
 
 from palaver.archive.body_store import epoch_second
 from palaver.archive.join import is_secondhand
+from palaver.archive.messages import stated_request_id
 from palaver.archive.search_text import encoded_index_texts
 from palaver.model.build import Document, JsonObject
 
@@ -174,11 +175,11 @@ def message_row(message: JsonObject, position: int) -> tuple[MessageRow, BodyRow
 
 def _call_columns(metadata: JsonObject) -> tuple[str | None, str | None, str | None]:
     """Return the id of the request, when it was sent, and its hash, as far as they are stored in columns."""
-    request_id = _text(metadata.get("request_id"))
+    request_id = stated_request_id(metadata)
     sent = metadata.get("sent")
     if isinstance(sent, dict) and isinstance(sent.get("at"), str):
         return request_id, sent["at"], _text(sent.get("request"))
-    return None if metadata.get("api_message_id") else request_id, None, None
+    return request_id if _text(metadata.get("api_message_id")) is None else None, None, None
 
 
 _PERSONS = {role: role.encode() for role in ("user", "assistant", "system", "tool", "function")}

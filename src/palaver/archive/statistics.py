@@ -19,7 +19,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from palaver.archive.conversation_totals import calls_table
+from palaver.archive.conversation_totals import answer_id, calls_table
 from palaver.archive.tally import GroupBy, GroupKey, Statistics, Tally
 from palaver.archive.usage import (
     MODEL_COLUMN,
@@ -225,8 +225,9 @@ def _count_tools(
     by = grouping.by
     calls = "tool_call t cross join message m" if in_range == "true" else "message m cross join tool_call t"
     query = (
-        f"select coalesce(nullif(m.api_message_id, ''), m.body) as answer, t.tool, {where}, {key}, m.conversation, "
-        f"t.calls from {calls} on m.body = t.body join conversation c on c.conversation_key = m.conversation "
+        f"select coalesce(nullif({answer_id(connection)}, ''), m.body) as answer, t.tool, {where}, {key}, "
+        f"m.conversation, t.calls from {calls} on m.body = t.body "
+        f"join conversation c on c.conversation_key = m.conversation "
         f"where {in_range} order by answer, t.tool, {OWNER_ORDER}"
     )
     for (_, tool), copies in groupby(connection.execute(query, [*values, *keys]), itemgetter(0, 1)):

@@ -17,7 +17,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast
 
-from palaver.archive.conversation_totals import calls_table, has_other_calls, names_requests_only
+from palaver.archive.conversation_totals import (
+    LACKS_ANSWER_ID,
+    answer_id,
+    calls_of_answer,
+    calls_table,
+    has_other_calls,
+    has_recorded_calls,
+)
 from palaver.archive.filters import Filters, model_condition
 
 Counts = tuple[int | None, ...]
@@ -155,9 +162,9 @@ def messages_in_range(connection: sqlite3.Connection, scope: Scope) -> MessagesI
     """Find the messages of a narrow range of time by an index, so that no query need read all messages.
 
     Nothing is found if there is no range or if it is wide: reading all messages is then faster. Neither is anything
-    found if some messages answer several calls or name one by its request only, since a call is no row of its own.
+    found if some messages answer several calls, since a call is not a row of its own.
     """
-    if not scope.is_timed() or has_other_calls(connection) or names_requests_only(connection):
+    if not scope.is_timed() or has_other_calls(connection):
         return MessagesInRange()
     times, values = scope.time_condition()
     # `message_by_body` covers this query.
@@ -167,10 +174,17 @@ def messages_in_range(connection: sqlite3.Connection, scope: Scope) -> MessagesI
         if len(keys) * _NARROW_SHARE > last_key:
             return MessagesInRange()
     listed = json.dumps(keys)
+    same_request = (
+        "select o.message_key from answer a cross join message r on r.api_message_id = a.id and r.sent_at is not null "
+        f"cross join message o on o.request_id = r.request_id and {LACKS_ANSWER_ID.format('o')} union "
+        if has_recorded_calls(connection)
+        else ""
+    )
     related = connection.execute(
-        "with chosen as (select m.* from json_each(?) k cross join message m on m.message_key = k.value) "
+        "with chosen as (select m.* from json_each(?) k cross join message m on m.message_key = k.value), "
+        f"answer as (select distinct {answer_id(connection)} as id from chosen m) "
         "select message_key from chosen union "
-        "select o.message_key from chosen m cross join message o on o.api_message_id = m.api_message_id union "
+        f"select o.message_key from answer a cross join message o on o.api_message_id = a.id union {same_request}"
         "select o.message_key from chosen m cross join tool_call t on t.body = m.body "
         "cross join message o on o.body = m.body",
         (listed,),
@@ -252,9 +266,8 @@ def _merged_answer(owner: Usage, copies: list[Usage]) -> Iterator[CountedAnswer]
 def usage_owner(connection: sqlite3.Connection, api_message_id: str) -> tuple[str, str, str] | None:
     """Return where the usage of an answer is counted: platform, conversation id, message id; None if nowhere."""
     query = (
-        f"select c.platform, c.conversation_id, m.message_id from {calls_table(connection)} m "
-        "join conversation c on c.conversation_key = m.conversation "
-        f"where m.api_message_id = ? and {HAS_USAGE} order by {OWNER_ORDER} limit 1"
+        f"select c.platform, c.conversation_id, m.message_id from {calls_of_answer(connection)} m "
+        f"join conversation c on c.conversation_key = m.conversation where {HAS_USAGE} order by {OWNER_ORDER} limit 1"
     )
     return connection.execute(query, (api_message_id,)).fetchone()
 

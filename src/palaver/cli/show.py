@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from palaver.archive.conversation_totals import conversation_cost
+from palaver.archive.conversation_totals import conversation_cost, has_recorded_calls
 from palaver.archive.documents import whole_document
 from palaver.archive.message_place import MessagePlace, find_message, find_place
 from palaver.archive.messages import (
@@ -19,7 +19,6 @@ from palaver.archive.overview import Copies, conversation_overview
 from palaver.archive.recorded_calls import (
     RecordedCall,
     SentContext,
-    has_recorded_calls,
     recorded_call,
     sent_context,
 )

@@ -85,12 +85,19 @@ def failure_of(call: Call) -> tuple[list[JsonObject], JsonObject]:
 
 
 def api_message_id(call: Call) -> str | None:
-    """Return the provider's id of the answer."""
+    """Return the provider's id of the answer, if it names this answer only."""
     payload = call.response or {}
+    if _has_drawn_id(payload):
+        return None
     for stated in (payload.get("id"), payload.get("responseId"), call.answer.get("api_message_id")):
         if isinstance(stated, str) and stated:
             return stated
     return None
+
+
+def _has_drawn_id(payload: JsonObject) -> bool:
+    """Return whether an answer is Ollama's, which draws its id from 999: other answers have the same."""
+    return payload.get("system_fingerprint") == "fp_ollama"
 
 
 def _payloads(wire: str, payload: JsonObject) -> list[tuple[int | None, JsonObject]]:
@@ -161,7 +168,7 @@ def _unmapped(call: Call, payload: JsonObject) -> JsonObject:
     return {
         key: value
         for key, value in payload.items()
-        if key not in _MAPPED_FIELDS
+        if (key not in _MAPPED_FIELDS or (key == "id" and _has_drawn_id(payload)))
         and value not in _NOTHING
         and not (key in _ECHOED_FIELDS and request.get(key, value) == value)
     }

@@ -5,6 +5,7 @@ is looked up, and only the rest is read.
 """
 
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from palaver.model.build import JsonObject
@@ -87,7 +88,9 @@ class HistoryReader:
         """Return the id of the message for the system prompt of a session, which may change with every request."""
         if not call.session_id:
             return ""
-        prompts_hash = _prompts_hash(call)
+        # Chat Completions and Responses may have the prompt among the messages.
+        messages = takewhile(lambda item: isinstance(item, dict) and item.get("role") in SYSTEM_ROLES, _items(call))
+        prompts_hash = hash((_prompts_hash(call), *(_prompt_hash(item.get("content")) for item in messages)))
         if system is not None:
             if len(self._prompt_ids) > MAX_POSITIONS:
                 self._prompt_ids.clear()

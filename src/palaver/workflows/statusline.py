@@ -166,7 +166,9 @@ class _Tail:
             offsets = read_bytes(connection, transcript) or read_bytes(connection, real) if archive else {}
             answers = self._read(transcript, offsets)
             archived = archived_answers(connection, session_id, answers) if archive and answers else {}
-        self.times = [answer.timestamp for name, answer in answers.items() if name not in archived]
+        self.times = [
+            answer.timestamp for name, answer in answers.items() if not (name in archived and archived[name].is_timed)
+        ]
         if latest := max(answers.values(), key=lambda answer: answer.timestamp, default=None):
             self.model = latest.model or ""
         of_today, of_session, taken_back_today, taken_back = [], [], [], []

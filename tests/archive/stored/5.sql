@@ -223,11 +223,11 @@ CREATE TABLE usage_origin (
 CREATE TABLE settled_hash (hash blob primary key, body integer not null) without rowid;
 CREATE TABLE recent_hash (hash blob primary key, body integer not null) without rowid;
 delete from migration;
-insert into migration values (1, 'conversations, messages, bodies, sources', '2026-11-19T02:34:55.439Z');
-insert into migration values (2, 'usage records, usage of several calls with the same words', '2026-11-19T02:34:55.440Z');
-insert into migration values (3, 'what grows with the archive is written anew less often', '2026-11-19T02:34:55.440Z');
-insert into migration values (4, 'which revision of its importer read each source', '2026-11-19T02:34:55.440Z');
-insert into migration values (5, 'messages of recorded API traffic are found by the ids of their calls', '2026-11-19T02:34:55.441Z');
+insert into migration values (1, 'conversations, messages, bodies, sources', '2026-11-19T05:53:57.379Z');
+insert into migration values (2, 'usage records, usage of several calls with the same words', '2026-11-19T05:53:57.379Z');
+insert into migration values (3, 'what grows with the archive is written anew less often', '2026-11-19T05:53:57.379Z');
+insert into migration values (4, 'which revision of its importer read each source', '2026-11-19T05:53:57.379Z');
+insert into migration values (5, 'messages of recorded API traffic are found by the ids of their calls', '2026-11-19T05:53:57.380Z');
 delete from conversation;
 insert into conversation values (1, 'chatgpt', '00000901-aaaa-4000-8000-000000000901', 'Boat names', NULL, 'gpt-4o', '2025-01-01T00:00:00.000Z', '2025-01-01T00:10:00.500Z', NULL, 0, NULL, '{"platform":{"metadata":{"current_node":"00000014-aaaa-4000-8000-000000000014","default_model_slug":"auto","export_generation":"classic","memory_scope":"global_enabled"},"model":"gpt-4o","name":"chatgpt"},"title":"Boat names"}');
 insert into conversation values (2, 'claude_code', '54752a38-abea-416f-8ee5-3f38bb2254e7', 'Which stars lead the way home from the hill on a clear night?', '/home/ada/almanac', 'claude-opus-4-6', '2026-03-01T09:00:04.328Z', '2026-03-01T09:00:19.251Z', NULL, 0, NULL, '{"context":{"workspace":{"git_branch":"main","path":"/home/ada/almanac"}},"platform":{"model":"claude-opus-4-6","name":"claude_code","version":"2.1.39"},"session":{"is_sidechain":false,"session_id":"54752a38-abea-416f-8ee5-3f38bb2254e7"},"title":"Which stars lead the way home from the hill on a clear night?"}');
@@ -286,9 +286,9 @@ delete from tag;
 delete from rating;
 delete from tombstone;
 delete from source;
-insert into source values (1, '/home/ada/stored/chatgpt/branches', 'chatgpt', '', 'a folder of conversations with a `mapping` of nodes', '["conversations.json"]', '{}', 4951, 1, 7, '', '2026-11-19T02:34:55.491Z', '2026-11-19T02:34:55.492Z', '0.1.0', 3);
-insert into source values (2, '/home/ada/stored/claude_code/damage_bad_line_middle/54752a38-abea-416f-8ee5-3f38bb2254e7.jsonl', 'claude_code', 'session', 'a line of type ''user'' with a message', '["54752a38-abea-416f-8ee5-3f38bb2254e7"]', '{}', 2736, 1, 4, '', '2026-11-19T02:34:55.491Z', '2026-11-19T02:34:55.493Z', '0.1.0', 2);
-insert into source values (3, '/home/ada/stored/claude_code/plain_session/5e1bd177-1e25-4f05-8820-4b8e55392b42.jsonl', 'claude_code', 'session', 'a line of type ''file-history-snapshot''', '["5e1bd177-1e25-4f05-8820-4b8e55392b42"]', '{}', 5677, 1, 6, '', '2026-11-19T02:34:55.491Z', '2026-11-19T02:34:55.493Z', '0.1.0', 2);
+insert into source values (1, '/home/ada/stored/chatgpt/branches', 'chatgpt', '', 'a folder of conversations with a `mapping` of nodes', '["conversations.json"]', '{}', 4951, 1, 7, '', '2026-11-19T05:53:57.452Z', '2026-11-19T05:53:57.453Z', '0.1.0', 3);
+insert into source values (2, '/home/ada/stored/claude_code/damage_bad_line_middle/54752a38-abea-416f-8ee5-3f38bb2254e7.jsonl', 'claude_code', 'session', 'a line of type ''user'' with a message', '["54752a38-abea-416f-8ee5-3f38bb2254e7"]', '{}', 2736, 1, 4, '', '2026-11-19T05:53:57.452Z', '2026-11-19T05:53:57.455Z', '0.1.0', 2);
+insert into source values (3, '/home/ada/stored/claude_code/plain_session/5e1bd177-1e25-4f05-8820-4b8e55392b42.jsonl', 'claude_code', 'session', 'a line of type ''file-history-snapshot''', '["5e1bd177-1e25-4f05-8820-4b8e55392b42"]', '{}', 5677, 1, 6, '', '2026-11-19T05:53:57.452Z', '2026-11-19T05:53:57.455Z', '0.1.0', 2);
 delete from source_file;
 insert into source_file values ('/home/ada/stored/chatgpt/branches/conversations.json', 1, 4951, 1767225600000000000);
 insert into source_file values ('/home/ada/stored/claude_code/damage_bad_line_middle/54752a38-abea-416f-8ee5-3f38bb2254e7.jsonl', 2, 2736, 1767225600000000000);
@@ -310,9 +310,9 @@ insert into ledger values (3, 'skipped', 'file-history', 1);
 delete from finding;
 insert into finding values (2, 'bad-json', 'error', 3, '[{"where":"line 2, byte 376","message":"Expecting value: line 1 column 1 (char 0)","kept":false},{"where":"line 5, byte 1318","message":"Unterminated string starting at: line 1 column 134 (char 133)","kept":false},{"where":"line 6, byte 1469","message":"Expecting value: line 1 column 1 (char 0)","kept":false}]');
 delete from quarantine;
-insert into quarantine values (1, 2, 'line 2, byte 376', 'bad-json', 'Expecting value: line 1 column 1 (char 0)', '2026-11-19T02:34:55.493Z', X'74686973206C696E6520776173206E65766572204A534F4E2C20736F6D65626F64792074797065642061206E6F746520696E746F207468652066696C65');
-insert into quarantine values (2, 2, 'line 5, byte 1318', 'bad-json', 'Unterminated string starting at: line 1 column 134 (char 133)', '2026-11-19T02:34:55.493Z', X'7B22706172656E7455756964223A2261303030353239372D393565362D343939322D396130312D333531636333373337316666222C22697353696465636861696E223A66616C73652C227573657254797065223A2265787465726E616C222C22637764223A222F686F6D652F6164612F616C6D616E6163222C2273657373696F6E4964223A2235343735326133382D616265612D3431');
-insert into quarantine values (3, 2, 'line 6, byte 1469', 'bad-json', 'Expecting value: line 1 column 1 (char 0)', '2026-11-19T02:34:55.493Z', X'5D');
+insert into quarantine values (1, 2, 'line 2, byte 376', 'bad-json', 'Expecting value: line 1 column 1 (char 0)', '2026-11-19T05:53:57.455Z', X'74686973206C696E6520776173206E65766572204A534F4E2C20736F6D65626F64792074797065642061206E6F746520696E746F207468652066696C65');
+insert into quarantine values (2, 2, 'line 5, byte 1318', 'bad-json', 'Unterminated string starting at: line 1 column 134 (char 133)', '2026-11-19T05:53:57.455Z', X'7B22706172656E7455756964223A2261303030353239372D393565362D343939322D396130312D333531636333373337316666222C22697353696465636861696E223A66616C73652C227573657254797065223A2265787465726E616C222C22637764223A222F686F6D652F6164612F616C6D616E6163222C2273657373696F6E4964223A2235343735326133382D616265612D3431');
+insert into quarantine values (3, 2, 'line 6, byte 1469', 'bad-json', 'Expecting value: line 1 column 1 (char 0)', '2026-11-19T05:53:57.455Z', X'5D');
 delete from origin;
 insert into origin values (1, 1);
 insert into origin values (2, 2);
@@ -397,10 +397,11 @@ CREATE TRIGGER hash_of_removed_body after delete on body begin
                 delete from settled_hash where hash = old.hash and body = old.body_key;
             end;
 CREATE INDEX message_by_sending on message (conversation, api_message_id) where sent_at is not null;
-CREATE INDEX message_by_sent_request on message (sent_request) where sent_request is not null;
+CREATE INDEX message_by_sent_request on message (sent_request, sent_at)
+            where sent_request is not null;
 CREATE INDEX message_by_sent_request_id on message (request_id, api_message_id) where sent_at is not null;
-CREATE INDEX message_by_request_id on message (request_id)
-            where api_message_id is null and sent_at is null and request_id is not null;
+CREATE INDEX message_by_request_id on message (request_id) where api_message_id is null
+            and request_id is not null and (sent_at is null or tokens is not null);
 pragma user_version = 5;
 pragma application_id = 1346456662;
 commit;

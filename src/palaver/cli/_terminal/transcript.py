@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 from rich.text import Text
 
+from palaver.archive.conversation_totals import has_recorded_calls
 from palaver.archive.messages import MessageSelection, StoredMessage, older_versions, select_messages
 from palaver.archive.overview import Child, Copies, Copy, Overview, UnshownChildren, child_conversations
-from palaver.archive.recorded_calls import has_recorded_calls, recorded_call
+from palaver.archive.recorded_calls import recorded_call
 from palaver.archive.short_ids import ShortIds
 from palaver.archive.transcript import HiddenMessages, TranscriptEntry, UnplacedChildren, transcript_entries
 from palaver.cli._terminal.blocks import INDENT, DisplayOptions, block_lines, measured

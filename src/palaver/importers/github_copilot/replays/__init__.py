@@ -12,9 +12,10 @@ What comes out
     `metadata.source_id` and its time in `metadata.time`. A result that no request repeats becomes a message of its
     own. What the user typed is in `prompt` of the message that includes it; a user message without it comes from the
     editor. Entries of a prompt that is split into several form one turn. `prompt_elements` of an answer are the parts
-    of the prompt with their token counts. Entries without a request (`error`, Markdown) become system messages; a
-    prompt without entries becomes a message, unless another with the same text has entries. In Markdown, texts are as
-    displayed: a line break in arguments may be an escaped one or a literal one.
+    of the prompt with their token counts. Its `request_id` is that of the server, which recordings of the call have as
+    well; the log's own id of the entry is in `entry`. Entries without a request (`error`, Markdown) become system
+    messages; a prompt without entries becomes a message, unless another with the same text has entries. In Markdown,
+    texts are as displayed: a line break in arguments may be an escaped one or a literal one.
 
 What is left out, and counted under these rules
     `prompt-element` (token counts of a prompt part in a file without requests), `empty-prompt` (a prompt without text

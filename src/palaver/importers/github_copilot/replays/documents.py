@@ -99,6 +99,29 @@ def with_author(message: JsonObject, typed: list[str], *, is_from_program: bool 
     return {**message, "metadata": {**metadata, "author_kind": "harness" if is_framed else "human"}}
 
 
+def with_header_request_ids(documents: Iterable[JsonObject]) -> Iterator[JsonObject]:
+    """Pass documents through, with the request ids that the server answered with in place of the log's own ids.
+
+    Only these are also known to what records the same calls.
+    """
+    for document in documents:
+        yield {**document, "messages": [_with_header_request_id(message) for message in document["messages"]]}
+
+
+def _with_header_request_id(message: JsonObject) -> JsonObject:
+    match message.get("metadata"):
+        case {"request_id": str(log_id), "entry": {"metadata": dict(fields)} as entry} as metadata:
+            stated = next((fields[name] for name in _REQUEST_IDS if fields.get(name)), None)
+            if isinstance(stated, str):
+                metadata = {**metadata, "request_id": stated, "entry": {"id": log_id, **entry}}
+            return {**message, "metadata": metadata}
+        case _:
+            return message
+
+
+_REQUEST_IDS = ("serverRequestId", "requestId", "ourRequestId")
+
+
 def note_inferred_times(documents: Iterable[JsonObject], run: Run) -> Iterator[JsonObject]:
     """Pass documents through, and note each inferred time, except of messages that a request only repeats."""
     for document in documents:

@@ -8,7 +8,11 @@ from typing import Any
 from palaver.importers._shared.call_errors import quarantine_on_error
 from palaver.importers._shared.findings import UNFORESEEN
 from palaver.importers.github_copilot.replays.chat_messages import compact_json, text_of
-from palaver.importers.github_copilot.replays.documents import merge_fragments, note_inferred_times
+from palaver.importers.github_copilot.replays.documents import (
+    merge_fragments,
+    note_inferred_times,
+    with_header_request_ids,
+)
 from palaver.importers.github_copilot.replays.entries import (
     BAD_ENTRY,
     Entry,
@@ -60,7 +64,7 @@ def read_unit(source: Source, run: Run) -> Iterator[JsonObject]:
                 reader.add_prompt(JsonElements(stream, run, ("logs",), accepts_truncated=True))
             else:
                 reader.add_prompts(JsonElements(stream, run, ("prompts",), accepts_truncated=True))
-    yield from note_inferred_times(reader.joiner.documents(), run)
+    yield from note_inferred_times(with_header_request_ids(reader.joiner.documents()), run)
 
 
 class EntryJoiner:
