@@ -430,3 +430,36 @@ def test_exchanges_get_a_grace_when_the_recorder_stops(stage: Stage) -> None:
         stopping.join(DEADLINE_S)
         assert not stopping.is_alive()
         assert "error" not in recorder.lines()[0]
+
+
+@pytest.mark.parametrize("manner", ["ended", "reset", "broken"])
+def test_an_answer_that_does_not_wait_for_the_whole_request_passes_at_once(stage: Stage, manner: str) -> None:
+    """The upstream takes what fits its window, and no more."""
+    refusal = b'{"type": "error", "error": {"type": "request_too_large", "message": "too large"}}'
+    done = Gate()
+
+    def refuse(call: Http2Call) -> None:
+        call.respond(413, ("content-type", "application/json"))
+        call.send(refusal)
+        if manner == "broken":
+            call.reset()
+        else:
+            call.end()
+        if manner == "reset":
+            call.refuse_rest()
+        done.wait()
+
+    with stage.recorder(stage.upstream(refuse, "h2")) as recorder, httpx2.Client(base_url=recorder.url) as client:
+        for _ in range(2):
+            with client.stream("POST", "/v1/messages", content=bytes(1_000_000)) as answer:
+                assert answer.status_code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+                if manner == "broken":
+                    with pytest.raises(httpx2.TransportError):
+                        answer.read()
+                else:
+                    assert answer.read() == refusal
+        done.open()
+        found = recorder.lines(2)
+    errors = [line.get("error", {}).get("type") for line in found]
+    assert errors == (["upstream_aborted"] * 2 if manner == "broken" else [None] * 2)
+    assert [line["response"]["status_code"] for line in found] == [413, 413]

@@ -340,6 +340,11 @@ class Http2Call(Call):
         self._connection.socket.close()
         raise PeerGoneError
 
+    def refuse_rest(self) -> None:
+        """Say that the rest of the request is not needed, which is no error."""
+        self._connection.h2.reset_stream(self._stream_id, h2.errors.ErrorCodes.NO_ERROR)
+        self._connection.flush()
+
     @property
     def is_first(self) -> bool:
         """Whether it is the first call on its connection."""

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import httpx2
 
+from palaver.recorder.early_answers import pass_early_answers_on
+
 CONNECT_TIMEOUT_S = 30.0
 _MAX_IDLE = 20
 _MAX_IDLE_S = 4.0
@@ -31,6 +33,7 @@ class Connections:
         self._timeout = httpx2.Timeout(timeout_s, connect=min(CONNECT_TIMEOUT_S, timeout_s))
         self._http2 = http2
         self._idle: list[_Idle] = []
+        pass_early_answers_on()
 
     @asynccontextmanager
     async def send(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Response]:
