@@ -9,7 +9,8 @@ import pytest
 import zstandard
 
 from api_trace.tracing import SONNET, asked, call, calls, events, imported, lines, message, pair, sse, text_of, trace
-from palaver.importers.api_trace.calls import Caller, LoggedCall, call_from_log, caller_of
+from palaver.importers.api_trace.callers import Caller, caller_of
+from palaver.importers.api_trace.calls import LoggedCall, call_from_log
 from palaver.importers.api_trace.endpoints import model_in_url, wire_of_url
 from palaver.importers.api_trace.helper_calls import helper_kind
 from palaver.workflows.validate import ValidationSettings

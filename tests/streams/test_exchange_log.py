@@ -20,8 +20,9 @@ from palaver.storage import spill
 from palaver.storage.spill import ByteSpill
 from palaver.streams import exchange_log, journal
 from palaver.streams.details import encode_json
-from palaver.streams.exchange import HELD_BYTES, Exchange
+from palaver.streams.exchange import Exchange
 from palaver.streams.journal import CHUNK, END, FOLDER_NAME, RESPONSE, START, JournalFile, read_frames
+from palaver.streams.passing_response import HELD_BYTES
 
 JSON = [("content-type", "application/json")]
 SSE = [("content-type", "text/event-stream; charset=utf-8")]

@@ -5,7 +5,6 @@ goes on, and says in the end why it is not in the log. Bodies are in memory up t
 without a name; the journal gets every piece of the response before the caller passes it on.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -17,26 +16,10 @@ from palaver.model.timestamps import normalize_timestamp
 from palaver.storage.spill import ByteSpill, MemoryBudget
 from palaver.streams.content_encoding import content_decoder
 from palaver.streams.details import encode_json
-from palaver.streams.exchange_entry import (
-    entry_line,
-    header_values,
-    headers_by_name,
-    plain_response,
-    stated_model,
-    streamed_response,
-)
+from palaver.streams.exchange_entry import entry_line, header_values, headers_by_name, stated_model
 from palaver.streams.journal import CHUNK, END, REQUEST_BODY, RESPONSE, START, Frame, JournalFile
-from palaver.streams.recorder import Recording, StreamRecorder
-
-HELD_BYTES = 2_000_000
-"""The limit for a body in memory, with the details of its events if it is a stream."""
-_MAX_PAYLOAD_BYTES = 1 << 26
-_FIRST_ERROR_STATUS = 400
-_DECODING_ERROR = {"decoding_error": "the body could not be decoded to its end"}
-_STREAM_TYPE = "text/event-stream"
-_STREAM_STARTS = (b"event:", b"data:")
-_STREAMED_ARRAY_PATH = re.compile(r":streamGenerateContent(?:\?|$)")
-"""Gemini streams a JSON array, unless the request asks for server-sent events."""
+from palaver.streams.passing_response import DECODING_ERROR, HELD_BYTES, PassingResponse
+from palaver.streams.recorder import Recording
 
 
 class ContentMask(Protocol):
@@ -111,7 +94,7 @@ class Exchange:
         self._has_request = False
         self._end_of_request = Lock()
         self._model: str | None = None
-        self._response: _Response | None = None
+        self._response: PassingResponse | None = None
         self._mask: ContentMask | None = None
         self._websocket: JsonObject = {}
         self._failure = ""
@@ -160,7 +143,7 @@ class Exchange:
             self.end_request()
         time = self._clock() if timestamp is None else timestamp
         masked = self._masks.headers(headers_by_name(headers))
-        self._response = _Response(status, masked, http_version, time, self._head["url"])
+        self._response = PassingResponse(status, masked, http_version, time, self._head["url"])
         if self._masks.content is not None:
             self._mask = self._masks.content(self._response.media_type)
         self._note(RESPONSE, time, encode_json(self._response.head()))
@@ -203,7 +186,7 @@ class Exchange:
             self._request.write(frame.payload)
         elif frame.kind == RESPONSE:
             stated = orjson.loads(frame.payload)
-            self._response = _Response(
+            self._response = PassingResponse(
                 stated["status_code"], stated["headers"], stated["http_version"], stated["timestamp"], self._head["url"]
             )
         elif frame.kind == CHUNK and self._response is not None:
@@ -217,7 +200,7 @@ class Exchange:
             pieces = (piece for chunk in self._request.pieces() for piece in decoder.feed(chunk))
         body = self._masks.request_body(b"".join(pieces))
         if decoder is not None and decoder.is_damaged:
-            self._head.update(_DECODING_ERROR)
+            self._head.update(DECODING_ERROR)
         if self._masks.content is not None and decoder is None:
             body = b""  # what cannot be read may hold secrets
         elif self._masks.content is not None and body:
@@ -230,7 +213,7 @@ class Exchange:
         if body:
             self._note(REQUEST_BODY, self._clock(), body)
 
-    def _receive(self, response: "_Response", chunk: bytes, timestamp: float) -> None:
+    def _receive(self, response: PassingResponse, chunk: bytes, timestamp: float) -> None:
         for piece in response.decoded(chunk):
             if self._mask is None:
                 self._keep(response, piece, timestamp)
@@ -238,7 +221,7 @@ class Exchange:
                 for masked, time in self._mask.feed(piece, timestamp):
                     self._keep(response, masked, time)
 
-    def _keep(self, response: "_Response", piece: bytes, timestamp: float) -> None:
+    def _keep(self, response: PassingResponse, piece: bytes, timestamp: float) -> None:
         self._note(CHUNK, timestamp, piece)
         response.store(piece, timestamp)
 
@@ -296,7 +279,7 @@ class Exchange:
         if error is not None:
             fields["error"] = error
         request = {
-            name: head[name] for name in ("timestamp", "method", "url", "headers", *_DECODING_ERROR) if name in head
+            name: head[name] for name in ("timestamp", "method", "url", "headers", *DECODING_ERROR) if name in head
         }
         response = (b"null",) if self._response is None else self._response.json(recording)
         return entry_line(request, self._request.pieces(), response, fields)
@@ -332,83 +315,3 @@ class Exchange:
             self._journal.remove()
         elif self._journal is not None:
             self._journal.close()
-
-
-class _Response:
-    """A response as far as it has come."""
-
-    def __init__(self, status: int, headers: JsonObject, http_version: str, timestamp: float, url: str) -> None:
-        self.status = status
-        self.timestamp = timestamp
-        self.first_chunk: float | None = None
-        self.media_type = "".join(header_values(headers, "content-type")[:1]).lower()
-        self._headers = headers
-        self._http_version = http_version
-        self._decoder = content_decoder(", ".join(header_values(headers, "content-encoding")))
-        self.is_encoded = self._decoder is None
-        """Whether the body is in a content encoding that cannot be removed."""
-        is_array = "json" in self.media_type and _STREAMED_ARRAY_PATH.search(url) is not None
-        self._may_be_stream = status < _FIRST_ERROR_STATUS and not self.is_encoded
-        is_stream = self._may_be_stream and (self.media_type.startswith(_STREAM_TYPE) or is_array)
-        self._recorder = StreamRecorder(held_bytes=HELD_BYTES) if is_stream else None
-        self._body = ByteSpill(MemoryBudget(HELD_BYTES))
-        self.size_bytes = 0
-
-    @property
-    def has_last_event(self) -> bool:
-        return self._recorder is not None and self._recorder.has_last_event
-
-    def head(self) -> JsonObject:
-        fields: JsonObject = {
-            "timestamp": self.timestamp,
-            "status_code": self.status,
-            "http_version": self._http_version,
-            "headers": self._headers,
-        }
-        if self._decoder is not None and self._decoder.is_damaged:
-            fields.update(_DECODING_ERROR)
-        return fields
-
-    def decoded(self, chunk: bytes) -> Iterable[bytes]:
-        return (chunk,) if self._decoder is None else self._decoder.feed(chunk)
-
-    def store(self, piece: bytes, timestamp: float) -> None:
-        if self.first_chunk is None:
-            self.first_chunk = timestamp
-        if not self.size_bytes and self._recorder is None and self._may_be_stream and piece.startswith(_STREAM_STARTS):
-            # Some servers send events under another media type.
-            self._recorder = StreamRecorder(held_bytes=HELD_BYTES)
-        self.size_bytes += len(piece)
-        if self._recorder is not None:
-            self._recorder.feed(piece, timestamp)
-        else:
-            self._body.write(piece)
-
-    def end(self, error: JsonObject | None, ended: float) -> Recording | None:
-        """End the recording of a stream and return it; None if the response is not a stream."""
-        if self._recorder is None:
-            return None
-        if error is None:
-            return self._recorder.finish(ended)
-        return self._recorder.abort(f"{error['type']}: {error['message']}", ended)
-
-    def json(self, recording: Recording | None) -> Iterator[bytes]:
-        """Yield the response as JSON."""
-        if recording is not None:
-            return streamed_response(self.head(), recording)
-        return plain_response(self.head(), self._body.pieces(), is_encoded=self.is_encoded)
-
-    def payload(self, recording: Recording | None) -> JsonObject:
-        """Return the response as the API sends it without streaming, or {}."""
-        if self.size_bytes > _MAX_PAYLOAD_BYTES:
-            return {}
-        if recording is not None:
-            return recording.payload()
-        try:
-            found: Any = orjson.loads(b"".join(self._body.pieces()))
-        except orjson.JSONDecodeError:
-            return {}
-        return found if isinstance(found, dict) else {}
-
-    def close(self) -> None:
-        self._body.close()

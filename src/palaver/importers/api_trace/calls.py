@@ -1,20 +1,16 @@
-"""Calls from logged requests and answers: wire format, error, times, id and caller.
-
-The caller and the client's session come from `metadata.user_id` of the request. Claude Code first wrote only a hash,
-then `user_<hash>_account_<uuid>_session_<uuid>`, and since 2.1.78 a JSON object with the same three parts. What other
-clients write there names the caller, and no session.
-"""
+"""Calls from logged requests and answers: wire format, error, times, id and caller."""
 
 import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from palaver.importers._shared.findings import BAD_TIMESTAMP, SEVERAL_MESSAGES
 from palaver.importers.api_trace.bodies import Body, body_of
+from palaver.importers.api_trace.callers import caller_of
 from palaver.importers.api_trace.endpoints import (
     OTHER_TRAFFIC,
     WEBSOCKET,
@@ -31,7 +27,6 @@ from palaver.model.finding import FindingKind, finding_kind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import milliseconds_of, timestamp_or_empty
 from palaver.redact.policy import harmless_headers, mask_url
-from palaver.sources.parse import NOT_JSON, parse
 from palaver.threads.call import Call
 from palaver.wire._detection import WIRE_FORMAT_NAMES, request_format, response_format
 from palaver.wire._errors import duration_ms, exchange_error
@@ -377,45 +372,3 @@ def _note_problems(call: Call, logged: LoggedCall, request_text: str, note: Note
         note(UNREADABLE_REQUEST, logged.where, "")
     elif call.is_request_cut:
         note(MISSING_REQUEST, logged.where, "")
-
-
-_USER_ID = re.compile(r"user_(?P<user>[0-9a-fA-F]+)_account_(?P<account>[^_]*)_session_(?P<session>.+)", re.DOTALL)
-
-
-class Caller(NamedTuple):
-    user: str = ""
-    account: str = ""
-    session: str = ""
-
-    @property
-    def name(self) -> str:
-        return self.user or self.account
-
-
-def caller_of(request: dict[str, Any]) -> Caller:
-    match request.get("metadata"):
-        case {"user_id": str(stated)}:
-            return _parse_user_id(stated)
-        case _:
-            return Caller()
-
-
-@lru_cache(1 << 6)
-def _parse_user_id(stated: str) -> Caller:
-    if stated.startswith("{"):
-        return _caller_from_json(stated)
-    if parts := _USER_ID.fullmatch(stated):
-        return Caller(parts["user"], parts["account"], parts["session"])
-    return Caller(stated)
-
-
-def _caller_from_json(stated: str) -> Caller:
-    try:
-        parts = parse(stated.encode())
-    except (*NOT_JSON, UnicodeEncodeError):
-        return Caller(stated)
-
-    def part(*names: str) -> str:
-        return next((value for name in names if isinstance(value := parts.get(name), str)), "")
-
-    return Caller(part("device_id", "user_id"), part("account_uuid", "account_id"), part("session_id"))
