@@ -99,6 +99,16 @@ def test_scan_finds_the_recording_and_tokens_count_once(run, recording):
 
 
 @pytest.mark.usefixtures("transcript", "recording")
+def test_stats_says_how_many_conversations_were_recorded_as_well(run):
+    run("scan")
+    counted = json.loads(run("stats", "--all", "--json").stdout)["totals"]
+    listed = json.loads(run("list", "--all", "--json").stdout)
+    assert counted["recordings"] == listed["hidden_recordings"] > 0
+    assert counted["conversations"] == listed["total"] + counted["recordings"]
+    assert f"({counted['recordings']} recorded as well)" in run("stats", "--all").stdout
+
+
+@pytest.mark.usefixtures("transcript", "recording")
 def test_each_answer_has_its_times_and_retries(run):
     run("scan")
     shown = run("show", f"claude_code:{SESSION}").stdout

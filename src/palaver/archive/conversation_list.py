@@ -101,6 +101,14 @@ _ORDERS = {
 }
 
 
+def recordings(connection: sqlite3.Connection) -> list[int]:
+    """Return the keys of the recorded conversations of which an assistant's own record has all answers."""
+    if not has_recorded_calls(connection):
+        return []
+    query = f"select c.conversation_key from conversation c where {_IS_RECORDING}"  # noqa: S608 - constants
+    return [key for (key,) in connection.execute(query)]
+
+
 def find_conversations(
     connection: sqlite3.Connection,
     filters: Filters,

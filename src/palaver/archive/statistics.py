@@ -19,6 +19,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from palaver.archive.conversation_list import recordings
 from palaver.archive.conversation_totals import answer_id, calls_table
 from palaver.archive.tally import GroupBy, GroupKey, Statistics, Tally
 from palaver.archive.usage import (
@@ -69,6 +70,7 @@ def statistics(
         (found.without_messages,) = connection.execute(query, values).fetchone()
     agents = connection.execute("select conversation_key from conversation where is_sidechain")
     found.agents = sum(key in found.total.conversations for (key,) in agents)
+    found.recordings = sum(key in found.total.conversations for key in recordings(connection))
     return found
 
 

@@ -101,6 +101,8 @@ class Statistics:
     """The five-hour blocks, if grouped by block."""
     agents: int = 0
     """Number of conversations that are agents."""
+    recordings: int = 0
+    """Number of conversations that an assistant's own record has as well."""
     periods: int = 0
     """Number of usage records that are sums over a period, in statistics of usage records."""
 

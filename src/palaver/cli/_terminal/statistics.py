@@ -66,7 +66,7 @@ def answer(connection: "sqlite3.Connection", found: Statistics, counting: Counti
         "by": by,
         "time_zone": "UTC" if counting.scope.is_utc else "local",
         "are_models_folded": not counting.is_exact,
-        "totals": {**_counted(found.total), "agents": found.agents},
+        "totals": {**_counted(found.total), "agents": found.agents, "recordings": found.recordings},
         "all_time": None
         if all_time is None
         else {"conversations": all_time.conversations, "cost": _usd(all_time.cost)},
@@ -192,13 +192,18 @@ def _active_block(found: Statistics, counting: Counting) -> str:
     return ""
 
 
+def _kinds(found: Statistics) -> tuple[tuple[int, str], ...]:
+    return (found.agents, "of agents"), (found.recordings, "recorded as well")
+
+
 def _totals(found: Statistics) -> Iterator[tuple[str, str]]:
     """Yield lines with their styles."""
     total = found.total
     counts: list[str] = []
     if total.conversations:
-        agents = f" ({found.agents:,} of agents)" if found.agents else ""
-        counts += [counted(len(total.conversations), "conversation") + agents]
+        kinds = [f"{number:,} {words}" for number, words in _kinds(found) if number]
+        among = f" ({', '.join(kinds)})" if kinds else ""
+        counts += [counted(len(total.conversations), "conversation") + among]
         counts += [counted(total.messages.total(), "message")]
     if total.tool_calls:
         counts.append(f"{total.tool_calls:,} tool {'call' if total.tool_calls == 1 else 'calls'}")

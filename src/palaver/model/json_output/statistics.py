@@ -55,6 +55,9 @@ class Totals(Counted):
     """Everything that the filters let through."""
 
     agents: int = Field(description="How many of the conversations are those of agents.")
+    recordings: int = Field(
+        description="How many of the conversations are recorded traffic that an assistant's own record has as well."
+    )
 
 
 class UsageBlock(Part):
@@ -211,7 +214,7 @@ class ReportComparison(Part):
 class StatsAnswer(Answer):
     """Totals, the same by group, and what they leave out."""
 
-    SCHEMA_VERSION: ClassVar[str] = "2.0.0"
+    SCHEMA_VERSION: ClassVar[str] = "2.1.0"
 
     of: Literal["messages", "usage_records"] = Field(
         description="What is counted: messages, with calls that only a usage record tells of; or, with --usage, those."
