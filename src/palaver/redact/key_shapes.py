@@ -175,8 +175,9 @@ _AT_END = b"-----END |" + _OPEN_END
 _PEM = KeyShape(
     (b"-----begin ",),
     re.compile(b"(-----BEGIN " + _PRIVATE_KEY + b")"),
+    # Not possessive: before Python 3.11.5, a possessive group fails where a part of it has to give something back.
     re.compile(
-        rb"(?:(?!%b)[A-Za-z0-9+/=\s:,>|#*\\-]|%b)*+(%b)?" % (_AT_END, _JOINED_STRINGS, b"-----END " + _PRIVATE_KEY)
+        rb"(?:[A-Za-z0-9+/=\s:,>|#*\\]+|(?!%b)-|%b)*(%b)?" % (_AT_END, _JOINED_STRINGS, b"-----END " + _PRIVATE_KEY)
     ),
     _some((*_exact(b"-----BEGIN "), _Step(b"[A-Z0-9 ]", 1, 80), _Step(b"-", 1, 5))),
 )
