@@ -32,7 +32,8 @@ _SECRET_VALUE = re.compile(
 _HARMLESS_HEADERS = re.compile(
     r"(?:(?:anthropic-|x-)?(?:request-id|ms-request-id|correlation-id|ms-correlation-request-id)|apim-request-id|"
     r"x-ms-(?:region|deployment-name|rai-invoked|client-request-id|served-model|gateway-region)|azureml-model-session|"
-    r"azureml-served-by-cluster|azureml-model-group|x-ratelimit-[a-z-]+|anthropic-ratelimit-[a-z0-9-]+|retry-after(?:-ms)?|"
+    r"azureml-served-by-cluster|azureml-model-group|x-ratelimit-[a-z0-9_-]+|anthropic-ratelimit-[a-z0-9-]+|"
+    r"anthropic-(?:priority|fast)-(?:in|out)put-tokens-(?:limit|remaining|reset)|retry-after(?:-ms)?|"
     r"openai-(?:model|version|processing-ms)|anthropic-(?:version|beta)|content-(?:type|length|encoding)|date|"
     r"user-agent|x-app|x-stainless-(?:lang|os|arch|runtime|runtime-version|package-version|retry-count)|"
     r"x-content-type-options|transfer-encoding)",
