@@ -130,3 +130,5 @@ def test_an_address_still_tells_where_the_request_went():
     assert mask_url(url) == url.replace("key=x", f"key={MASK}")
     url = "https://host.example/v1/models/claude@20250514:rawPredict"
     assert mask_url(url) == url
+    url = "http://[::1]:11434/v1;alt=sse/x%2Fy"
+    assert mask_url(url.replace("//", f"//user:{SECRET}@")) == mask_url(url) == url

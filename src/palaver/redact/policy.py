@@ -40,7 +40,8 @@ _HARMLESS_HEADERS = re.compile(
     re.IGNORECASE,
 )
 _URL = re.compile(
-    r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?:[^/?#\s\"]*@)?[^/?#:@\s\"]*(?::[0-9]*)?(?:[/?#][^\s\"]*)?|"
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?:[^/?#\s\"]*@)?(?:\[[0-9A-Fa-f:.]+(?:%25\w+)?\]|[^/?#:@\s\"]*)(?::[0-9]*)?"
+    r"(?:[/?#][^\s\"]*)?|"
     r"(?!//)[^:@?#\s\"]*(?:[?#][^\s\"]*)?"
 )
 """A URL with a host, or one relative to the same host."""
