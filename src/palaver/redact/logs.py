@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from palaver.model.build import JsonObject
 from palaver.redact.policy import MASK, mask_header, mask_headers, mask_url
 from palaver.redact.text import is_secret_name, mask_pairs
 from palaver.streams.details import encode_json
@@ -58,6 +59,7 @@ _SETTING_ENDS = tuple(
         *sorted(_CREDENTIALS | _TOOL_KEYS),
     )
 )
+_MESSAGES = {"messages", "input", "contents", "system", "instructions"}
 _CONTENT_FIELDS = {"chunk_data", "event_type", "logged_at", "timestamp", "request_id"}
 
 
@@ -83,24 +85,42 @@ def mask_entry(entry: Any) -> Any:
     return entry
 
 
+def mask_request(request: JsonObject) -> None:
+    """Mask the credentials for other services in the settings of a request in place; its messages stay."""
+    settings: JsonObject = {"body": {name: value for name, value in request.items() if name not in _MESSAGES}}
+    request.update(mask_entry(settings)["body"])
+
+
 def mask_settings(body: bytes) -> bytes:
     """Mask the credentials for other services in the JSON body of a request, which otherwise stays byte for byte."""
-    lower = body.lower()
     whole = body.removeprefix(codecs.BOM_UTF8)
-    if not whole.lstrip().startswith((b"{", b"[")) or not any(end in lower for end in _SETTING_ENDS):
+    if not whole.lstrip().startswith((b"{", b"[")) or not _has_settings(body):
         return body
     try:
         masked: Any = msgspec.json.decode(whole)
         mask_entry({"body": masked})
         return body if masked == msgspec.json.decode(whole) else encode_json(masked)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # It may be cut off: go by the names of its fields.
-        text = body.decode("utf-8", "surrogateescape")
-        named = [names for kind, names in _SERVICES.items() if f'{kind}"'.encode() in lower]
-        fields = {"server_url", *(["url"] if f'{_MCP_TOOL}"'.encode() in lower else ())}.union(*named)
-        text = _HEADERS.sub(lambda found: _FIELD.sub(_mask_matched_header, found[0]), text)
-        masked = mask_pairs(text, lambda name: is_secret_name(name) or name.lower() in fields)
-        return masked.encode("utf-8", "surrogateescape")
+        return mask_torn_settings(body)
+
+
+def mask_torn_settings(body: bytes) -> bytes:
+    """Mask the credentials for other services in a piece of JSON, by the names of its fields."""
+    if not _has_settings(body):
+        return body
+    lower = body.lower()
+    named = [names for kind, names in _SERVICES.items() if f'{kind}"'.encode() in lower]
+    fields = {"server_url", *(["url"] if f'{_MCP_TOOL}"'.encode() in lower else ())}.union(*named)
+    text = body.decode("utf-8", "surrogateescape")
+    text = _HEADERS.sub(lambda found: _FIELD.sub(_mask_matched_header, found[0]), text)
+    masked = mask_pairs(text, lambda name: is_secret_name(name) or name.lower() in fields)
+    return masked.encode("utf-8", "surrogateescape")
+
+
+def _has_settings(body: bytes) -> bool:
+    """Return whether a body may hold credentials for other services; this is fast."""
+    lower = body.lower()
+    return any(end in lower for end in _SETTING_ENDS)
 
 
 def mask_record_text(text: str) -> str:
