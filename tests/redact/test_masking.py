@@ -47,6 +47,8 @@ def test_each_value_of_a_repeated_header_is_masked_for_itself(name):
         ("user-agent", f"tool/1 (https://host.example?key={SECRET})"),
         ("via", f"1.1 user:{SECRET}@host.example"),
         ("sec-websocket-protocol", f"realtime, openai-insecure-api-key.ek_{SECRET}"),
+        ("sec-websocket-protocol", f"bearer, {SECRET}"),
+        ("sec-websocket-protocol", f"base64url.bearer.authorization.k8s.io.{SECRET}"),
         ("x-custom", f"sk%2D{SECRET}"),
         ("x-custom", f"sk%252D{SECRET}"),
         ("x-custom", f"auth={SECRET}"),

@@ -25,7 +25,7 @@ _SECRET_VALUE = re.compile(
     r"(?:key|token|secret|passw(?:or)?d|\bpass|pwd|\bsig|signature|credentials?|jwt|\bauth|authorization|bearer|cookie|"
     r"\botp|jsessionid|phpsessid|\bsid)(?:=|[\"']\s*:\s*)"
     r"(?!\[masked\])[\"']?[^\s\"'&;,]|"
-    r"api-?key[.\s]\s*\S|"
+    r"api-?key[.\s]\s*\S|bearer[.,]\s*\S|"
     # The user and the password of an address.
     r"//[^\s/?#@]+@|(?<!mailto):[^\s/:@]+@",
     re.IGNORECASE,
