@@ -117,6 +117,35 @@ def test_a_secret_in_what_is_torn_apart_is_not_set_aside(tmp_path):
     law()
 
 
+SETTINGS = {
+    "mcp_servers": [
+        {"type": "url", "url": f"https://me:{SECRET}@b.example/?key={SECRET}", "authorization_token": SECRET}
+    ],
+    "data_sources": [{"type": "azure_search", "parameters": {"authentication": {"type": "api_key", "key": SECRET}}}],
+    "tools": [
+        {"name": "read", "input_schema": {"type": "object", "properties": {"api_key": {"type": "string"}}}},
+        {"type": "mcp", "server_url": f"https://b.example/?key={SECRET}", "headers": {"X-Key": SECRET}},
+        {"type": "mcp", "authorization": SECRET},
+        {"googleMaps": {"authConfig": {"apiKey": SECRET}}},
+    ],
+}
+
+
+@pytest.mark.parametrize("end", [None, '"response"', '"messages"'])
+def test_credentials_of_other_services_are_not_kept_with_a_request(tmp_path, end):
+    record = pair({**asked(), **SETTINGS}, {"body": message()})
+    whole = lines(record).decode()
+    made = imported(tmp_path, {"log.jsonl": whole.encode() + (whole[: whole.index(end)] if end else "").encode()})
+    assert made.documents
+    assert SECRET not in said(made)
+
+
+def test_the_arguments_of_a_call_are_kept_as_they_were_written(tmp_path):
+    call = {"type": "tool_use", "id": "t", "name": "fetch", "input": {"headers": {"Authorization": "Bearer of my own"}}}
+    request = {**asked(), "messages": [{"role": "user", "content": "Go"}, {"role": "assistant", "content": [call]}]}
+    assert "Bearer of my own" in said(imported(tmp_path, {"log.jsonl": lines(pair(request, {"body": message()}))}))
+
+
 @pytest.mark.parametrize(
     "remains",
     [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from azure_logs import Log, asked, gateway
+from azure_logs import QUESTION, Log, answered, asked, gateway
 from importing import FIXTURES
 from palaver.importers.azure_openai.column_values import mask_column
 from palaver.redact.text import mask_text
@@ -82,3 +82,16 @@ def test_an_error_that_quotes_a_key_is_masked(tmp_path):
     refused = {"error": {"message": f"Incorrect API key provided: {'0123456789abcdef' * 2}.", "code": "401"}}
     call = Log(tmp_path / "PT1H.json", [gateway("c-1", asked(), refused, responseCode=401)]).call
     assert call.error["message"] == "Incorrect API key provided: [masked]."
+
+
+@pytest.mark.parametrize("cut", [0, 3])
+@pytest.mark.parametrize("request_fields", [{"messages": [QUESTION]}, {"prompt": "Who?", "best_of": 2}])
+def test_credentials_of_other_services_are_not_kept_with_a_request(tmp_path, request_fields, cut):
+    authentication = {"type": "api_key", "key": MARK}
+    parameters = {"authentication": authentication, "embedding_dependency": {"authentication": authentication}}
+    tool = {"type": "mcp", "authorization": MARK, "server_url": f"https://b.example/?key={MARK}"}
+    request = {**request_fields, "data_sources": [{"parameters": parameters}], "tools": [tool]}
+    body = json.dumps(request)[: -cut or None]
+    call = Log(tmp_path / "PT1H.json", [gateway("c-1", body, answered())]).call
+    assert MARK not in json.dumps([call.request, call.answer, call.platform])
+    assert "data_sources" in call.request

@@ -17,6 +17,9 @@ HARMLESS = [
     "01234567-89ab-cdef-0123-456789abcdef chatcmpl-0123456789abcdef0123456789abcdef",
     "call_0123456789abcdef0123456789abcdef-2 12345678901234567890123456789012",
     '{"id": "0123456789abcdef0123456789abcdef", "request_id":"0123456789abcdef0123456789abcdef"}',
+    "sk-ssh-ed25519@openssh.com and sk-ecdsa-sha2-nistp256, a basic HTTP/1.1 client",
+    "https://gravatar.example/avatar/0123456789abcdef0123456789abcdef?s=70 https:\\/\\/b.example\\/"
+    + "0123456789abcdef" * 2,
     "sk-short, AIza, ghp_, xox, eyJhbGciOiJub25lIn0 alone, -----BEGIN CERTIFICATE-----",
     "AAAA/AKIAINVENTEDPLANTED0/+AIzaInvented_planted",
     "-----\n----- ---- BEGIN PRIVATE KEY",

@@ -47,7 +47,14 @@ def test_each_value_of_a_repeated_header_is_masked_for_itself(name):
         ("user-agent", f"tool/1 (https://host.example?key={SECRET})"),
         ("via", f"1.1 user:{SECRET}@host.example"),
         ("sec-websocket-protocol", f"realtime, openai-insecure-api-key.ek_{SECRET}"),
+        ("sec-websocket-protocol", f"bearer, {SECRET}"),
+        ("sec-websocket-protocol", f"base64url.bearer.authorization.k8s.io.{SECRET}"),
         ("x-custom", f"sk%2D{SECRET}"),
+        ("x-custom", f"sk%252D{SECRET}"),
+        ("x-custom", f"auth={SECRET}"),
+        ("x-custom", f"SID={SECRET}; Path=/"),
+        ("referer", f"https%253A%252F%252Fuser%253A{SECRET}%2540host.example"),
+        ("referer", f"%252Fv1%253Fcode%253D{SECRET}"),
         ("x-custom", f"ApiKey {SECRET}"),
         ("x-custom", f"key={SECRET}&beta=true"),
         ("x-custom", f"for=client; token={SECRET}"),
@@ -88,6 +95,7 @@ def test_a_harmless_value_stays(value):
 
 def test_harmless_headers_stay():
     headers = {"Content-Type": "text/event-stream", "Request-Id": "req_1", "X-RateLimit-Remaining-Tokens": "5"}
+    headers |= {"X-RateLimit-Limit-Tokens_Usage_Based": "9", "Anthropic-Priority-Input-Tokens-Limit": "10000"}
     assert mask_headers(headers) == headers
     assert harmless_headers(headers) == {name.lower(): value for name, value in headers.items()}
 
@@ -118,10 +126,21 @@ def test_documents_keep_only_headers_that_are_known_to_be_harmless(name):
         f"https://host.example/v1/messages%3Fapi_key%3D{SECRET}",
         f"https://host.example/forward/https://user:{SECRET}@b.example/v1",
         f"https://host.example/forward/https%3A%2F%2Fuser%3A{SECRET}%40b.example",
+        f"https://host.example/forward/https%253A%252F%252Fuser%253A{SECRET}%2540b.example",
+        f"https://host.example/v1/sk%252d{SECRET}-more/content",
+        f"https://host.example/v1?alt=sse%2526key%253D{SECRET}",
+        f"https://host.example/v1?sk%252D{SECRET}-more=1",
+        f"https://host.example/v1/messages%2523access_token%253D{SECRET}",
+        f"https://user%3A{SECRET}%40host.example/v1",
+        f"https://host.example/v1;code={SECRET}/messages",
+        f"https://host.example/v1;v=1;session={SECRET}/messages;{SECRET}",
+        f"https://host.example/v1/auth={SECRET}/messages",
     ],
 )
 def test_nothing_in_an_address_lets_anybody_in(url):
-    assert SECRET not in mask_url(url)
+    masked = mask_url(url)
+    assert SECRET not in masked
+    assert mask_url(masked) == masked
 
 
 def test_an_address_still_tells_where_the_request_went():
@@ -129,3 +148,5 @@ def test_an_address_still_tells_where_the_request_went():
     assert mask_url(url) == url.replace("key=x", f"key={MASK}")
     url = "https://host.example/v1/models/claude@20250514:rawPredict"
     assert mask_url(url) == url
+    url = "http://[::1]:11434/v1;alt=sse/x%2Fy"
+    assert mask_url(url.replace("//", f"//user:{SECRET}@")) == mask_url(url) == url

@@ -1,5 +1,6 @@
 """Credentials for other services in the body of a request are masked always, and nothing else of it changes."""
 
+import codecs
 import json
 
 import pytest
@@ -17,6 +18,24 @@ SERVERS: list[JsonObject] = [
     {"tools": [{"type": "mcp", "HEADERS": {"cookie": SECRET}}], "temperature": 0.5},
     {"data_sources": [{"type": "azure_search", "parameters": {"authentication": {"type": "api_key", "key": SECRET}}}]},
     {"data_sources": [{"parameters": {"authentication": {"type": "connection_string", "connection_string": SECRET}}}]},
+    {
+        "data_sources": [
+            {"parameters": {"embedding_dependency": {"authentication": {"type": "api_key", "key": SECRET}}}}
+        ]
+    },
+    {"dataSources": [{"type": "AzureCognitiveSearch", "parameters": {"key": SECRET, "embeddingKey": SECRET}}]},
+    {"dataSources": [{"parameters": {"authentication": {"type": "ConnectionString", "connectionString": SECRET}}}]},
+    {
+        "tools": [
+            {"mcpServers": [{"streamableHttpTransport": {"url": f"https://user:{SECRET}@b.example/?key={SECRET}"}}]}
+        ]
+    },
+    {"tools": [{"mcp_servers": [{"streamable_http_transport": {"url": f"https://b.example/?key={SECRET}"}}]}]},
+    {"tools": [{"type": "mcp_server", "url": f"https://user:{SECRET}@b.example/?key={SECRET}"}]},
+    {"tools": [{"googleMaps": {"authConfig": {"apiKeyConfig": {"apiKeyString": SECRET}, "apiKey": SECRET}}}]},
+    {"tools": [{"retrieval": {"external_api": {"auth_config": {"oauth_config": {"access_token": SECRET}}}}}]},
+    {"tools": [{"parallelAiSearch": {"apiKey": SECRET}}, {"exaAiSearch": {"api_key": SECRET}}]},
+    {"tools": [{"type": "mcp", "headers": {"X-Plain": f"sk-{SECRET}", "Accept": "text/html"}}]},
     {"tools": [{"type": "shell", "domain_secrets": [{"domain": "b.example", "name": "API", "value": SECRET}]}]},
 ]
 KEPT = [
@@ -28,6 +47,8 @@ KEPT = [
     b'{"tools": [{"parameters": {"properties": {"headers": {"type": "object", "title": "Headers"}}}, "n": 1.50}]}',
     b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n{"authorization": "planted"}\r\n--x--',
     b'{"authorization": null, "n": 1.50}',
+    b'{"tools": [{"schema": {"properties": {"api_key": {"type": "string"}, "url": {"default": "?key"}}}, "n": 1.50}]}',
+    b'{"messages": [{"content": [{"type": "tool_use", "input": {"api_key": "written", "url": "?k=x"}}], "n": 1.50}]}',
     b'{"mcp_servers": [{"type": "url", "url": "https://mcp.example.com/sse", "name": "x"}], "n": 1.50}',
     b'{"messages": [{"content": [{"type": "image", "source": {"type": "url", "url": "https://b.example/?sig=x"}}]}]}',
     b"\xff\xfe\x00",
@@ -49,8 +70,13 @@ def test_connection_settings_are_masked(settings: JsonObject) -> None:
 def test_a_body_that_was_cut_off_is_masked(settings: JsonObject) -> None:
     body = json.dumps({**settings, "messages": []}).encode()
     start = body.index(SECRET.encode())
-    for end in range(start + 6, len(body)):
-        assert SECRET.encode()[:6] not in mask_settings(body[:end])
+    for end in range(start + 8, len(body)):
+        assert SECRET.encode()[:8] not in mask_settings(body[:end])
+
+
+@pytest.mark.parametrize("settings", SERVERS)
+def test_a_byte_order_mark_hides_no_settings(settings: JsonObject) -> None:
+    assert SECRET.encode() not in mask_settings(codecs.BOM_UTF8 + json.dumps(settings).encode())
 
 
 @pytest.mark.parametrize("body", KEPT)

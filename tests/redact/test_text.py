@@ -64,6 +64,28 @@ def test_what_is_harmless_stays(text):
     assert mask_addresses(text) == text
 
 
+@pytest.mark.parametrize(
+    ("message", "masked"),
+    [
+        (
+            "no route to https://user:HIDDEN@b.example/?key=HIDDEN (3)",
+            "no route to https://b.example/?key=[masked] (3)",
+        ),
+        (
+            "failed with url: /v1/x?alt=sse&key=HIDDEN (timed out)",
+            "failed with url: /v1/x?alt=sse&key=[masked] (timed out)",
+        ),
+        ("socks5://user:HIDDEN@b.example:1080 refused", "socks5://b.example:1080 refused"),
+        ("wss://user:HIDDEN@b.example/v1?key=HIDDEN", "wss://b.example/v1?key=[masked]"),
+        ("Invalid header value b'HIDDEN\\n'", "Invalid header value"),
+        ("line end in header value: 'HIDDEN\\n'", "line end in header value"),
+        ("No such file: '/tmp/ca.pem'", "No such file: '/tmp/ca.pem'"),
+    ],
+)
+def test_the_message_of_an_error_tells_what_happened_without_credentials(message, masked):
+    assert mask_error(message) == masked
+
+
 def test_tokens_are_known_by_their_shape():
     assert mask_tokens("the key sk-0123456789abcdef is wrong") == "the key [masked] is wrong"
     long = "x " * 200
@@ -76,9 +98,10 @@ def test_tokens_are_known_by_their_shape():
         (lambda text: mask_header("x-custom", text), "eyJ" * 100_000),
         (mask_tokens, "-eyJ" * 100_000),
         (mask_error, ": " * 100_000),
+        (mask_error, "header value: " * 100_000),
         (mask_record_text, r"\"a\": " * 100_000),
     ],
-    ids=["header", "tokens", "error", "record"],
+    ids=["header", "tokens", "error", "header value", "record"],
 )
 def test_no_text_takes_time_that_grows_with_its_square(mask, text):
     assert mask(text) == text

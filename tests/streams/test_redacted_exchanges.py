@@ -357,6 +357,38 @@ def test_lines_of_json_are_a_stream_of_fragments() -> None:
     assert [json.loads(line)["response"] for line in kept.splitlines()] == [f"the key {MASK}", "", " is", " it"]
 
 
+@pytest.mark.parametrize("kind", KEYS)
+def test_strings_that_are_whole_are_not_taken_for_fragments_of_one_text(kind: str) -> None:
+    key = KEYS[kind]
+    commands = [key.text, "ls -l", key.text, key.text, "0123abcd", key.text]
+    kept = [command.replace(key.secret, MASK) for command in commands]
+    for build, media_type in ((gemini_calls, SSE), (gemini_calls_array, JSON), (batch_results, "application/jsonl")):
+        body, expected = build(commands), build(kept)
+        for cuts in ((), range(1, len(body), 7)):
+            mask = BodyMask(media_type)
+            places = [0, *cuts, len(body)]
+            pieces = [piece for start, end in pairwise(places) for piece, _ in mask.feed(body[start:end], 1.0)]
+            assert b"".join((*pieces, *(piece for piece, _ in mask.close()))) == expected
+
+
+def gemini_calls(commands: Iterable[str]) -> bytes:
+    return sse(*map(gemini_call, commands), end="\r\n")
+
+
+def gemini_calls_array(commands: Iterable[str]) -> bytes:
+    return json.dumps(list(map(gemini_call, commands))).encode()
+
+
+def gemini_call(command: str) -> Any:
+    call = {"functionCall": {"name": "run", "args": {"options": [{"command": command}]}}}
+    return {"candidates": [{"content": {"parts": [call], "role": "model"}, "index": 0}]}
+
+
+def batch_results(texts: Iterable[str]) -> bytes:
+    results = [{"custom_id": "a", "result": {"message": {"content": [{"text": text}]}}} for text in texts]
+    return b"".join(json.dumps(result).encode() + b"\n" for result in results)
+
+
 def test_what_the_exchange_returns_and_the_body_of_the_request_are_masked(tmp_path: Path) -> None:
     key = KEYS["openai"].text
     body = json.dumps({"model": "claude-x", "messages": [{"role": "user", "content": f"my key: {key}"}]}).encode()

@@ -16,6 +16,8 @@ _NAME, _CUT, _BRACKET, _SCALAR, _DAMAGE = range(2, 7)
 _CONSTANTS = {b"type", b"object", b"role", b"model", b"name", b"status", b"obfuscation"}
 _IDENTIFIER_ENDS = (b"id", b"Id", b"ID", b"fingerprint")
 """Names of strings that are never fragments, but may be the same in every event."""
+_ARGUMENTS = frozenset({b"args", b"arguments"})
+"""Names of objects whose strings are whole: a call that a model sends as an object comes in one piece."""
 
 
 class JsonString(NamedTuple):
@@ -66,7 +68,7 @@ def json_strings(raw: bytes, *, is_cut: bool = False) -> list[JsonString] | None
         else:
             if name == b"type" and len(above) == 1:
                 kind = token[1]
-            is_constant = name in _CONSTANTS or name.endswith(_IDENTIFIER_ENDS)
+            is_constant = name in _CONSTANTS or name.endswith(_IDENTIFIER_ENDS) or not _ARGUMENTS.isdisjoint(level.path)
             strings.append((*token.span(1), None if is_constant else name, level))
     if above and not is_cut:
         return None

@@ -4,7 +4,7 @@ A shape matches a whole key, so that nothing of it remains. Of a text that break
 in what may become a key; that never has more than `MAX_OPEN_CHARACTERS`.
 
 "Bearer" and "basic" are also words: what follows them is a key only if it does not look like one more word. Thirty-two
-hexadecimal digits are an Azure access key, but not as the value of an "id", and not as a part of a longer word.
+hexadecimal digits are an Azure access key, but not as the value of an "id", as a step of a path, or in a longer word.
 """
 
 import re
@@ -129,7 +129,9 @@ def _some(steps: tuple[_Step, ...]) -> bytes:
 
 _OUTSIDE_WORD = rb"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f][0-9A-Fa-f]))"
 _OUTSIDE_BASE64 = rb"(?:(?<![A-Za-z0-9+/])|(?<=%[0-9A-Fa-f][0-9A-Fa-f]))"
-_OUTSIDE_ID = rb"(?<![\w-])(?<![iI][dD][\"']:[\"'])(?<![iI][dD][\"']: [\"'])"
+_NO_SSH = b"(?!sk-(?:ssh-ed25|ecdsa-sh))"
+"""The types of SSH's keys in hardware, sk-ssh-ed25519 and sk-ecdsa-sha2-nistp256, are names."""
+_OUTSIDE_ID = rb"(?<![\w/-])(?<![iI][dD][\"']:[\"'])(?<![iI][dD][\"']: [\"'])"
 
 
 def _prefixed(before: bytes, prefix: tuple[_Step, ...], characters: bytes, *hints: bytes) -> KeyShape:
@@ -142,7 +144,7 @@ def _prefixed(before: bytes, prefix: tuple[_Step, ...], characters: bytes, *hint
 def _credential(scheme: bytes, least: int) -> KeyShape:
     """Return the shape of what follows an authentication scheme: it has a digit, a word amid it, or is very long."""
     characters = rb"[\w.~+/=-]"
-    is_no_word = rb"(?=%b{0,31}?(?:[0-9]|[a-z][A-Z]%b{0,31}?[a-z][A-Z]))" % (characters, characters)
+    is_no_word = rb"(?!HTTP/)(?=%b{0,31}?(?:[0-9]|[a-z][A-Z]%b{0,31}?[a-z][A-Z]))" % (characters, characters)
     named = (*_either_case(scheme), _Step(rb"[ \t]", 1, 4))
     value = rb"(%b%b{%d,32}|%b{32})" % (is_no_word, characters, least, characters)
     return KeyShape(
@@ -183,7 +185,7 @@ _PEM = KeyShape(
 )
 _OPEN_REST = re.compile(rb"'[\s+.\\]{0,40}\Z|" + _OPEN_END)
 _SHAPES = (
-    _prefixed(_OUTSIDE_WORD, (*_either_case(b"sk"), *_exact(b"-")), rb"[\w-]", b"sk-"),
+    _prefixed(_OUTSIDE_WORD + _NO_SSH, (*_either_case(b"sk"), *_exact(b"-")), rb"[\w-]", b"sk-"),
     _prefixed(_OUTSIDE_BASE64, _exact(b"AIza"), rb"[\w-]", b"aiza"),
     _prefixed(
         _OUTSIDE_WORD,

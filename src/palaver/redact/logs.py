@@ -4,11 +4,13 @@ Prompts and answers are content and stay; in a request body only headers and cre
 the API calls by itself) are masked.
 """
 
+import codecs
 import re
 from typing import Any
 
 import msgspec
 
+from palaver.model.build import JsonObject
 from palaver.redact.policy import MASK, mask_header, mask_headers, mask_url
 from palaver.redact.text import is_secret_name, mask_pairs
 from palaver.streams.details import encode_json
@@ -25,53 +27,100 @@ _STRING = r'(?<!\\)"((?:[^"\\]|\\.)*)'
 _FIELD = re.compile(rf'{_STRING}"(\s*:\s*){_STRING}("|\\?$)')
 _LIST = re.compile(rf'{_STRING}"(\s*:\s*\[)((?:\s*{_STRING}(?:"|\\?$)\s*,?)+)')
 _PAIR = re.compile(rf'{_STRING}"(\s*,\s*){_STRING}("|\\?$)')
-_SERVICES = {
-    "mcp_servers": {"url"},
-    "data_sources": {"key", "encoded_api_key", "connection_string", "access_token", "password"},
-    "domain_secrets": {"value"},
+_HEADERS = re.compile(r'(?<="headers")\s*:\s*\{[^{}]*', re.IGNORECASE)
+_KEYS = frozenset({"key", "encoded_api_key", "connection_string", "connectionstring", "access_token", "password"})
+_TOOL_KEYS = {
+    "apikey",
+    "api_key",
+    "apikeystring",
+    "api_key_string",
+    "accesstoken",
+    "access_token",
+    "idtoken",
+    "id_token",
 }
-"""Lists of services that the API calls by itself, with the fields that hold their credentials: Anthropic's servers,
-Azure's sources of data, what OpenAI's containers may send to a domain. OpenAI's servers are tools, in no such list."""
-_SETTING_ENDS = tuple(f'{name}"'.encode() for name in ("headers", "server_url", *_SERVICES, *sorted(_CREDENTIALS)))
+_SERVICES: dict[str, frozenset[str]] = {
+    "mcp_servers": frozenset({"url"}),
+    "mcpservers": frozenset({"url"}),
+    "data_sources": _KEYS,
+    "datasources": _KEYS | {"embeddingkey"},
+    "domain_secrets": frozenset({"value"}),
+    "tools": frozenset(_TOOL_KEYS),
+}
+"""Lists of services that the API calls by itself, with the fields that hold their credentials: servers of Anthropic and
+Gemini, Azure's sources of data (camel-case in its first versions), what OpenAI's containers may send to a domain, and
+tools, of which Gemini's have keys for its searches. OpenAI's servers are tools with a `server_url`."""
+_MCP_TOOL = "mcp_server"
+"""The type of a tool that has the `url` of a server, in Gemini's interactions."""
+_SETTING_ENDS = tuple(
+    f'{name}"'.encode()
+    for name in (
+        *("headers", "server_url", _MCP_TOOL, *sorted(_SERVICES.keys() - {"tools"})),
+        *sorted(_CREDENTIALS | _TOOL_KEYS),
+    )
+)
+_MESSAGES = {"messages", "input", "contents", "system", "instructions"}
 _CONTENT_FIELDS = {"chunk_data", "event_type", "logged_at", "timestamp", "request_id"}
 
 
 def mask_entry(entry: Any) -> Any:
     """Mask an entry in place and return it."""
     # No recursion: an entry may be nested as deeply as the reader allows.
-    pending: list[tuple[Any, bool]] = [(entry, False)]
+    pending: list[tuple[Any, bool, str]] = [(entry, False, "")]
     while pending:
-        value, is_content = pending.pop()
+        value, is_content, service = pending.pop()
         if isinstance(value, list):
-            pending += [(item, is_content) for item in value if isinstance(item, dict | list)]
+            pending += [(item, is_content, service) for item in value if isinstance(item, dict | list)]
             continue
         for name, inner in value.items():
-            masked = _mask_field_value(name.lower(), inner, is_content=is_content)
+            lower = name.lower()
+            masked = _mask_field_value(lower, inner, is_content=is_content)
+            if masked is inner and service:
+                masked = _mask_service_field(service, value, lower, inner)
             if masked is not inner:
                 value[name] = masked
             elif isinstance(inner, dict | list):
-                if name.lower() in _SERVICES and isinstance(inner, list):
-                    for service in inner:
-                        _mask_service(name.lower(), service)
-                pending.append((inner, is_content or name.lower() in _BODIES))
+                kind = lower if lower in _SERVICES and isinstance(inner, list) else service
+                pending.append((inner, is_content or lower in _BODIES, kind))
     return entry
+
+
+def mask_request(request: JsonObject) -> None:
+    """Mask the credentials for other services in the settings of a request in place; its messages stay."""
+    settings: JsonObject = {"body": {name: value for name, value in request.items() if name not in _MESSAGES}}
+    request.update(mask_entry(settings)["body"])
 
 
 def mask_settings(body: bytes) -> bytes:
     """Mask the credentials for other services in the JSON body of a request, which otherwise stays byte for byte."""
-    lower = body.lower()
-    if not body.lstrip().startswith((b"{", b"[")) or not any(end in lower for end in _SETTING_ENDS):
+    whole = body.removeprefix(codecs.BOM_UTF8)
+    if not whole.lstrip().startswith((b"{", b"[")) or not _has_settings(body):
         return body
     try:
-        masked: Any = msgspec.json.decode(body)
+        masked: Any = msgspec.json.decode(whole)
         mask_entry({"body": masked})
-        return body if masked == msgspec.json.decode(body) else encode_json(masked)
+        return body if masked == msgspec.json.decode(whole) else encode_json(masked)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # It may be cut off: go by the names of its fields.
-        text = body.decode("utf-8", "surrogateescape")
-        fields = {"server_url"}.union(*(names for kind, names in _SERVICES.items() if f'{kind}"'.encode() in lower))
-        masked = mask_pairs(text, lambda name: is_secret_name(name) or name.lower() in fields)
-        return masked.encode("utf-8", "surrogateescape")
+        return mask_torn_settings(body)
+
+
+def mask_torn_settings(body: bytes) -> bytes:
+    """Mask the credentials for other services in a piece of JSON, by the names of its fields."""
+    if not _has_settings(body):
+        return body
+    lower = body.lower()
+    named = [names for kind, names in _SERVICES.items() if f'{kind}"'.encode() in lower]
+    fields = {"server_url", *(["url"] if f'{_MCP_TOOL}"'.encode() in lower else ())}.union(*named)
+    text = body.decode("utf-8", "surrogateescape")
+    text = _HEADERS.sub(lambda found: _FIELD.sub(_mask_matched_header, found[0]), text)
+    masked = mask_pairs(text, lambda name: is_secret_name(name) or name.lower() in fields)
+    return masked.encode("utf-8", "surrogateescape")
+
+
+def _has_settings(body: bytes) -> bool:
+    """Return whether a body may hold credentials for other services; this is fast."""
+    lower = body.lower()
+    return any(end in lower for end in _SETTING_ENDS)
 
 
 def mask_record_text(text: str) -> str:
@@ -80,17 +129,15 @@ def mask_record_text(text: str) -> str:
     return _PAIR.sub(_mask_matched_pair, _FIELD.sub(_mask_matched_field, text))
 
 
-def _mask_service(kind: str, service: Any) -> None:
-    """Mask the credentials of one service in place."""
-    match kind, service:
-        case "mcp_servers", {"url": str(url)}:
-            service["url"] = mask_url(url)
-        case "data_sources", {"parameters": {"authentication": dict(authentication)}}:
-            authentication.update({name: MASK for name, value in authentication.items() if name != "type" and value})
-        case "domain_secrets", {"value": str()}:
-            service["value"] = MASK
-        case _:
-            pass
+def _mask_service_field(kind: str, settings: Any, name: str, value: Any) -> Any:
+    """Mask a field in the settings of a service."""
+    if name == "authentication" and kind in {"data_sources", "datasources"} and isinstance(value, dict):
+        return {each: MASK if each != "type" and item else item for each, item in value.items()}
+    if not isinstance(value, str) or not value:
+        return value
+    if name == "url":
+        return mask_url(value) if "url" in _SERVICES[kind] or settings.get("type") == _MCP_TOOL else value
+    return MASK if name in _SERVICES[kind] else value
 
 
 def _mask_field_value(name: str, value: Any, *, is_content: bool) -> Any:
@@ -146,6 +193,11 @@ def _mask_parameter(name: str, value: Any) -> Any:
 def _mask_matched_list(found: re.Match[str]) -> str:
     name, opening = found[1], found[2]
     return found[0] if name in _CONTENT_FIELDS or not _is_secret_name(name) else f'"{name}"{opening}"{MASK}"'
+
+
+def _mask_matched_header(found: re.Match[str]) -> str:
+    name, between, value, end = found.groups()
+    return f'"{name}"{between}"{mask_header(name, value)}{end}'
 
 
 def _mask_matched_field(found: re.Match[str]) -> str:

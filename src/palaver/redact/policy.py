@@ -22,9 +22,10 @@ _SECRET_VALUE = re.compile(
     r"(?:bearer|basic|digest|negotiate|token)\s+\S|sk-[A-Za-z0-9_-]{8}|eyJ[A-Za-z0-9_-]{8,999}\.|AIza[0-9A-Za-z_-]{8}|"
     r"gh[pousr]_[A-Za-z0-9]{8}|xox[abprs]-|AKIA[0-9A-Z]{8}|-----BEGIN|"
     # A named key, as in a query, in JSON or in the name of a WebSocket's protocol.
-    r"(?:key|token|secret|passw(?:or)?d|pwd|\bsig|signature|credentials?|jwt|jsessionid)(?:=|[\"']\s*:\s*)"
+    r"(?:key|token|secret|passw(?:or)?d|\bpass|pwd|\bsig|signature|credentials?|jwt|\bauth|authorization|bearer|cookie|"
+    r"\botp|jsessionid|phpsessid|\bsid)(?:=|[\"']\s*:\s*)"
     r"(?!\[masked\])[\"']?[^\s\"'&;,]|"
-    r"api-?key[.\s]\s*\S|"
+    r"api-?key[.\s]\s*\S|bearer[.,]\s*\S|"
     # The user and the password of an address.
     r"//[^\s/?#@]+@|(?<!mailto):[^\s/:@]+@",
     re.IGNORECASE,
@@ -32,18 +33,21 @@ _SECRET_VALUE = re.compile(
 _HARMLESS_HEADERS = re.compile(
     r"(?:(?:anthropic-|x-)?(?:request-id|ms-request-id|correlation-id|ms-correlation-request-id)|apim-request-id|"
     r"x-ms-(?:region|deployment-name|rai-invoked|client-request-id|served-model|gateway-region)|azureml-model-session|"
-    r"azureml-served-by-cluster|azureml-model-group|x-ratelimit-[a-z-]+|anthropic-ratelimit-[a-z0-9-]+|retry-after(?:-ms)?|"
+    r"azureml-served-by-cluster|azureml-model-group|x-ratelimit-[a-z0-9_-]+|anthropic-ratelimit-[a-z0-9-]+|"
+    r"anthropic-(?:priority|fast)-(?:in|out)put-tokens-(?:limit|remaining|reset)|retry-after(?:-ms)?|"
     r"openai-(?:model|version|processing-ms)|anthropic-(?:version|beta)|content-(?:type|length|encoding)|date|"
     r"user-agent|x-app|x-stainless-(?:lang|os|arch|runtime|runtime-version|package-version|retry-count)|"
     r"x-content-type-options|transfer-encoding)",
     re.IGNORECASE,
 )
 _URL = re.compile(
-    r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?:[^/?#\s\"]*@)?[^/?#:@\s\"]*(?::[0-9]*)?(?:[/?#][^\s\"]*)?|"
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//(?:[^/?#\s\"]*@)?(?:\[[0-9A-Fa-f:.]+(?:%25\w+)?\]|[^/?#:@\s\"]*)(?::[0-9]*)?"
+    r"(?:[/?#][^\s\"]*)?|"
     r"(?!//)[^:@?#\s\"]*(?:[?#][^\s\"]*)?"
 )
 """A URL with a host, or one relative to the same host."""
 _MAX_CACHED_LENGTH = 200
+_MAX_DECODINGS = 4
 _WORD = re.compile(r"[^\s<>\"']+")
 _HARMLESS_PARAMETERS = re.compile(r"(?:api-version|beta|alt|stream|view|limit|purpose|order)", re.IGNORECASE)
 
@@ -89,7 +93,7 @@ def _mask_word(word: re.Match[str]) -> str:
     text = word[0]
     if _is_address(text):
         return mask_url(text)
-    return MASK if "%" in text and _is_address(unquote(text)) else text
+    return MASK if "%" in text and _is_address(_decoded(text)) else text
 
 
 def _is_address(word: str) -> bool:
@@ -113,11 +117,21 @@ def _is_secret_value(value: Any) -> bool:
 
 
 def _is_secret_text(text: str) -> bool:
-    return _SECRET_VALUE.search(unquote(text) if "%" in text else text) is not None
+    return _SECRET_VALUE.search(_decoded(text) if "%" in text else text) is not None
 
 
 _is_secret_text_cached = lru_cache(1 << 10)(_is_secret_text)
 """Cached, because most headers of a log repeat their values."""
+
+
+def _decoded(text: str) -> str:
+    """Return a text without percent-encoding, which it may have several times, as a URL in the query of another one."""
+    for _ in range(_MAX_DECODINGS):
+        decoded = unquote(text)
+        if decoded == text:
+            break
+        text = decoded
+    return text
 
 
 def mask_url(url: str) -> str:
@@ -128,10 +142,19 @@ def mask_url(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return MASK
-    host = parts.netloc.rpartition("@")[2]
-    path = "/".join(MASK if _is_secret_value(step) else step for step in parts.path.split("/"))
+    decoded = _decoded(parts.netloc)
+    host = (decoded if "@" in decoded else parts.netloc).rpartition("@")[2]
+    path = "/".join(map(_mask_step, parts.path.split("/")))
     query = "&".join(_mask_parameter(item) for item in re.split("[&;]", parts.query)) if parts.query else ""
     return urlunsplit((parts.scheme, host, path, query, ""))
+
+
+def _mask_step(step: str) -> str:
+    """Mask a step of a path; parameters may follow it, as in a query."""
+    if _is_secret_value(step):
+        return MASK
+    name, *parameters = step.split(";")
+    return ";".join((name, *map(_mask_parameter, parameters)))
 
 
 def _mask_parameter(parameter: str) -> str:

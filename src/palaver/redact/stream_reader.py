@@ -23,6 +23,7 @@ _TYPED = re.compile(rb'(?:event:.*\n)?data:\s*\{\s*"type"')
 _DELIMITER = re.compile(rb'["{}\[\]]')
 _IN_STRING = re.compile(rb'["\\]')
 _GEMINI_FIELD = b'"candidates"'
+_BATCH_FIELD = b'"custom_id"'
 _PLAIN_DATA = "data"
 
 _Mask = Callable[[list[Span], bool], None]
@@ -189,8 +190,8 @@ class ObjectReader(_StreamReader):
 
     def _read(self, raw: bytes, start: int, *, is_cut: bool) -> None:
         first = raw.find(b"{")
-        # Any other array is a list of whole things, not of fragments.
-        has_fragments = first >= 0 and (not self._is_array or _GEMINI_FIELD in raw)
+        # Any other array is a list of whole things, not of fragments; so are the results of a batch.
+        has_fragments = first >= 0 and (_GEMINI_FIELD in raw if self._is_array else _BATCH_FIELD not in raw)
         has_keys = may_hold_key(raw)
         if not has_fragments or not self._read_json(raw[first:], start + first, has_keys=has_keys, is_cut=is_cut):
             self._read_alone(raw, start)

@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 )
 """A secret recognised by its shape; an Azure access key has 32 hexadecimal digits."""
 _URL = re.compile(r"https?://[^\s\"'<>\\]+")
-_QUOTED_BYTES = re.compile(r"(?<![:\s])[:\s]*+\b(?:bytearray\()?b['\"].*", re.DOTALL)
+_QUOTED_END = re.compile(r"(?<![:\s])[:\s]*+(?:\b(?:bytearray\()?b['\"]|(?<=header value: )['\"]).*", re.DOTALL)
 _MIN_TOKEN_LENGTH = 11
 _MAX_CACHED_LENGTH = 200
 
@@ -56,8 +56,10 @@ def mask_pairs(text: str, is_secret: Callable[[str], bool]) -> str:
 
 
 def mask_error(message: str) -> str:
-    """Mask the credentials in the message of an error, without the bytes of a peer that it quotes at its end."""
-    return mask_tokens(mask_addresses(_QUOTED_BYTES.sub("", message)))
+    """Mask the credentials in the message of an error, without the bytes or the header that it quotes at its end."""
+    text = mask_addresses(_QUOTED_END.sub("", message))
+    # Clients also quote URLs without a host, and those of proxies.
+    return mask_tokens(_USER.sub(r"\1", _PARAMETER.sub(_mask_parameter, text)))
 
 
 def mask_addresses(text: str) -> str:

@@ -26,6 +26,7 @@ from palaver.model.build import JsonObject
 from palaver.model.finding import FindingKind, finding_kind
 from palaver.model.ids import conversation_uuid
 from palaver.model.timestamps import milliseconds_of, timestamp_or_empty
+from palaver.redact.logs import mask_request, mask_settings
 from palaver.redact.policy import harmless_headers, mask_url
 from palaver.threads.call import Call
 from palaver.wire._detection import WIRE_FORMAT_NAMES, request_format, response_format
@@ -142,6 +143,7 @@ def _call_from_log(logged: LoggedCall, note: Note) -> Call | str:
     reply = logged.reply
     if are_headers(request):
         return ""
+    mask_request(request)
     if not is_model_request(request) and not reply.is_answer and not (wire_of_url(logged.url) and request_text):
         asks_no_model = not wire_of_url(logged.url) or logged.method not in {"", "POST"}
         # A client may also give up before it has sent the body.
@@ -193,7 +195,7 @@ def _request(value: Any) -> tuple[JsonObject, str, bool]:
             found = body_of(value)
             if found.payload is not None and found.wire is None:
                 return found.payload, found.text, found.is_cut
-            return {}, value, True
+            return {}, mask_settings(value.encode(errors="surrogatepass")).decode(errors="surrogatepass"), True
         case list() if value:
             return {}, dump_json(value).decode(errors="replace"), True
         case _:

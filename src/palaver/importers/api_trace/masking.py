@@ -7,6 +7,7 @@ from typing import Any, cast
 import orjson
 
 from palaver.model.build import JsonObject
+from palaver.redact.logs import mask_entry, mask_torn_settings
 from palaver.redact.policy import MASK, harmless_headers, mask_header, mask_url
 from palaver.redact.text import mask_addresses
 from palaver.sources.parse import NOT_JSON, parse
@@ -45,7 +46,7 @@ def mask_bytes(raw: bytes) -> bytes:
     try:
         value = parse(raw)
     except NOT_JSON:
-        return _mask_fragment(raw)
+        return _mask_fragment(mask_torn_settings(raw))
     return dump_json(mask_value(value)) if isinstance(value, dict | list) else _mask_fragment(raw)
 
 
@@ -77,7 +78,7 @@ def dump_json(value: Any) -> bytes:
 def _mask_field(name: str, value: Any, depth: int) -> Any:
     lower = name.lower()
     if lower in _PAYLOAD_FIELDS and not are_headers(value):
-        return value
+        return mask_entry({"body": {name: value}})["body"][name]
     if lower in _HEADER_FIELDS:
         return _mask_headers(value)
     if lower in _SECRET_FIELDS and value:

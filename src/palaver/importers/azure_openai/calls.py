@@ -24,6 +24,7 @@ from palaver.importers.azure_openai.payload_formats import (
 from palaver.importers.azure_openai.payloads import Payload, Payloads
 from palaver.importers.azure_openai.row_groups import CallRows
 from palaver.model.build import JsonObject
+from palaver.redact.logs import mask_request
 from palaver.redact.text import mask_tokens
 from palaver.sources.run import Run
 from palaver.streams import assemble_events
@@ -58,6 +59,8 @@ def build_call(call_rows: CallRows, run: Run) -> Call:
         NoContentError: There is no message, no answer, and no error in place of an answer.
     """
     payloads = Payloads(call_rows)
+    if isinstance(payloads.request.value, dict):
+        mask_request(payloads.request.value)
     metadata = collect_metadata(call_rows, run)
     kind, request, response = _match_formats(payloads, metadata.endpoint)
     call = Call(metadata.call_id, _wire_name(kind), request)
