@@ -60,6 +60,7 @@ _SETTING_ENDS = tuple(
     )
 )
 _MESSAGES = {"messages", "input", "contents", "system", "instructions"}
+"""Fields of a body with what people and models wrote, which stays as it is."""
 _CONTENT_FIELDS = {"chunk_data", "event_type", "logged_at", "timestamp", "request_id"}
 
 
@@ -79,7 +80,7 @@ def mask_entry(entry: Any) -> Any:
                 masked = _mask_service_field(service, value, lower, inner)
             if masked is not inner:
                 value[name] = masked
-            elif isinstance(inner, dict | list):
+            elif isinstance(inner, dict | list) and not (is_content and lower in _MESSAGES):
                 kind = lower if lower in _SERVICES and isinstance(inner, list) else service
                 pending.append((inner, is_content or lower in _BODIES, kind))
     return entry
@@ -87,8 +88,7 @@ def mask_entry(entry: Any) -> Any:
 
 def mask_request(request: JsonObject) -> None:
     """Mask the credentials for other services in the settings of a request in place; its messages stay."""
-    settings: JsonObject = {"body": {name: value for name, value in request.items() if name not in _MESSAGES}}
-    request.update(mask_entry(settings)["body"])
+    mask_entry({"body": request})
 
 
 def mask_settings(body: bytes) -> bytes:
