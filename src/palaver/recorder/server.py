@@ -129,11 +129,12 @@ class _PatientProtocol(HttpToolsProtocol):
     """HTTP/1.1 that answers clients which have closed their side of the connection, or which offer another protocol."""
 
     _received = b""
-    """What came last."""
+    """What is being parsed."""
 
     def data_received(self, data: bytes) -> None:
         self._received = data
         super().data_received(data)
+        self._received = b""
 
     def _unsupported_upgrade_warning(self) -> None:
         """Take a request that offers another protocol as one that does not; httptools has ended it before its body."""
