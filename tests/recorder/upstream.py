@@ -39,6 +39,9 @@ class Gate:
     def wait(self) -> None:
         assert self._event.wait(DEADLINE_S), "this gate was never opened"
 
+    def opens_within(self, seconds: float) -> bool:
+        return self._event.wait(seconds)
+
 
 class PeerGoneError(Exception):
     """The other side has closed the connection or reset the stream."""
