@@ -131,7 +131,7 @@ def _handler_of(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             if self.headers.get("transfer-encoding", "") != "chunked":
                 yield self.rfile.read(int(self.headers.get("content-length", 0)))
                 return
-            while size := int(self.rfile.readline(), 16):
+            while size := int(self.rfile.readline() or b"0", 16):
                 yield self.rfile.read(size)
                 self.rfile.readline()
             self.rfile.readline()

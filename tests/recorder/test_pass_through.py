@@ -13,6 +13,7 @@ import pytest
 import zstandard
 
 from cassettes import needs_samples
+from palaver.streams.content_encoding import slices
 from recorder.conftest import Stage
 from recorder.upstream import Call, Http1Call
 from recorder.wire import Wire
@@ -30,6 +31,7 @@ CODINGS = {
     "gzip, br": brotli.compress(gzip.compress(EVENTS)),
     "unheard-of": b"\x00\xff" * 40,
 }
+FRAMINGS = [b"content-length: 2\r\n\r\n{}", b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"]
 
 
 def cut(body: bytes, seed: int = 0) -> Iterator[bytes]:
@@ -217,3 +219,22 @@ def test_answers_in_advance_are_not_taken_for_the_response(stage: Stage) -> None
         answer = client.post(recorder.url, content=BODY)
         assert (answer.status_code, answer.content) == (200, ANSWER)
         assert recorder.lines()[0]["response"]["status_code"] == HTTPStatus.OK
+
+
+@pytest.mark.parametrize("size", [1, 1_000])
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_a_request_that_offers_another_protocol_passes_whole(stage: Stage, framing: bytes, size: int) -> None:
+    """Java's HTTP client offers HTTP/2 with the first request on each connection."""
+    offer = b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAARAAAAA\r\n"
+    request = b"POST /1 HTTP/1.1\r\nhost: localhost\r\nx-kept: 1\r\n" + offer + framing
+    plain = b"POST /2 HTTP/1.1\r\nhost: localhost\r\n" + framing
+    upstream = stage.upstream(lambda call: call.answer(200, call.target))
+    with stage.recorder(upstream) as recorder, Wire(recorder.address) as client:
+        for piece in slices(request + request + plain, size):
+            client.send(piece)
+        client.read_until(b"/2")
+        logged = recorder.lines(3)
+    assert [(call.target, call.body) for call in upstream.calls] == [(b"/1", b"{}"), (b"/1", b"{}"), (b"/2", b"{}")]
+    assert [call.values("x-kept") for call in upstream.calls] == [["1"], ["1"], []]
+    assert not any(call.values("upgrade") or call.values("http2-settings") for call in upstream.calls)
+    assert [line["request"]["body"] for line in logged] == [{}, {}, {}]

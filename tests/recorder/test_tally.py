@@ -110,6 +110,13 @@ def test_a_model_without_a_price_has_tokens_and_no_cost(record, payload, tokens)
     assert (totals.cost, totals.priced, totals.unpriced) == (Decimal(0), 0, {"made-up-model": 1})
 
 
+@pytest.mark.parametrize("model", ["gemini-2.5-flash", "made-up-model"])
+def test_a_count_that_is_no_number_is_left_out(record, model):
+    usage = {"promptTokenCount": 10, "output_tokens": "5", "thinking_tokens": [2], "cache_read_input_tokens": 0.5}
+    priced = Totals(Prices()).add(record({**GEMINI, "modelVersion": model, "usageMetadata": usage}))
+    assert priced.tokens == Tokens(10, 0, 0, 0)
+
+
 def test_the_time_to_the_first_token_ends_with_the_first_content(record):
     def event(data):
         return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n".encode()

@@ -18,11 +18,13 @@ import h2.errors
 import h2.events
 import h2.exceptions
 import trustme
+from hyperframe.frame import GoAwayFrame
 
 Headers = list[tuple[bytes, bytes]]
 DEADLINE_S = 20.0
 """How long anything may take that a test waits for."""
 _BLOCK_BYTES = 1 << 16
+_MAX_STREAM_ID = (1 << 31) - 1
 
 
 class Gate:
@@ -36,6 +38,9 @@ class Gate:
 
     def wait(self) -> None:
         assert self._event.wait(DEADLINE_S), "this gate was never opened"
+
+    def opens_within(self, seconds: float) -> bool:
+        return self._event.wait(seconds)
 
 
 class PeerGoneError(Exception):
@@ -349,6 +354,11 @@ class Http2Call(Call):
     def is_first(self) -> bool:
         """Whether it is the first call on its connection."""
         return self._stream_id == 1
+
+    def announce_end(self, *, is_early: bool = False) -> None:
+        """Say that no further calls are taken on this connection; an early announcement does not name the last one."""
+        frame = GoAwayFrame(last_stream_id=_MAX_STREAM_ID if is_early else self._stream_id)
+        self._connection.socket.sendall(frame.serialize())
 
     def disown(self) -> None:
         """Close the connection, and say that this call was not processed."""

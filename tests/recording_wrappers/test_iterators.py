@@ -238,6 +238,18 @@ def test_what_is_cut_off_stays_in_the_journal_until_it_ends(log):
     assert not list((log.folder / "journal").rglob("*.part"))
 
 
+def test_an_exchange_that_outlives_its_log_is_written_once(log):
+    """Another recorder takes an exchange in the journal for one that was killed, unless the journal is locked."""
+    recorded = answered(log).record(EVENTS)
+    next(recorded)
+    log.close()
+    with palaver.ExchangeLog(log.folder) as other:
+        assert other.recovered == 0
+    assert list(recorded) == EVENTS[1:]
+    assert ["error" in entry for entry in entries(log.folder)] == [False]
+    assert not list((log.folder / "journal").iterdir())
+
+
 @both
 def test_a_recorder_alone_records_what_passes(is_async):
     recorder = palaver.StreamRecorder()

@@ -119,6 +119,23 @@ def test_the_body_of_a_request_may_come_in_pieces(log, upstream, library, is_asy
 
 
 @every_client
+def test_a_client_that_fails_to_give_the_whole_request_has_aborted(log, upstream, library, is_async):
+    def failing_pieces():
+        yield BODY[:10]
+        raise ValueError("no more")
+
+    async def later():
+        for piece in failing_pieces():
+            yield piece
+
+    with pytest.raises(ValueError, match="no more"):
+        call(log, library, upstream.url, is_async=is_async, content=later() if is_async else failing_pieces())
+    [entry] = entries(log.folder)
+    assert (entry["error"]["type"], entry["response"]) == ("client_aborted", None)
+    assert entry["request"]["body_raw"].encode() == BODY[:10]
+
+
+@every_client
 def test_an_encoded_body_passes_encoded_and_is_logged_decoded(log, library, is_async):
     whole = gzip.compress(b'{"id": "msg_1", "type": "message"}')
     answer = Answer(200, {**JSON, "content-encoding": "gzip"}, [whole[:7], whole[7:]])

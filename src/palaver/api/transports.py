@@ -143,22 +143,36 @@ class _AsyncStream:
 
 
 def _sent(exchange: Exchange, chunks: Any) -> Iterator[bytes]:
-    for chunk in chunks:
-        _send(exchange, chunk)
-        yield chunk
+    try:
+        for chunk in chunks:
+            _send(exchange, chunk)
+            yield chunk
+    except Exception:
+        _abort(exchange)
+        raise
     exchange.end_request()
 
 
 async def _sent_async(exchange: Exchange, chunks: Any) -> AsyncIterator[bytes]:
-    async for chunk in chunks:
-        _send(exchange, chunk)
-        yield chunk
+    try:
+        async for chunk in chunks:
+            _send(exchange, chunk)
+            yield chunk
+    except Exception:
+        _abort(exchange)
+        raise
     exchange.end_request()
 
 
 def _send(exchange: Exchange, chunk: bytes) -> None:
     if not exchange.is_finished:  # a client may have gone away from an answer that came before the request had ended
         exchange.send(chunk)
+
+
+def _abort(exchange: Exchange) -> None:
+    """Write an exchange whose client has failed to give all of the request."""
+    if not exchange.is_finished:
+        exchange.abort("client_aborted", "the body of the request broke off")
 
 
 def _stop(exchange: Exchange) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from palaver.recorder.early_answers import pass_early_answers_on
+from palaver.recorder.http2 import use_http2_connections
 
 CONNECT_TIMEOUT_S = 30.0
 _MAX_IDLE = 20
@@ -33,7 +33,7 @@ class Connections:
         self._timeout = httpx2.Timeout(timeout_s, connect=min(CONNECT_TIMEOUT_S, timeout_s))
         self._http2 = http2
         self._idle: list[_Idle] = []
-        pass_early_answers_on()
+        use_http2_connections()
 
     @asynccontextmanager
     async def send(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Response]:

@@ -59,7 +59,7 @@ class ProxyServer:
         sys.setswitchinterval(_THREAD_SWITCH_S)
         config = uvicorn.Config(
             self._proxy.application,
-            http=_HalfOpenProtocol,
+            http=_PatientProtocol,
             ws="wsproto",
             loop="asyncio",
             lifespan="on",
@@ -125,8 +125,27 @@ class _Server(uvicorn.Server):
         self.is_ready.set()
 
 
-class _HalfOpenProtocol(HttpToolsProtocol):
-    """HTTP/1.1 that still answers a client which has closed its side of the connection after its request."""
+class _PatientProtocol(HttpToolsProtocol):
+    """HTTP/1.1 that answers clients which have closed their side of the connection, or which offer another protocol."""
+
+    _received = b""
+    """What is being parsed."""
+
+    def data_received(self, data: bytes) -> None:
+        self._received = data
+        super().data_received(data)
+        self._received = b""
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Take a request that offers another protocol as one that does not; httptools has ended it before its body."""
+        parser: Any = self.parser
+        upgrade: Any = sys.exc_info()[1]
+        (end_of_head,) = upgrade.args
+        lines = [
+            b"%b %b HTTP/1.1" % (parser.get_method(), self.url),
+            *(b"%b: %b" % header for header in self.headers if header[0] != b"upgrade"),
+        ]
+        self.data_received(b"\r\n".join([*lines, b"", self._received[end_of_head:]]))
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -136,9 +155,20 @@ class _HalfOpenProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         scope: Any = self.scope
         scope[HAS_QUERY] = b"?" in self.url
+        if self._offers_other_protocol():
+            return
         super().on_headers_complete()
         # What comes after the body are trailers: they must not get among the headers of the scope.
         self.headers = list(self.headers)
+
+    def on_message_complete(self) -> None:
+        if not self._offers_other_protocol():
+            super().on_message_complete()
+
+    def _offers_other_protocol(self) -> bool:
+        """Return whether a request can be answered by HTTP/1.1 or by another protocol that is not spoken here."""
+        parser: Any = self.parser
+        return parser.should_upgrade() and not self._should_upgrade() and parser.get_method() != b"CONNECT"
 
     def eof_received(self) -> Any:
         cycle: Any = self.cycle

@@ -25,6 +25,9 @@ _PLATFORM = "api_trace"
 _FIRST_ERROR_STATUS = 400
 _ERROR_NAMES = ("code", "type", "status")
 """Fields of an error that name it, the most specific first."""
+_COUNTS = frozenset(
+    {"input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "thinking_tokens"}
+)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}")
 
 
@@ -185,13 +188,15 @@ def _without_content(exchange: FinishedExchange) -> FinishedCall:
     payload = exchange.payload
     wire = _wire(exchange)
     call = Call(exchange.request_id, wire, {}, payload, model=exchange.requested_model)
+    tokens = stated_tokens(call) if wire else {}
     first = exchange.first_content
     return FinishedCall(
         method=exchange.method,
         path=urlsplit(exchange.url).path,
         status=exchange.status,
         model=answering_model(call),
-        tokens=stated_tokens(call) if wire else {},
+        # A server may use these names for anything.
+        tokens={name: count for name, count in tokens.items() if name not in _COUNTS or type(count) is int},
         excludes_cache=wire == "anthropic",
         timestamp=normalize_timestamp(exchange.started),
         duration_s=max(0.0, exchange.ended - exchange.started),

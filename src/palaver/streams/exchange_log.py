@@ -97,7 +97,7 @@ class ExchangeLog:
         return self._exchange(head, self._open_journal(request_id))
 
     def close(self) -> None:
-        """Close the files; exchanges that have not ended stay in the journal."""
+        """Close the files; exchanges that have not ended stay in the journal until they do."""
         with self._lock:
             if self._file is not None:
                 self._file.close()

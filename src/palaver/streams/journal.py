@@ -10,9 +10,10 @@ import os
 import re
 import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from palaver.storage.file_locks import FileLock, try_to_lock
@@ -41,8 +42,9 @@ class Frame(NamedTuple):
 class JournalFile:
     """The frames of one exchange; every frame is handed to the system before `write` returns."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, note_end: Callable[[], None] = lambda: None) -> None:
         self._path = path
+        self._note_end = note_end
         self._descriptor: int | None = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | _BINARY, 0o600)
 
     def write(self, kind: int, timestamp: float, payload: bytes) -> None:
@@ -55,15 +57,22 @@ class JournalFile:
 
     def remove(self) -> None:
         """Close and delete the file: its exchange is in the log, or is not to be logged."""
-        self.close()
-        # Where it cannot be deleted, the next start finds its exchange in the log.
-        with suppress(OSError):
-            self._path.unlink()
+        self._close(is_settled=True)
 
     def close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        """Close the file, and leave its exchange to the next start."""
+        self._close(is_settled=False)
+
+    def _close(self, *, is_settled: bool) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is None:
+            return
+        os.close(descriptor)
+        if is_settled:
+            # Where it cannot be deleted, the next start finds its exchange in the log.
+            with suppress(OSError):
+                self._path.unlink()
+        self._note_end()
 
 
 class Journal:
@@ -75,16 +84,35 @@ class Journal:
         # Lock it before it exists: another recorder takes an unlocked folder for an abandoned one.
         self._lock = try_to_lock(_lock_path(self._folder))
         self._folder.mkdir(mode=0o700)
+        self._counting = Lock()
+        self._in_flight = 0
+        self._is_closed = False
 
     def open(self, request_id: str) -> JournalFile:
-        return JournalFile(self._folder / f"{request_id}{_SUFFIX}")
+        file = JournalFile(self._folder / f"{request_id}{_SUFFIX}", self._note_end)
+        with self._counting:
+            self._in_flight += 1
+        return file
 
     def note_log(self, file_name: str) -> None:
         """Note a log file as written by this recorder only, so that a torn line at its end can be removed."""
         _add_name(self._folder / _LOG_NAMES, file_name)
 
     def close(self) -> None:
-        """Give the journal up; its folder goes, unless an exchange is left in it."""
+        """Give the journal up, or let the last exchange in flight do so: until then, no other recorder may take it."""
+        with self._counting:
+            self._is_closed = True
+            if not self._in_flight:
+                self._give_up()
+
+    def _note_end(self) -> None:
+        with self._counting:
+            self._in_flight -= 1
+            if self._is_closed and not self._in_flight:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """Unlock the journal; its folder goes, unless an exchange is left in it."""
         if not any(self._folder.glob(f"*{_SUFFIX}")):
             shutil.rmtree(self._folder, ignore_errors=True)
         if self._lock is not None:
