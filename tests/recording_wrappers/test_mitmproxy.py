@@ -12,7 +12,7 @@ from importing import CHECKOUT
 from loopback import ABORT, DEADLINE_S, EVENTS, JSON, Answer, Loopback, closed_port, entries, event_types, streamed
 from shown_commands import blocks
 
-sys.path.insert(0, str(CHECKOUT / "benchmarks"))
+sys.path.append(str(CHECKOUT / "benchmarks"))
 mitmproxy_environment = importlib.import_module("mitmproxy_environment")
 
 pytestmark = pytest.mark.large
