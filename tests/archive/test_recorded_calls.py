@@ -294,6 +294,32 @@ def test_a_list_of_many_failures_of_one_request_takes_linear_time(tmp_path):
     assert steps(400) < 6 * steps(100)
 
 
+def test_a_range_of_time_behind_a_gateway_with_one_request_id_takes_linear_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("palaver.archive.usage._NARROW", 1_000_000)
+
+    def steps(count: int) -> int:
+        (tmp_path / f"{count}").mkdir()
+        written = [answer(f"t-{n}", request_id="req_1") for n in range(count)]
+        answers = [
+            answer(f"w-{n}", api_message_id=f"msg_{n}", request_id="req_1", sent=sent(f"r{n}")) for n in range(count)
+        ]
+        documents = [conversation("t", TRANSCRIPT, *written), conversation("w", RECORDING, *answers)]
+        kept = Kept(tmp_path / f"{count}", *documents)
+        taken = 0
+
+        def count_steps() -> None:
+            nonlocal taken
+            taken += 1
+
+        with closing(open_to_read(kept.path)) as connection:
+            connection.set_progress_handler(count_steps, 10)
+            found = statistics(connection, Scope(Filters(since="2026-03-01"), is_utc=True), "platform", PRICES)
+            assert found.total.answers == 2 * count
+        return taken
+
+    assert steps(400) < 6 * steps(100)
+
+
 def test_requests_without_a_usable_id_are_told_apart_by_their_times(tmp_path):
     again = "2026-03-01T09:00:05.000Z"
     document = conversation(
