@@ -119,3 +119,21 @@ def test_ollama_draws_the_ids_of_its_answers_from_so_few_that_they_name_none(tmp
             "select json_extract(rest, '$.metadata.response.id') from message where role = 'assistant'"
         )
         assert kept.fetchall() == [("chatcmpl-17",)] * 2
+
+
+def test_ollama_draws_the_ids_of_responses_too(tmp_path):
+    """It gives `resp_` and a number below 999,999, so that of a thousand calls two may well have the same."""
+
+    def call(words: str, name: str) -> dict:
+        output = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": words}]}
+        answer = {"id": "resp_70117", "object": "response", "model": "gpt-oss:20b", "output": [output]}
+        answer |= {"status": "completed", "usage": {"input_tokens": 5, "output_tokens": 3}}
+        request = {"model": "gpt-oss:20b", "input": words}
+        return pair(request, {"body": answer}, request_id=name, url="http://localhost:11434/v1/responses")
+
+    path = tmp_path / "log-2026-01-05-10-00-00.jsonl"
+    path.write_bytes(lines(call("one", "req_a"), call("two", "req_b")))
+    archive = tmp_path / "archive.db"
+    keep_paths([path], archive)
+    with closing(open_to_read(archive)) as connection:
+        assert [one.counts[1] for one in counted_answers(connection, Scope())] == [3, 3]

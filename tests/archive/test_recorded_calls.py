@@ -189,6 +189,41 @@ def test_two_recordings_of_a_call_are_one_call_also_where_a_gateway_lacks_the_an
     assert kept.listed == ["g", "w"]
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_calls_of_which_no_record_has_the_answers_id_are_joined_by_their_request(tmp_path, monkeypatch, order):
+    monkeypatch.setattr("palaver.archive.usage._NARROW", 0)
+    at = "2026-03-02T00:00:00.000Z"
+    others = [answer(f"o-{n}", at="2026-01-01T00:00:00.000Z", output=1, request_id=f"req_o{n}") for n in range(20)]
+    documents = [
+        conversation("t", TRANSCRIPT, *others, answer("t-1", request_id="req_1", output=7, tools=("Bash",), at=at)),
+        recorded(None, tools=("Bash",), output=9),
+    ]
+    kept = Kept(tmp_path, *(documents[number] for number in order))
+    for by in GROUPINGS:
+        found = kept.statistics(by, since="2026-03-01")
+        assert (found.total.answers, found.total.tokens.output, found.copies) == (1, 9, 1)
+    assert kept.statistics("tool").total.tool_calls == 1
+    assert kept.output == 29
+    assert kept.listed == ["t"]
+    assert kept.call_of("t", "t-1").message_id == "w-1"
+    with closing(open_to_read(kept.path)) as connection:
+        query = "select conversation_key from conversation where conversation_id = 'w'"
+        [elsewhere] = conversation_overview(connection, *connection.execute(query).fetchone()).counted_elsewhere
+        assert (elsewhere.conversation_id, elsewhere.messages) == ("t", 1)
+
+
+def test_a_request_id_that_several_nameless_answers_have_joins_none_of_them(tmp_path):
+    first, second = (answer(f"w-{n}", request_id="req_1", sent=sent(f"r{n}")) for n in range(2))
+    kept = Kept(
+        tmp_path,
+        conversation("t", TRANSCRIPT, answer("t-1", request_id="req_1")),
+        conversation("w", RECORDING, first, second),
+    )
+    assert kept.output == 30
+    assert kept.listed == ["t", "w"]
+    assert kept.call_of("t", "t-1") is None
+
+
 def test_a_recording_with_an_answer_without_id_is_unique_and_stays_listed(tmp_path):
     nameless = answer("w-2", request_id="req_2", sent=sent("r2"))
     transcript = conversation("t", TRANSCRIPT, answer("t-1", api_message_id="msg_1"))
@@ -254,6 +289,32 @@ def test_a_list_of_many_failures_of_one_request_takes_linear_time(tmp_path):
         with closing(open_to_read(kept.path)) as connection:
             connection.set_progress_handler(count_steps, 10)
             assert len(find_conversations(connection, Filters()).keys) == count + 1
+        return taken
+
+    assert steps(400) < 6 * steps(100)
+
+
+def test_a_range_of_time_behind_a_gateway_with_one_request_id_takes_linear_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("palaver.archive.usage._NARROW", 1_000_000)
+
+    def steps(count: int) -> int:
+        (tmp_path / f"{count}").mkdir()
+        written = [answer(f"t-{n}", request_id="req_1") for n in range(count)]
+        answers = [
+            answer(f"w-{n}", api_message_id=f"msg_{n}", request_id="req_1", sent=sent(f"r{n}")) for n in range(count)
+        ]
+        documents = [conversation("t", TRANSCRIPT, *written), conversation("w", RECORDING, *answers)]
+        kept = Kept(tmp_path / f"{count}", *documents)
+        taken = 0
+
+        def count_steps() -> None:
+            nonlocal taken
+            taken += 1
+
+        with closing(open_to_read(kept.path)) as connection:
+            connection.set_progress_handler(count_steps, 10)
+            found = statistics(connection, Scope(Filters(since="2026-03-01"), is_utc=True), "platform", PRICES)
+            assert found.total.answers == 2 * count
         return taken
 
     assert steps(400) < 6 * steps(100)

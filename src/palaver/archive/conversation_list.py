@@ -12,6 +12,7 @@ import orjson
 from palaver.archive.conversation_tags import tags_by_conversation
 from palaver.archive.conversation_totals import (
     LACKS_ANSWER_ID,
+    RECORDED_ID,
     ConversationTotals,
     conversation_totals,
     has_recorded_calls,
@@ -74,8 +75,7 @@ _IN_TRANSCRIPT = f"""(
     exists (select 1 from message t where t.api_message_id = nullif({{0}}.api_message_id, '') and t.sent_at is null)
     or exists (select 1 from message t where t.request_id = {{0}}.request_id
         and {LACKS_ANSWER_ID.format("t")} and t.sent_at is null)
-    and not exists (select 1 from message r where r.request_id = {{0}}.request_id and r.sent_at is not null
-        and r.api_message_id <> {{0}}.api_message_id))"""  # noqa: S608 - constants
+    and {RECORDED_ID} is not null)"""  # noqa: S608 - constants
 _OF_CALLS = "from message w where w.conversation = c.conversation_key and w.sent_at is not null"
 _IS_RECORDING = f"""(
     exists (select 1 {_OF_CALLS})

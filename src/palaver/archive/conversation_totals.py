@@ -28,14 +28,24 @@ LACKS_ANSWER_ID = (
 )
 """Condition on a message: it states the id of its request, and not that of its answer."""
 _LEAST_ID, _GREATEST_ID = (
-    f"(select {which}(w.api_message_id) from message w where w.request_id = m.request_id and w.sent_at is not null)"  # noqa: S608 - constants
+    f"(select {which}(r.api_message_id) from message r where r.request_id = {{0}}.request_id and r.sent_at is not null)"  # noqa: S608 - constants
     for which in ("min", "max")
 )
-_RECORDED_ID = f"iif({_LEAST_ID} = {_GREATEST_ID}, nullif({_LEAST_ID}, ''), null)"
-"""The id of the only answer that was recorded for the request of `message m`; null if there is none, or several.
+_OF_REQUEST = "request "
+"""What precedes the id of a request that names an answer, since no record of the call has the answer's own id."""
+_NAMELESS_ANSWERS = (
+    "(select count(*) from (select 1 from message r where r.request_id = {0}.request_id and r.sent_at >= '' "  # noqa: S608 - constants
+    f"and {LACKS_ANSWER_ID.format('r')} limit 2))"
+)
+RECORDED_ID = (
+    f"case when {_LEAST_ID} is null then iif({_NAMELESS_ANSWERS} = 1, '{_OF_REQUEST}' || {{0}}.request_id, null) "
+    f"when {_LEAST_ID} = {_GREATEST_ID} then nullif({_LEAST_ID}, '') end"
+)
+"""The id of the only answer that was recorded for the request of a message; null if there is none, or several.
 
 One query for the least and the greatest id would read all of them, and gateways may give all requests the same id.
 """
+_RECORDED_ID = RECORDED_ID.format("m")
 
 _OTHER_CALLS = f"""
     select null, m.conversation, m.message_id, r.timestamp, null, json_extract(r.rest, '$.metadata.model_override'),
@@ -57,9 +67,21 @@ def has_recorded_calls(connection: sqlite3.Connection) -> bool:
 
 
 def recorded_answer_id(connection: sqlite3.Connection, request_id: str) -> str | None:
-    """Return the id of the only recorded answer to a request; None if there is none, or several."""
+    """Return the id of the only recorded answer to a request; None if there is none, or several.
+
+    An answer whose id is not known has one made of the request's.
+    """
     query = f"select {_RECORDED_ID} from (select ? as request_id) m"  # noqa: S608 - constants, a bound value
     return connection.execute(query, (request_id,)).fetchone()[0]
+
+
+def answers_of_request(message: str, answer_id: str) -> str:
+    """Return an SQL condition on a message: an answer without id of its own, whose request gives it this one."""
+    after = len(_OF_REQUEST) + 1
+    return (
+        f"{LACKS_ANSWER_ID.format(message)} and {message}.request_id = "
+        f"iif(substr({answer_id}, 1, {after - 1}) = '{_OF_REQUEST}', substr({answer_id}, {after}), null)"
+    )
 
 
 def answer_id(connection: sqlite3.Connection) -> str:
@@ -91,6 +113,10 @@ def calls_of_answer(connection: sqlite3.Connection) -> str:
             f"select {_MESSAGE_COLUMNS.format('?1')} from message m where {LACKS_ANSWER_ID.format('m')} "  # noqa: S608 - constants, a bound value
             "and m.request_id in (select r.request_id from message r where r.api_message_id = ?1 and r.sent_at is not "
             f"null) and {_RECORDED_ID} = ?1"
+        )
+        parts.append(
+            f"select {_MESSAGE_COLUMNS.format('?1')} from message m where {answers_of_request('m', '?1')} "  # noqa: S608 - constants, a bound value
+            f"and {_RECORDED_ID} = ?1"
         )
     if has_other_calls(connection):
         parts.append(f"{_OTHER_CALLS} and a.api_message_id = ?1")

@@ -338,7 +338,7 @@ MIGRATIONS: tuple[Migration, ...] = (
             "create index message_by_sent_request_id on message (request_id, api_message_id) where sent_at is not null",
             # Recorded calls that failed are left out: what else has their ids states no tokens.
             """
-            create index message_by_request_id on message (request_id) where api_message_id is null
+            create index message_by_request_id on message (request_id, sent_at) where api_message_id is null
             and request_id is not null and (sent_at is null or tokens is not null)""",
         ),
     ),

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from palaver.archive.conversation_totals import recorded_answer_id
+from palaver.archive.conversation_totals import answers_of_request, recorded_answer_id
 from palaver.archive.messages import StoredMessage
 from palaver.model.build import JsonObject
 
@@ -67,14 +67,14 @@ class SentContext(NamedTuple):
 
 def recorded_call(connection: sqlite3.Connection, message: StoredMessage) -> RecordedCall | None:
     """Return the recorded call that a message is the answer of, or None if there is none."""
-    condition, value = "m.message_key = ?", str(message.key)
+    condition, value = "m.message_key = ?1", str(message.key)
     if "sent" not in message.metadata:
         answer_id = message.api_message_id
         if not answer_id and message.request_id:
             answer_id = recorded_answer_id(connection, message.request_id)
         if not answer_id:
             return None
-        condition, value = "m.api_message_id = ?", answer_id
+        condition, value = f"(m.api_message_id = ?1 or {answers_of_request('m', '?1')})", answer_id
     row = connection.execute(
         "select c.conversation_key, c.platform, c.conversation_id, m.message_id, m.api_message_id, "  # noqa: S608 - constants, a bound value
         "coalesce(m.model, c.model), m.sent_at, m.request_id, m.sent_request, cast(m.rest as blob) from message m "

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, cast
 from palaver.archive.conversation_totals import (
     LACKS_ANSWER_ID,
     answer_id,
+    answers_of_request,
     calls_of_answer,
     calls_table,
     has_other_calls,
@@ -175,8 +176,10 @@ def messages_in_range(connection: sqlite3.Connection, scope: Scope) -> MessagesI
             return MessagesInRange()
     listed = json.dumps(keys)
     same_request = (
-        "select o.message_key from answer a cross join message r on r.api_message_id = a.id and r.sent_at is not null "
-        f"cross join message o on o.request_id = r.request_id and {LACKS_ANSWER_ID.format('o')} union "
+        "select o.message_key from (select distinct r.request_id as id from answer a cross join message r "
+        "on r.api_message_id = a.id and r.sent_at is not null) q "
+        f"cross join message o on o.request_id = q.id and {LACKS_ANSWER_ID.format('o')} union "
+        f"select o.message_key from answer a cross join message o on {answers_of_request('o', 'a.id')} union "
         if has_recorded_calls(connection)
         else ""
     )

@@ -1,5 +1,6 @@
 """Answers of calls: content, metadata and token counts, the counts under the names of a message's `tokens`."""
 
+import re
 from typing import Any, NamedTuple
 
 from palaver.model import build
@@ -22,6 +23,7 @@ _ECHOED_FIELDS = frozenset({"instructions", "tools", "tool_choice", "input"})
 _MAPPED_CHOICE_FIELDS = frozenset({"message", "index", "finish_reason"})
 _MAPPED_MESSAGE_FIELDS = frozenset({"role", "content", "tool_calls", "refusal", "function_call"})
 _NOTHING: tuple[Any, ...] = (None, [], {}, "")
+_DRAWN_RESPONSE_ID = re.compile(r"resp_[0-9]{1,6}", re.ASCII)
 
 
 class Answer(NamedTuple):
@@ -96,8 +98,14 @@ def api_message_id(call: Call) -> str | None:
 
 
 def _has_drawn_id(payload: JsonObject) -> bool:
-    """Return whether an answer is Ollama's, which draws its id from 999: other answers have the same."""
-    return payload.get("system_fingerprint") == "fp_ollama"
+    """Return whether an answer is Ollama's, which draws its id from 999, or from a million: others have the same."""
+    match payload:
+        case {"system_fingerprint": "fp_ollama"}:
+            return True
+        case {"id": str(stated)}:
+            return _DRAWN_RESPONSE_ID.fullmatch(stated) is not None
+        case _:
+            return False
 
 
 def _payloads(wire: str, payload: JsonObject) -> list[tuple[int | None, JsonObject]]:

@@ -400,7 +400,7 @@ CREATE INDEX message_by_sending on message (conversation, api_message_id) where 
 CREATE INDEX message_by_sent_request on message (sent_request, sent_at)
             where sent_request is not null;
 CREATE INDEX message_by_sent_request_id on message (request_id, api_message_id) where sent_at is not null;
-CREATE INDEX message_by_request_id on message (request_id) where api_message_id is null
+CREATE INDEX message_by_request_id on message (request_id, sent_at) where api_message_id is null
             and request_id is not null and (sent_at is null or tokens is not null);
 pragma user_version = 5;
 pragma application_id = 1346456662;

@@ -73,19 +73,20 @@ def lines(found: Statistics, by: "GroupBy | UsageGroupBy", names: Names, *, is_u
     has_bars = bar_width >= _SHORTEST_BAR and greatest
     # Bars need no heading beside their numbers.
     over_bars = f"  {name}" if has_bars and name not in columns and bar_width >= len(name) else ""
-    heads = "".join(f"  {column.head:>{column.width}}" for column in columns.values())
+    widths = {kind: column.width for kind, column in columns.items()}
+    heads = "".join(f"  {column.head:>{widths[kind]}}" for kind, column in columns.items())
     yield Text(f"{by:<{longest}}{heads}{over_bars}", "dim")
     with_blocks = can_draw_blocks()
     for index, ((_, tally), label) in enumerate(zip(rows, labels, strict=True)):
         label.align("left", longest)
         for kind, column in columns.items():
-            label.append(f"  {column.cells[index]:>{column.width}}", "" if kind in {"cost", "calls"} else "dim")
+            label.append(f"  {column.cells[index]:>{widths[kind]}}", "" if kind in {"cost", "calls"} else "dim")
         if tally is not None and has_bars:
             label.append("  ").append(bar(measure(tally) / greatest, bar_width, with_blocks=with_blocks), "cyan")
         label.rstrip()
         yield label
     if len(found.groups) > 1:
-        sums = "".join(f"  {column.total:>{column.width}}" for column in columns.values())
+        sums = "".join(f"  {column.total:>{widths[kind]}}" for kind, column in columns.items())
         yield Text(f"{_TOTAL:<{longest}}{sums}".rstrip(), "bold")
 
 

@@ -139,7 +139,9 @@ class ExplainedUsage(Place):
     day: str | None = Field(description="The day at which it is counted; null for a record without a date.")
     project: str | None = Field(description="The folder of its conversation.")
     model: str | None = Field(description="The model that answered.")
-    api_message_id: str | None = Field(description="The provider's id of the answer; copies have the same.")
+    api_message_id: str | None = Field(
+        description="The provider's id of the answer, or `request` and that of its request; copies have the same."
+    )
     is_counted: bool = Field(description="Whether it is in the totals.")
     counted_at: Place | None = Field(description="For one that is not: the copy of it that is.")
     own_tokens: TokenCounts = Field(description="What the message itself says.")
