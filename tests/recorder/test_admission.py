@@ -231,7 +231,7 @@ def test_a_recorder_is_not_its_own_upstream(url: str, host: str, is_loop: bool) 
     assert "secret" not in str(refused.value)
 
 
-def test_an_address_in_use_is_said(stage: Stage) -> None:
+def test_an_address_in_use_is_reported(stage: Stage) -> None:
     upstream = stage.upstream(lambda call: call.answer(200, b"{}"))
     with stage.recorder(upstream) as recorder:
         host, port = recorder.address
@@ -240,7 +240,7 @@ def test_an_address_in_use_is_said(stage: Stage) -> None:
             ProxyServer(proxy, host, port).start()
 
 
-def test_certificates_that_cannot_be_read_are_said(stage: Stage) -> None:
+def test_certificates_that_cannot_be_read_are_reported(stage: Stage) -> None:
     stage.folder.mkdir()
     empty = stage.folder / "empty.pem"
     for path in (empty, stage.folder / "missing.pem"):

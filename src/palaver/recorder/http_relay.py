@@ -130,7 +130,7 @@ class HttpRelay:
         await self._end(relay)
 
     async def _end(self, relay: asyncio.Task[None]) -> None:
-        """Log the exchange if it was interrupted, and tell the client if it has no response yet."""
+        """Log the exchange if it was interrupted, and answer the client if it has no response yet."""
         if relay.cancelled():
             if not self._is_logged:
                 # Some clients close the connection after the last event, without waiting for the end of the body.
