@@ -242,8 +242,9 @@ def test_an_address_in_use_is_reported(stage: Stage) -> None:
 
 def test_certificates_that_cannot_be_read_are_reported(stage: Stage) -> None:
     stage.folder.mkdir()
-    empty = stage.folder / "empty.pem"
-    for path in (empty, stage.folder / "missing.pem"):
-        with pytest.raises(OptionError, match=f"cannot read certificates from .*{path.name}"):
+    missing, empty = stage.folder / "missing.pem", stage.folder / "empty.pem"
+    empty.write_bytes(json.dumps("no certificate").encode())
+    reasons = {missing: "No such file or directory", empty: "it holds no certificate as PEM"}
+    for path, reason in reasons.items():
+        with pytest.raises(OptionError, match=f"--ca: cannot read certificates from .*{path.name}: {reason}$"):
             Recorder(stage.folder, "https://api.example", ca=path)
-        empty.write_bytes(json.dumps("no certificate").encode())
