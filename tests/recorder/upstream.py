@@ -37,6 +37,10 @@ class Gate:
     def wait(self) -> None:
         assert self._event.wait(DEADLINE_S), "this gate was never opened"
 
+    def opens_within(self, seconds: float) -> bool:
+        """Wait for at most this long, and return whether it is open."""
+        return self._event.wait(seconds)
+
 
 class PeerGoneError(Exception):
     """The other side has closed the connection or reset the stream."""
