@@ -1,7 +1,7 @@
 """mitmproxy with palaver in an environment of its own, kept in `.cache/`, for a test and for a benchmark.
 
 mitmproxy pins its packages: version 11, the last for Python 3.11, needs older ones than some of palaver's dependencies
-take. So palaver is installed without them, but for those that its addon imports; docs/record.md tells users the same.
+take. So palaver is installed without them, but for those that its addon imports; docs/record.md has the same advice.
 """
 
 import os

@@ -7,7 +7,7 @@ MASK = "[masked]"
 
 class PlantedKey(NamedTuple):
     text: str
-    """How it stands in a text."""
+    """How it appears in a text."""
     secret: str
     """The part of it that is masked."""
 

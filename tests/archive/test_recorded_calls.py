@@ -14,6 +14,7 @@ from palaver.archive.filters import Filters
 from palaver.archive.messages import stored_message
 from palaver.archive.overview import conversation_overview
 from palaver.archive.recorded_calls import RecordedCall, recorded_call
+from palaver.archive.selection import find_conversation
 from palaver.archive.statistics import statistics
 from palaver.archive.tally import GroupBy, Statistics
 from palaver.archive.usage import Scope
@@ -241,6 +242,15 @@ def test_a_recording_of_two_calls_with_the_same_words_is_hidden_once_a_transcrip
     keep_documents(kept.path, second)
     assert kept.listed == ["t"]
     assert kept.output == 20
+
+
+def test_the_latest_is_not_a_recording_of_what_an_assistant_wrote_down(tmp_path):
+    later = "2026-03-01T09:00:02.000Z"
+    written = conversation("t", TRANSCRIPT, answer("t-1", api_message_id="msg_1"))
+    for answer_id, latest in (("msg_1", "t"), ("msg_2", "w")):
+        kept = Kept(tmp_path / answer_id, written, recorded(answer_id, at=later))
+        with closing(open_to_read(kept.path)) as connection:
+            assert find_conversation(connection, "latest").conversation_id == latest
 
 
 def test_a_conversation_that_an_assistant_wrote_down_is_no_recording(tmp_path):

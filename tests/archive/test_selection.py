@@ -19,9 +19,9 @@ def archive_of(*names):
         "create table conversation (conversation_key integer primary key, platform, conversation_id, "
         "title, created_at, updated_at, is_sidechain)"
     )
-    connection.execute("create table message (conversation, rest)")
+    connection.execute("create table message (conversation, rest, sent_at)")
     connection.executemany("insert into conversation (platform, conversation_id) values (?, ?)", names)
-    connection.execute("insert into message select conversation_key, '{}' from conversation")
+    connection.execute("insert into message (conversation, rest) select conversation_key, '{}' from conversation")
     return closing(connection)
 
 

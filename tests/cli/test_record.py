@@ -175,7 +175,7 @@ def test_options_after_the_command_are_its_own(finish):
     assert done.stdout.decode().strip() == "['--upstream', '--json', '-q']"
 
 
-def test_the_command_gets_the_variables_of_all_providers_and_nobody_else(finish, monkeypatch):
+def test_the_command_gets_the_variables_of_all_providers_and_no_other(finish, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "intranet.example")
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://made-up.openai.azure.com")
@@ -323,7 +323,7 @@ def test_with_archive_the_log_is_imported_at_the_end(recorder, run):
 
 
 @posix_only
-def test_on_a_terminal_one_line_tells_what_passed(recorder, upstream):
+def test_on_a_terminal_one_line_sums_up_what_passed(recorder, upstream):
     held = threading.Event()
     upstream.answer = lambda _: streamed(EVENTS[0], held, *EVENTS[1:])
     running, url = recorder(is_on_terminal=True)
@@ -333,10 +333,22 @@ def test_on_a_terminal_one_line_tells_what_passed(recorder, upstream):
     running.wait_for("1 running, 1 streaming")
     held.set()
     client.join()
-    running.wait_for(r"1 call  ·  3 in, 4 out  ·  <\$0\.01")
+    running.wait_for(r"1 call  ·  <\$0\.01  ·  3 in, 4 out")
     running.type(b"\x03")
     assert running.finish() == 0
     assert "1 call in " in running.output
+
+
+@posix_only
+def test_errors_and_cost_come_first_so_that_a_narrow_terminal_shows_them(recorder, upstream, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "45")
+    running, url = recorder(is_on_terminal=True)
+    ask(url)
+    upstream.answer = lambda _: Answer(529, JSON, [json.dumps(OVERLOADED).encode()])
+    ask(url)
+    running.wait_for(r"2 calls  ·  1 error  ·  <\$0\.01  ·  20 in,…")
+    running.type(b"\x03")
+    assert running.finish() == 0
 
 
 @posix_only

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from homes import FIXTURES
+from palaver.archive.recorded_calls import RecordedCall, SentContext
+from palaver.cli._terminal.recorded_call import recorded_call_lines
 
 RECORDED = FIXTURES / "api_trace" / "recorded_session" / "source" / "log-2026-03-01-09-00-00.jsonl"
 SESSION = "5a5a0000-0000-4000-8000-000000000001"
@@ -96,6 +98,18 @@ def test_scan_finds_the_recording_and_tokens_count_once(run, recording):
     recording.unlink()
     assert run("scan").exit_code == 0
     assert totals(run) == tokens
+
+
+@pytest.mark.parametrize("width", [40, 60, 120])
+def test_each_tool_has_one_line_however_narrow_the_terminal(width):
+    names = [f"a_long_parameter_{number}" for number in range(9)]
+    schema = {"type": "object", "properties": dict.fromkeys(names)}
+    tools = [{"name": "Tide", "description": "Look up the tide. " * 9, "input_schema": schema}, {"name": "Fog"}]
+    call = RecordedCall(*(1, "api_trace", "c", "m"), *(None,) * 10, retries=[], metadata={})
+    shown = recorded_call_lines(call, SentContext([], tools, {}), width, name="c:1", line=None, whole_tools=False)
+    *_, tide, fog = (line.plain for line in shown)
+    assert (tide[:22], len(tide), tide[-1]) == ("  Tide(a_long_paramete", width, "…")
+    assert fog == "  Fog()"
 
 
 @pytest.mark.usefixtures("transcript", "recording")

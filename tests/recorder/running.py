@@ -94,6 +94,6 @@ def lines(folder: Path) -> list[Json]:
 
 
 def files_under(folder: Path) -> bytes:
-    """Return all that stands in the files of a folder, and their names."""
+    """Return the content of all files of a folder, and their names."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return b"\n".join(path.name.encode() + b"\n" + path.read_bytes() for path in files)

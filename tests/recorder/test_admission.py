@@ -231,7 +231,7 @@ def test_a_recorder_is_not_its_own_upstream(url: str, host: str, is_loop: bool) 
     assert "secret" not in str(refused.value)
 
 
-def test_an_address_in_use_is_said(stage: Stage) -> None:
+def test_an_address_in_use_is_reported(stage: Stage) -> None:
     upstream = stage.upstream(lambda call: call.answer(200, b"{}"))
     with stage.recorder(upstream) as recorder:
         host, port = recorder.address
@@ -240,10 +240,11 @@ def test_an_address_in_use_is_said(stage: Stage) -> None:
             ProxyServer(proxy, host, port).start()
 
 
-def test_certificates_that_cannot_be_read_are_said(stage: Stage) -> None:
+def test_certificates_that_cannot_be_read_are_reported(stage: Stage) -> None:
     stage.folder.mkdir()
-    empty = stage.folder / "empty.pem"
-    for path in (empty, stage.folder / "missing.pem"):
-        with pytest.raises(OptionError, match=f"cannot read certificates from .*{path.name}"):
+    missing, empty = stage.folder / "missing.pem", stage.folder / "empty.pem"
+    empty.write_bytes(json.dumps("no certificate").encode())
+    reasons = {missing: "No such file or directory", empty: "it holds no certificate as PEM"}
+    for path, reason in reasons.items():
+        with pytest.raises(OptionError, match=f"--ca: cannot read certificates from .*{path.name}: {reason}$"):
             Recorder(stage.folder, "https://api.example", ca=path)
-        empty.write_bytes(json.dumps("no certificate").encode())

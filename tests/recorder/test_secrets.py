@@ -136,14 +136,14 @@ def test_no_secret_is_in_the_message_of_a_failure(stage: Stage, failure: Any) ->
         answer = client.post(f"/{TOKEN}{PATH}?{QUERY}", headers=REQUEST_HEADERS, content=b"{}")
         *_, error, place, unwritten = recorder.next("finished")
     assert answer.status_code == HTTPStatus.BAD_GATEWAY
-    assert found_in(answer.content) == [], "what the client is told"
+    assert found_in(answer.content) == [], "the answer to the client"
     assert error["type"] in {"upstream_unreachable", "upstream_aborted"}
     assert (bool(place), unwritten) == (True, "")
     assert found_in(files_under(stage.folder)) == []
     assert found_in(recorder.errors + json.dumps(recorder.said).encode()) == []
 
 
-def test_a_failure_of_any_kind_is_told_without_what_it_quotes() -> None:
+def test_a_failure_of_any_kind_is_reported_without_what_it_quotes() -> None:
     # As httpx2 says it of the address of a proxy in the environment.
     failure = failure_of(ValueError("Invalid port: 's3cret00'"))
     assert failure.message == "ValueError: Invalid port"

@@ -198,7 +198,7 @@ def test_a_refusal_passes(stage: Stage) -> None:
     assert "websocket" not in line
 
 
-def test_an_upstream_that_is_not_there_is_said(stage: Stage) -> None:
+def test_an_upstream_that_is_not_there_is_reported(stage: Stage) -> None:
     with refusing_url() as url, stage.recorder(url) as recorder:
         with pytest.raises(InvalidStatus) as refused:
             open_websocket(recorder)

@@ -40,6 +40,7 @@ class Gate:
         assert self._event.wait(DEADLINE_S), "this gate was never opened"
 
     def opens_within(self, seconds: float) -> bool:
+        """Wait for at most this long, and return whether it is open."""
         return self._event.wait(seconds)
 
 

@@ -119,7 +119,7 @@ def test_a_private_key_without_an_end_is_masked_to_the_end_of_its_text(depth: in
     assert masked(body, *range(1, len(body))) == nested(MASK, depth).encode()
 
 
-def test_what_is_said_about_private_keys_stays() -> None:
+def test_text_about_private_keys_stays() -> None:
     text = "a file with `-----BEGIN PRIVATE KEY-----` at its top (or another header). Then it goes on."
     assert masked(text.encode()) == text.replace("-----BEGIN PRIVATE KEY-----", MASK).encode()
 

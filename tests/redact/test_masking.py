@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from palaver.redact.policy import MASK, harmless_headers, mask_headers, mask_url
 
-SECRET = "planted-7f3a"  # noqa: S105 - of nobody
+SECRET = "planted-7f3a"  # noqa: S105 - invented
 SECRET_HEADERS = [
     *("Authorization", "x-api-key", "api-key", "X-Auth-Token", "Cookie", "Set-Cookie", "x-session-token"),
     *("x-access-token", "Bearer", "Proxy-Authorization", "X-Amz-Security-Token", "Ocp-Apim-Subscription-Key"),

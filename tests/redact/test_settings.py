@@ -8,7 +8,7 @@ import pytest
 from palaver.model.build import JsonObject
 from palaver.redact.logs import mask_settings
 
-SECRET = "planted-7f3a"  # noqa: S105 - of nobody
+SECRET = "planted-7f3a"  # noqa: S105 - invented
 SERVERS: list[JsonObject] = [
     {"mcp_servers": [{"type": "url", "url": "https://mcp.example.com", "authorization_token": SECRET}]},
     {"tools": [{"type": "mcp", "server_label": "x", "authorization": SECRET}]},

@@ -109,6 +109,14 @@ def recordings(connection: sqlite3.Connection) -> list[int]:
     return [key for (key,) in connection.execute(query)]
 
 
+def is_recording(connection: sqlite3.Connection, key: int) -> bool:
+    """Return whether a conversation is recorded, and an assistant's own record has all of its answers."""
+    if not has_recorded_calls(connection):
+        return False
+    query = f"select {_IS_RECORDING} from conversation c where c.conversation_key = ?"  # noqa: S608 - constants, a bound value
+    return bool(connection.execute(query, (key,)).fetchone()[0])
+
+
 def find_conversations(
     connection: sqlite3.Connection,
     filters: Filters,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from palaver.archive.conversation_list import is_recording
 from palaver.archive.filters import Filters
 from palaver.archive.messages import IS_UNDATED
 from palaver.archive.short_ids import Alias, agent_ends, digests
@@ -67,19 +68,24 @@ def exactly_named_conversations(connection: sqlite3.Connection, word: str) -> li
 
 
 def _latest(connection: sqlite3.Connection) -> list[ConversationRef]:
-    """Return the conversation that a list begins with: one without any stated time only if no other is there."""
+    """Return the conversation that a list begins with; what a list hides or has at its end only without another."""
     query = (
         f"select {_COLUMNS} from conversation c order by is_sidechain, coalesce(updated_at, created_at) desc, "  # noqa: S608 - constants
         "platform, conversation_id"
     )
     is_undated = f"select {IS_UNDATED} from conversation where conversation_key = ?"  # noqa: S608 - constants, a bound value
-    first: ConversationRef | None = None
+    undated: ConversationRef | None = None
+    recording: ConversationRef | None = None
     for row in connection.execute(query):
         found = ConversationRef(*row)
-        first = first or found
-        if not connection.execute(is_undated, (found.key,)).fetchone()[0]:
+        if is_recording(connection, found.key):
+            recording = recording or found
+        elif connection.execute(is_undated, (found.key,)).fetchone()[0]:
+            undated = undated or found
+        else:
             return [found]
-    return [first] if first else []
+    other = undated or recording
+    return [other] if other else []
 
 
 def matching_conversations(connection: sqlite3.Connection, filters: Filters) -> list[ConversationRef]:

@@ -54,7 +54,7 @@ def record(
     ] = None,
     listen: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Listen there.", show_default=f"{_LISTEN}; with COMMAND, a free port"),
+        typer.Option(metavar="HOST:PORT", help="Listen there.", show_default=f"{_LISTEN}, with COMMAND a free port"),
     ] = None,
     log_folder: Annotated[
         str | None,

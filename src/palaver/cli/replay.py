@@ -24,8 +24,7 @@ def replay(
     of recordings. Nothing is sent: --dry-run prints both forms, --curl and --payload one of them.
 
     The command works in sh, bash, zsh and fish. Keys are masked in a log, so the command takes them from
-    $ANTHROPIC_API_KEY, $OPENAI_API_KEY, $AZURE_OPENAI_API_KEY or $GEMINI_API_KEY. The payload is what `palaver convert`
-    reads.
+    variables such as $ANTHROPIC_API_KEY, and says which. The payload is what `palaver convert` reads.
 
     Exit codes: 0 it was printed, 2 there is no such request, or it cannot be printed in this form.
     """

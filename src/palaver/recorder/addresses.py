@@ -45,7 +45,7 @@ def local_url(address: Address) -> str:
 
 
 def public_url(address: Address) -> str:
-    """Return the URL of a recorder for whatever can reach it."""
+    """Return the URL of a recorder for programs of other machines."""
     host = socket.gethostname() if is_any_address(address.host) else address.host
     return f"http://{Address(host, address.port)}"
 

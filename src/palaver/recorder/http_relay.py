@@ -6,6 +6,7 @@ left out. A response that breaks off is broken off for the client too, never end
 
 import asyncio
 import re
+import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, MutableMapping
 from contextlib import aclosing
@@ -130,7 +131,7 @@ class HttpRelay:
         await self._end(relay)
 
     async def _end(self, relay: asyncio.Task[None]) -> None:
-        """Log the exchange if it was interrupted, and tell the client if it has no response yet."""
+        """Log the exchange if it was interrupted, and answer the client if it has no response yet."""
         if relay.cancelled():
             if not self._is_logged:
                 # Some clients close the connection after the last event, without waiting for the end of the body.
@@ -304,4 +305,9 @@ def failure_of(error: BaseException) -> Failure:
 
 
 def _reason(error: BaseException) -> str:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {cause.verify_message.rstrip('.')}: see --ca"
+        cause = cause.__cause__ or cause.__context__
     return mask_error(str(error)) or type(error).__name__

@@ -151,6 +151,7 @@ def _tls_context(settings: ProxySettings) -> ssl.SSLContext:
     if settings.ca is not None:
         try:
             context.load_verify_locations(settings.ca)
-        except (OSError, ssl.SSLError) as error:
-            raise OptionError(f"cannot read certificates from {settings.ca}: {error}") from error
+        except OSError as error:
+            reason = "it holds no certificate as PEM" if isinstance(error, ssl.SSLError) else error.strerror
+            raise OptionError(f"--ca: cannot read certificates from {settings.ca}: {reason}") from error
     return context

@@ -107,7 +107,7 @@ class ProxyServer:
 
 
 class _Server(uvicorn.Server):
-    """A server that tells when it serves."""
+    """A server that signals when it is ready."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

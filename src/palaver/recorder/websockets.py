@@ -59,7 +59,7 @@ class WebSocketRelay:
             raise
         except (ClientDisconnect, OSError):
             self._log(CLIENT_GONE)
-        except Exception as error:  # noqa: BLE001 - every failure is logged, and the client gets to know of it
+        except Exception as error:  # noqa: BLE001 - every failure is logged and reported to the client
             failure = failure_of(error)
             self._log(failure)
             if not self._has_response:

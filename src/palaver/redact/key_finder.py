@@ -1,6 +1,6 @@
 """A finder of keys in one text that arrives in fragments, cut anywhere and with JSON's escapes left in place.
 
-A key may stand in JSON inside of a JSON string, and its characters may be escaped once or several times; so the text is
+A key may be in JSON inside a JSON string, and its characters may be escaped once or several times; so the text is
 searched as it reads without escapes, while places are those in the fragments. What may be the beginning of a key is
 held as `pieces` until the next fragment decides. Once a key is certain, its rest goes as it comes: nothing is held.
 """

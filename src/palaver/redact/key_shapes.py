@@ -40,7 +40,7 @@ class KeyShape(NamedTuple):
     begin: re.Pattern[bytes]
     """Matches as soon as it is certainly a key; the mask begins where group 1 does."""
     rest: re.Pattern[bytes]
-    """Matches what else belongs to the key; after its group 1 the key has ended."""
+    """Matches the rest of the key; after its group 1 the key has ended."""
     open_begin: bytes
     """Matches a text that breaks off before it is certain."""
 

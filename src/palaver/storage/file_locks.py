@@ -25,7 +25,7 @@ else:
 
 
 class FileLock:
-    """A lock that is held until it is closed, or until the process ends for whatever reason."""
+    """A lock that is held until it is closed or the process ends, however it ends."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor: int | None = descriptor

@@ -161,7 +161,7 @@ class ExchangeLog:
             try:
                 recovered += self._recover_exchange(path, journal)
                 path.unlink()
-            except Exception as error:  # noqa: BLE001 - whatever stands in a file, the others can be recovered
+            except Exception as error:  # noqa: BLE001 - one broken file must not keep the others from being recovered
                 self._note_problem(path, error)
                 is_settled = False
         journal.release(is_settled=is_settled)
@@ -208,7 +208,7 @@ class _LogFile:
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the file has no name any more, so that nobody would find what is written to it."""
+        """Whether the file has been deleted, so that what is written to it would be lost."""
         return os.fstat(self._descriptor).st_nlink == 0
 
     @classmethod

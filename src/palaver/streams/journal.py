@@ -201,7 +201,7 @@ def _add_name(path: Path, name: str) -> None:
 
 
 def _names(path: Path) -> list[str]:
-    """Return the names of log files in a list; what else stands in it is ignored."""
+    """Return the names of log files in a list; other entries are ignored."""
     try:
         lines = path.read_bytes().decode("ascii", "replace").splitlines()
     except OSError:

@@ -274,6 +274,7 @@ class StatusLine:
     def __init__(self, *, is_quiet: bool = False) -> None:
         self.is_possible = not is_quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._live: Live | None = None
+        self._shown: Text | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -299,13 +300,15 @@ class StatusLine:
             self._live.start()
         # The terminal shows Ctrl-C as ^C behind the line, which must not begin another one.
         line.truncate(self._live.console.width - 3, overflow="ellipsis")
-        self._live.update(line, refresh=True)
+        if line != self._shown:
+            self._live.update(line, refresh=True)
+            self._shown = line
 
     def hide(self) -> None:
         """Remove the line, so that something else can be printed; `show` draws it again."""
         if self._live is not None:
             self._live.stop()
-            self._live = None
+            self._live = self._shown = None
 
 
 class Progress:

@@ -134,9 +134,12 @@ def _tools(tools: list[Any], width: int | None, *, is_whole: bool) -> Iterator[T
     yield Text.assemble(("tools", "bold"), (f"  {len(tools):,}{more}", "dim"))
     for tool in tools:
         tool_name, description, parameters = _described(tool)
-        head = Text.assemble("  ", (escaped_line(tool_name), "cyan"), (f"({parameters})", "dim"))
-        room = None if width is None else max(width - head.cell_len - 2, 10)
-        yield head.append(f"  {cut(gist(description), room)}") if description else head
+        row = Text.assemble("  ", (escaped_line(tool_name), "cyan"), (f"({parameters})", "dim"))
+        if description:
+            row.append(f"  {gist(description)}")
+        if width is not None:
+            row.truncate(width, overflow="ellipsis")
+        yield row
         if is_whole:
             whole = json.dumps(tool, indent=2, ensure_ascii=False, default=str)
             yield Text("\n").join(Text(f"    {line}", "dim") for line in escaped_text(whole).split("\n"))

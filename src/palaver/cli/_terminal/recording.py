@@ -67,22 +67,21 @@ def call_line(priced: "PricedCall") -> Text:
 
 
 def status_line(tally: "Tally", totals: "Totals") -> Text:
-    """Return what passed so far, in a line."""
+    """Return what passed so far in a line, the most important first: a narrow terminal cuts its end."""
     running = tally.running_count
     if not totals.calls and not running:
         return _one_line(Text("Waiting for the first call; Ctrl-C ends the recording", "dim"))
-    parts = [counted(totals.calls, "call")]
+    parts = [Text(counted(totals.calls, "call"))]
     if running:
         streams = f", {tally.stream_count:,} streaming" if tally.stream_count else ""
-        parts.append(f"{running:,} running{streams}")
-    if any(totals.tokens):
-        parts.append(_token_counts(totals.tokens))
-    if totals.priced:
-        parts.append(money(totals.cost))
-    line = Text("  ·  ".join(parts))
+        parts.append(Text(f"{running:,} running{streams}"))
     if errors := totals.errors.total():
-        line.append("  ·  ").append(counted(errors, "error"), "red")
-    return _one_line(line)
+        parts.append(Text(counted(errors, "error"), "red"))
+    if totals.priced:
+        parts.append(Text(money(totals.cost)))
+    if any(totals.tokens):
+        parts.append(Text(_token_counts(totals.tokens)))
+    return _one_line(Text("  ·  ").join(parts))
 
 
 def recording_summary(
