@@ -50,7 +50,7 @@ KEPT = [
     b'{"tools": [{"schema": {"properties": {"api_key": {"type": "string"}, "url": {"default": "?key"}}}, "n": 1.50}]}',
     b'{"messages": [{"content": [{"type": "tool_use", "input": {"api_key": "written", "url": "?k=x"}}], "n": 1.50}]}',
     b'{"mcp_servers": [{"type": "url", "url": "https://mcp.example.com/sse", "name": "x"}], "n": 1.50}',
-    b'{"messages": [{"content": [{"type": "tool_use", "input": {"headers": {"authorization": "Bearer x"}}}]}], "n": 1.50}',
+    b'{"messages": [{"content": [{"type": "tool_use", "input": {"headers": {"cookie": "x"}}}]}], "n": 1.50}',
     b'{"input": [{"type": "mcp_call", "headers": {"x-api-key": "written"}, "authorization": "written"}], "n": 1.50}',
     b'{"messages": [{"content": [{"type": "image", "source": {"type": "url", "url": "https://b.example/?sig=x"}}]}]}',
     b"\xff\xfe\x00",
