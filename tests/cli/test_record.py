@@ -179,6 +179,7 @@ def test_the_command_gets_the_variables_of_all_providers_and_no_other(finish, mo
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("NO_PROXY", "intranet.example")
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://made-up.openai.azure.com")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-invented-1")
     done = finish("record", "--quiet", sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))")
     environment = json.loads(done.stdout)
     root = environment["ANTHROPIC_BASE_URL"].removesuffix("/anthropic")

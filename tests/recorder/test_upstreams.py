@@ -86,6 +86,24 @@ def test_a_variable_that_is_set_is_the_upstream() -> None:
     assert chosen(["openai=https://c.example"], OPENAI_BASE_URL="http://b/v1") == [("openai", "https://c.example", "")]
 
 
+@pytest.mark.parametrize(
+    ("uses_openai", "has_variables"),
+    [
+        ({}, False),
+        ({"OPENAI_API_KEY": " "}, False),
+        ({"OPENAI_API_KEY": "sk-invented-1"}, True),
+        ({"OPENAI_BASE_URL": "http://a/v1"}, True),
+    ],
+)
+def test_a_key_for_azure_does_not_go_to_openai(uses_openai: dict[str, str], has_variables: bool) -> None:
+    """Azure's client for JavaScript prefers `OPENAI_BASE_URL` to its own endpoint."""
+    environment = {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com", **uses_openai}
+    assert "openai" in [name for name, _, _ in chosen([], **environment)]
+    assert variables([], **environment)["AZURE_OPENAI_ENDPOINT"] == "/azure-openai"
+    assert ("OPENAI_BASE_URL" in variables([], **environment)) is has_variables
+    assert "OPENAI_BASE_URL" in variables(["openai", "azure-openai"], **environment)
+
+
 def test_the_token_comes_first_in_the_path() -> None:
     assert variables(["openai", "anthropic"], token="t") == {  # noqa: S106 - an invented one
         "OPENAI_BASE_URL": "/t/openai/v1",

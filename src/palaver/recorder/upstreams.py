@@ -48,6 +48,8 @@ PRESETS = {
         ("generativelanguage.googleapis.com",),
     ),
 }
+_USES_OPENAI = (*PRESETS["openai"].variables, "OPENAI_API_KEY")
+"""Variables of which one is set where programs call OpenAI itself."""
 _NAMED = re.compile(r"([A-Za-z0-9_.-]*)=(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _NOT_IN_URLS = re.compile(r"[\s\x00-\x1f\x7f\\]")
@@ -59,8 +61,7 @@ def choose_upstreams(words: Sequence[str], environment: Mapping[str, str]) -> li
     A single upstream is mounted at the root, several at `/NAME` each.
     """
     if not words:
-        chosen = [name for name in PRESETS if PRESETS[name].url or _set_variable(name, environment)]
-        upstreams = [_preset(name, environment) for name in chosen]
+        upstreams = _all_presets(environment)
     elif len(words) == 1:
         upstreams = [_upstream(words[0], environment, is_only=True)]
     else:
@@ -89,10 +90,21 @@ def refuse_loop(upstreams: Sequence[Upstream], host: str, port: int) -> None:
     for upstream in upstreams:
         parts = urlsplit(upstream.url)
         if _port(parts) == port and _is_same_host(parts.hostname or "", host):
+            unset = f", or unset {' and '.join(upstream.variables)}" if upstream.variables else ""
             raise OptionError(
                 f"the upstream {upstream.name} is this recorder itself ({mask_url(upstream.url)}): name another with "
-                f"--upstream, or unset {' and '.join(upstream.variables)}"
+                f"--upstream{unset}"
             )
+
+
+def _all_presets(environment: Mapping[str, str]) -> list[Upstream]:
+    """Return the upstreams of all presets that have a URL."""
+    chosen = [name for name in PRESETS if PRESETS[name].url or _set_variable(name, environment)]
+    upstreams = [_preset(name, environment) for name in chosen]
+    if "azure-openai" not in chosen or any(environment.get(each, "").strip() for each in _USES_OPENAI):
+        return upstreams
+    # Azure's client for JavaScript prefers OpenAI's variable to its own endpoint: OpenAI would get the key for Azure.
+    return [each._replace(variables={}) if each.name == "openai" else each for each in upstreams]
 
 
 def _upstream(word: str, environment: Mapping[str, str], *, is_only: bool) -> Upstream:
