@@ -1,6 +1,7 @@
 """`Exchange.record` and `record_async`: chunks pass unchanged, and the log has them however their iterator ends."""
 
 import asyncio
+import shutil
 
 import pytest
 
@@ -115,6 +116,16 @@ def test_an_error_of_the_source_is_logged_and_raised(log, error, kind, is_async)
     assert "s3" not in entry["error"]["message"]
     assert event_types(entry) == ["message_start", "content_block_start", "content_block_delta"]
     assert "aborted" in {issue["type"] for issue in entry["response"]["streaming_details"]["issues"]}
+
+
+@both
+def test_an_exchange_that_cannot_be_logged_passes_with_a_warning(log, is_async, caplog):
+    exchange = answered(log)
+    shutil.rmtree(log.folder)
+    assert passed(exchange, EVENTS, is_async=is_async) == EVENTS
+    [warning] = caplog.records
+    assert (warning.name, warning.levelname) == ("palaver.api.exchange", "WARNING")
+    assert "could not be logged: No such file or directory" in warning.getMessage()
 
 
 @both

@@ -1,11 +1,15 @@
 """The public form of an exchange: it records an iterator of chunks as they pass, and ends itself however that ends."""
 
+import logging
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import Self
 
+from palaver.model.build import JsonObject
 from palaver.redact.text import mask_error
 from palaver.streams import exchange
+from palaver.streams.exchange import FinishedExchange
 
+_LOGGER = logging.getLogger(__name__)
 _UNREACHABLE = frozenset(
     {"ConnectError", "ConnectTimeout", "ConnectionRefusedError", "ProxyError", "UnsupportedProtocol", "gaierror"}
 )
@@ -54,6 +58,12 @@ class Exchange(exchange.Exchange):
             self.abort(_kind_of(error), f"{type(error).__name__}: {reason}".removesuffix(": "))
         else:  # the client's task was cancelled, or it stopped reading
             self.stop()
+
+    def _finish(self, error: JsonObject | None, timestamp: float | None) -> FinishedExchange:
+        finished = super()._finish(error, timestamp)
+        if finished.unwritten:
+            _LOGGER.warning("an exchange could not be logged: %s", finished.unwritten)
+        return finished
 
     def _record(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         try:

@@ -1,5 +1,6 @@
 """A recording from its start to its summary: the server, the command or the wait for Ctrl-C, and what was counted."""
 
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -43,6 +44,8 @@ class Recording:
         self, log: ExchangeLog, upstreams: Sequence[Upstream], settings: ProxySettings, address: Address
     ) -> None:
         self._log = log
+        # Without a handler, Python would print the warnings that `report_problems` prints in its own way.
+        logging.getLogger("palaver").addHandler(logging.NullHandler())
         self._upstreams = upstreams
         self._settings = settings
         self._address = address
