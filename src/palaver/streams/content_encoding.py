@@ -140,10 +140,10 @@ def _fed_with(chunks: Iterable[bytes], decoder: Decoder) -> Iterator[bytes]:
         yield from decoder.feed(chunk)
 
 
-def slices(whole: bytes, size: int) -> Iterator[bytes]:
+def slices(whole: bytes | bytearray, size: int) -> Iterator[bytes]:
     """Yield the bytes in pieces of this size."""
     for start in range(0, len(whole), size):
-        yield whole[start : start + size]
+        yield bytes(whole[start : start + size])
 
 
 def _brotli() -> Any:

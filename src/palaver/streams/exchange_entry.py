@@ -27,7 +27,7 @@ def entry_line(
 ) -> Iterator[bytes]:
     """Yield a line: the request's fields and body, the response as JSON, and the fields beside them."""
     yield b'{"request":' + encode_json(request)[:-1]
-    yield from _body_field(b"".join(request_body))
+    yield from _body_field(_whole(request_body))
     yield b'},"response":'
     yield from response
     yield b"," + encode_json(more_fields)[1:] + b"\n"
@@ -36,7 +36,7 @@ def entry_line(
 def plain_response(head: JsonObject, body: Iterable[bytes], *, is_encoded: bool) -> Iterator[bytes]:
     """Yield a response that was not streamed; an encoded body is one whose content encoding could not be removed."""
     yield encode_json(head)[:-1]
-    yield from _base64_field(b"".join(body)) if is_encoded else _body_field(b"".join(body))
+    yield from _base64_field(_whole(body)) if is_encoded else _body_field(_whole(body))
     yield b"}"
 
 
@@ -70,7 +70,15 @@ def header_values(headers: JsonObject, name: str) -> list[str]:
     return stated if isinstance(stated, list) else [stated]
 
 
-def _body_field(body: bytes) -> Iterator[bytes]:
+def _whole(pieces: Iterable[bytes]) -> bytearray:
+    """Join the pieces of a body one by one: all at once, they would be in memory twice."""
+    whole = bytearray()
+    for piece in pieces:
+        whole += piece
+    return whole
+
+
+def _body_field(body: bytearray) -> Iterator[bytes]:
     """Yield a body as a further field of an object: as JSON if it is that, else as text, else in base64."""
     if not body:
         return
@@ -88,7 +96,7 @@ def _body_field(body: bytes) -> Iterator[bytes]:
         yield b'"'
 
 
-def _base64_field(body: bytes) -> Iterator[bytes]:
+def _base64_field(body: bytearray) -> Iterator[bytes]:
     if body:
         yield b',"body_base64":"'
         for piece in slices(body, _SLICE_BYTES):
@@ -96,7 +104,7 @@ def _base64_field(body: bytes) -> Iterator[bytes]:
         yield b'"'
 
 
-def _is_text(body: bytes) -> bool:
+def _is_text(body: bytearray) -> bool:
     if body.isascii():
         return True
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -109,7 +117,7 @@ def _is_text(body: bytes) -> bool:
     return True
 
 
-def _is_json(body: bytes) -> bool:
+def _is_json(body: bytearray) -> bool:
     try:
         msgspec.json.decode(body, type=msgspec.Raw)
     except (msgspec.DecodeError, RecursionError):
