@@ -61,6 +61,8 @@ _SETTING_ENDS = tuple(
 )
 _MESSAGES = {"messages", "input", "contents", "system", "instructions"}
 """Fields of a body with what people and models wrote, which stays as it is."""
+_SCHEMAS = {"input_schema", "parameters", "function", "function_declarations", "functiondeclarations"}
+"""Fields of tools with the schemas of functions, which are long and hold no credentials."""
 _CONTENT_FIELDS = {"chunk_data", "event_type", "logged_at", "timestamp", "request_id"}
 
 
@@ -80,7 +82,9 @@ def mask_entry(entry: Any) -> Any:
                 masked = _mask_service_field(service, value, lower, inner)
             if masked is not inner:
                 value[name] = masked
-            elif isinstance(inner, dict | list) and not (is_content and lower in _MESSAGES):
+                continue
+            has_none = (is_content and lower in _MESSAGES) or (service == "tools" and lower in _SCHEMAS)
+            if isinstance(inner, dict | list) and not has_none:
                 kind = lower if lower in _SERVICES and isinstance(inner, list) else service
                 pending.append((inner, is_content or lower in _BODIES, kind))
     return entry
