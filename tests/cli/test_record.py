@@ -13,6 +13,8 @@ import httpx
 import pytest
 
 from loopback import EVENTS, JSON, Answer, Loopback, closed_port, entries, streamed
+from planted_credentials import HIDDEN, PASSWORD, QUERY, REQUEST_HEADERS, RESPONSE_HEADERS, USER, found_in
+from recorder.running import files_under
 from recording_processes import RunningPalaver
 
 SECRET = "sk-ant-made-up-for-this-test-0001"  # noqa: S105 - invented
@@ -221,6 +223,31 @@ def test_with_redact_keys_in_bodies_are_masked(finish, upstream, recordings):
     assert json.loads(done.stdout) == answer
     [entry] = entries(recordings)
     assert SECRET not in json.dumps(entry)
+
+
+def test_no_credential_is_in_the_archive_the_log_or_anything_that_is_printed(finish, upstream, kept, monkeypatch, run):
+    upstream.answer = lambda _: Answer(200, JSON | RESPONSE_HEADERS, [json.dumps(MESSAGE).encode()])
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", upstream.url.replace("://", f"://{USER}:{PASSWORD}@"))
+    url = f'os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages?{QUERY}"'
+    call = f"import httpx, os; httpx.post({url}, json={ASKED!r}, headers={REQUEST_HEADERS!r}, trust_env=False)"
+    done = finish("record", "--", sys.executable, "-c", call)
+    assert done.returncode == 0, done.stderr.decode()
+    [asked] = upstream.asked
+    assert len(found_in(str([asked.path, asked.headers]).encode())) > len(HIDDEN) / 2, "the upstream has them"
+    [log] = (kept / "recordings").glob("log-*.jsonl")
+    shown = [
+        run(*words).stdout
+        for words in (
+            ("show", "latest:2", "--wire"),
+            ("show", "latest", "--json"),
+            ("show", "latest", "--raw"),
+            ("findings",),
+            ("replay", f"{log}:1", "--dry-run"),
+        )
+    ]
+    assert "[masked]" in "".join(shown)
+    assert b"The bridge opens at noon." in b"".join(file.read_bytes() for file in kept.glob("archive.db*"))
+    assert found_in("".join(shown).encode() + done.stdout + done.stderr + files_under(kept)) == []
 
 
 @pytest.mark.parametrize(("ending", "exit_code"), [(0, 2), (3, 3)])
