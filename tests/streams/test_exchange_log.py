@@ -23,6 +23,7 @@ from palaver.streams.details import encode_json
 from palaver.streams.exchange import Exchange
 from palaver.streams.journal import CHUNK, END, FOLDER_NAME, RESPONSE, START, JournalFile, read_frames
 from palaver.streams.passing_response import HELD_BYTES
+from planted_keys import KEYS
 
 JSON = [("content-type", "application/json")]
 SSE = [("content-type", "text/event-stream; charset=utf-8")]
@@ -173,6 +174,26 @@ def test_a_killed_recorder_leaves_the_body_of_a_request_decoded(tmp_path: Path) 
     with palaver.ExchangeLog(tmp_path) as log:
         assert log.recovered == 1
     assert lines(tmp_path)[0]["request"]["body"] == {"model": "claude-x"}
+
+
+def test_what_a_killed_recorder_left_unmasked_is_masked_with_redact(tmp_path: Path) -> None:
+    key = KEYS["anthropic"].secret
+    answer = b'{"text": "your key is %b."}' % key.encode()
+    log = palaver.ExchangeLog(tmp_path)
+    exchange = ask(log, b'{"model": "claude-x", "text": "my key is %b"}' % key.encode())
+    exchange.respond(200, JSON)
+    exchange.receive(answer[:30])
+    exchange.receive(answer[30:])
+    (path,) = journal_files(tmp_path)
+    content = path.read_bytes()
+    exchange.discard()
+    path.write_bytes(content)
+    log.close()
+    with palaver.ExchangeLog(tmp_path, redact=True) as log:
+        assert log.recovered == 1
+    (line,) = lines(tmp_path)
+    assert line["request"]["body"] == {"model": "claude-x", "text": "my key is [masked]"}
+    assert line["response"]["body"] == {"text": "your key is [masked]."}
 
 
 def test_an_undecodable_rest_is_noted(tmp_path: Path) -> None:

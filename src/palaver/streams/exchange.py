@@ -143,10 +143,7 @@ class Exchange:
             self.end_request()
         time = self._clock() if timestamp is None else timestamp
         masked = self._masks.headers(headers_by_name(headers))
-        self._response = PassingResponse(status, masked, http_version, time, self._head["url"])
-        if self._masks.content is not None:
-            self._mask = self._masks.content(self._response.media_type)
-        self._note(RESPONSE, time, encode_json(self._response.head()))
+        self._begin_response(PassingResponse(status, masked, http_version, time, self._head["url"]))
 
     def receive(self, chunk: bytes, timestamp: float | None = None) -> None:
         """Record a piece of the response's body as it came over the network, in its content encoding."""
@@ -180,17 +177,17 @@ class Exchange:
         self._close(is_settled=True)
 
     def replay(self, frame: Frame) -> None:
-        """Take a frame from the journal of a recorder that was killed: its content is decoded and masked."""
+        """Take a frame from the journal of a killed recorder: its content is decoded, and masked as that one did."""
         if frame.kind == REQUEST_BODY:
             self._has_request = True
-            self._request.write(frame.payload)
+            self._request.write(self._masked_request(frame.payload))
         elif frame.kind == RESPONSE:
             stated = orjson.loads(frame.payload)
-            self._response = PassingResponse(
-                stated["status_code"], stated["headers"], stated["http_version"], stated["timestamp"], self._head["url"]
-            )
+            status, headers = stated["status_code"], stated["headers"]
+            version, time = stated["http_version"], stated["timestamp"]
+            self._begin_response(PassingResponse(status, headers, version, time, self._head["url"]))
         elif frame.kind == CHUNK and self._response is not None:
-            self._response.store(frame.payload, frame.timestamp)
+            self._receive_decoded(self._response, frame.payload, frame.timestamp)
 
     def _keep_request_body(self) -> None:
         headers = self._head["headers"]
@@ -203,9 +200,7 @@ class Exchange:
             self._head.update(DECODING_ERROR)
         if self._masks.content is not None and decoder is None:
             body = b""  # what cannot be read may hold secrets
-        elif self._masks.content is not None and body:
-            mask = self._masks.content("".join(header_values(headers, "content-type")[:1]).lower())
-            body = b"".join(piece for piece, _ in (*mask.feed(body, 0.0), *mask.close()))
+        body = self._masked_request(body)
         self._request.close()
         self._request = ByteSpill(MemoryBudget(HELD_BYTES))
         self._request.write(body)
@@ -213,13 +208,28 @@ class Exchange:
         if body:
             self._note(REQUEST_BODY, self._clock(), body)
 
+    def _masked_request(self, body: bytes) -> bytes:
+        if self._masks.content is None or not body:
+            return body
+        mask = self._masks.content("".join(header_values(self._head["headers"], "content-type")[:1]).lower())
+        return b"".join(piece for piece, _ in (*mask.feed(body, 0.0), *mask.close()))
+
+    def _begin_response(self, response: PassingResponse) -> None:
+        self._response = response
+        if self._masks.content is not None:
+            self._mask = self._masks.content(response.media_type)
+        self._note(RESPONSE, response.timestamp, encode_json(response.head()))
+
     def _receive(self, response: PassingResponse, chunk: bytes, timestamp: float) -> None:
         for piece in response.decoded(chunk):
-            if self._mask is None:
-                self._keep(response, piece, timestamp)
-            elif not response.is_encoded:  # what cannot be read may hold secrets
-                for masked, time in self._mask.feed(piece, timestamp):
-                    self._keep(response, masked, time)
+            self._receive_decoded(response, piece, timestamp)
+
+    def _receive_decoded(self, response: PassingResponse, piece: bytes, timestamp: float) -> None:
+        if self._mask is None:
+            self._keep(response, piece, timestamp)
+        elif not response.is_encoded:  # what cannot be read may hold secrets
+            for masked, time in self._mask.feed(piece, timestamp):
+                self._keep(response, masked, time)
 
     def _keep(self, response: PassingResponse, piece: bytes, timestamp: float) -> None:
         self._note(CHUNK, timestamp, piece)
