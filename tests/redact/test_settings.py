@@ -6,7 +6,7 @@ import json
 import pytest
 
 from palaver.model.build import JsonObject
-from palaver.redact.logs import mask_settings
+from palaver.redact.logs import mask_entry, mask_settings
 
 SECRET = "planted-7f3a"  # noqa: S105 - invented
 SERVERS: list[JsonObject] = [
@@ -89,3 +89,20 @@ def test_a_body_without_such_settings_stays_byte_for_byte(body: bytes) -> None:
 def test_a_body_that_is_nested_too_deeply_is_masked_all_the_same() -> None:
     body = b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b',"authorization": "planted-7f3a"}'
     assert SECRET.encode() not in mask_settings(body)
+
+
+HEADERS: JsonObject = {"headers": {"cookie": "written", "authorization": "written"}}
+ANSWERS: list[JsonObject] = [
+    {"content": [{"type": "tool_use", "name": "fetch", "input": HEADERS}]},
+    {"candidates": [{"content": {"parts": [{"functionCall": {"name": "fetch", "args": HEADERS}}]}}]},
+    {"output": [{"type": "mcp_call", "arguments": HEADERS}]},
+    {"choices": [{"message": {"tool_calls": [{"function": {"arguments": HEADERS}}]}}]},
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_what_a_model_wrote_stays_in_an_answer(answer: JsonObject) -> None:
+    tools = [{"type": "mcp", "headers": {"authorization": SECRET}}]
+    masked = mask_entry({"response": {"body": {**json.loads(json.dumps(answer)), "tools": tools}}})
+    assert masked["response"]["body"].items() >= answer.items()
+    assert SECRET not in json.dumps(masked)

@@ -59,7 +59,9 @@ _SETTING_ENDS = tuple(
         *sorted(_CREDENTIALS | _TOOL_KEYS),
     )
 )
-_MESSAGES = {"messages", "input", "contents", "system", "instructions"}
+_MESSAGES = {"messages", "input", "contents", "system", "instructions"} | {
+    *("content", "choices", "candidates", "output"),
+}
 """Fields of a body with what people and models wrote, which stays as it is."""
 _SCHEMAS = {"input_schema", "parameters", "function", "function_declarations", "functiondeclarations"}
 """Fields of tools with the schemas of functions, which are long and hold no credentials."""

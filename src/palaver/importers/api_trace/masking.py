@@ -17,7 +17,7 @@ _PAYLOAD_FIELDS = frozenset(
     {"body", "body_raw", "request_body", "messages", "contents", "content", "system", "tools", "input", "sse_lines"}
     | {"chunk_data", "chunks", "events", "output", "choices", "candidates", "text", "raw", "response_text"}
 )
-"""Fields with the content of conversations, which is never masked."""
+"""Fields with the content of conversations, of which only the settings of other services are masked."""
 _HEADER_FIELDS = frozenset({"headers", "trailers", "request_headers", "response_headers"})
 _SECRET_FIELDS = frozenset({"cookies", "querystring", "params", "serveripaddress"})
 _ADDRESS_FIELDS = frozenset({"url", "redirecturl", "referrer", "path"})
